@@ -1,0 +1,20 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from bookmarks.models import AccessToken
+from usergroups.management import options as shared
+
+
+class Command(BaseCommand):
+    help = "Issues an access token. Its secret is all of standard output and is never shown again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        shared.add_user_group(parser)
+        shared.add_token(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user_group = shared.user_group(options)
+        token, secret = AccessToken.objects.issue(user_group=user_group, **shared.token_fields(options))
+        self.stderr.write(f"Access token {token} for the user group {user_group}.", self.style.SUCCESS)
+        self.stdout.write(secret)

@@ -1,0 +1,1 @@
+"""The runnable service around the apps. Nothing imports it."""

@@ -1,0 +1,89 @@
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
+
+import bookmarks_service
+from bookmarks.models import AccessToken, Collection
+from usergroups.models import ApiToken, Team, UserGroup
+
+NAME = "quickstart"
+GUNICORN_CONFIG = Path(bookmarks_service.__file__).with_name("gunicorn.conf.py")
+
+NEXT_STEPS = """
+The team {team} has the user group {user_group} with the collection {collection}.
+
+Update the user group:
+
+curl -X PUT {base_url}/api/user -H 'Authorization: Token {api_token}' -H 'Content-Type: application/json' -d '{update}'
+
+Create a bookmark:
+
+curl -X POST {base_url}/v1/bookmarks -H 'Authorization: Bearer {access_token}' -H 'Content-Type: application/json' -d '{bookmark}'
+
+Look around: {base_url}/admin/ (user {operator}, password {password}) and {base_url}/docs/
+
+The secrets are shown this once; the next quickstart makes new ones and ends these.
+"""
+
+
+class Command(BaseCommand):
+    help = "Migrates, makes something to try, prints how to try it, and serves on this machine alone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--no-serve", action="store_true", help="Stop before serving.")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        call_command("migrate", verbosity=0)
+        base_url = f"http://127.0.0.1:{options['port']}"
+        self.stdout.write(NEXT_STEPS.format(base_url=base_url, **self.make_demo()))
+        if options["no_serve"]:
+            return
+        self.stdout.flush()
+        bind = f"127.0.0.1:{options['port']}"
+        os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(GUNICORN_CONFIG), "-b", bind])  # noqa: S606
+
+    @transaction.atomic
+    def make_demo(self) -> dict[str, str]:
+        """Make what is missing, replace the last quickstart's secrets, and return what to print."""
+        team, _ = Team.objects.get_or_create(name="Demo")
+        user_group, _ = UserGroup.objects.get_or_create(
+            team=team, environment="", provided_id="example_1", defaults={"name": "Example 1"}
+        )
+        collection, _ = Collection.objects.get_or_create(user_group=user_group, name="Reading list")
+        for token in (*team.api_tokens.filter(name=NAME), *user_group.access_tokens.filter(name=NAME)):
+            token.revoke()
+        _, api_token = ApiToken.objects.issue(team=team, name=NAME)
+        _, access_token = AccessToken.objects.issue(user_group=user_group, name=NAME)
+
+        operator, _ = User.objects.get_or_create(username="operator", is_staff=True, is_superuser=True)
+        password = secrets.token_urlsafe(12)
+        operator.set_password(password)
+        operator.save()
+
+        return {
+            "team": team.name,
+            "user_group": user_group.provided_id,
+            "collection": str(collection.pk),
+            "api_token": api_token,
+            "access_token": access_token,
+            "operator": operator.username,
+            "password": password,
+            "update": json.dumps(
+                {
+                    "user_group_id": user_group.provided_id,
+                    "name": "Example 1",
+                    "mapping": {"40": "warehouse_eu"},
+                    "properties": {"plan": "pro"},
+                }
+            ),
+            "bookmark": json.dumps({"url": "https://example.com/", "collection": str(collection.pk)}),
+        }

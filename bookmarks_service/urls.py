@@ -1,0 +1,19 @@
+"""Both apps, each at the root: their base addresses are the service's own."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import TemplateView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+handler400 = "bookmarks_service.handlers.bad_request"
+handler404 = "bookmarks_service.handlers.page_not_found"
+handler500 = "bookmarks_service.handlers.server_error"
+
+urlpatterns = [
+    path("", TemplateView.as_view(template_name="index.html"), name="index"),
+    path("", include("usergroups.urls")),
+    path("", include("bookmarks.urls")),
+    path("admin/", admin.site.urls),
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("docs/", SpectacularSwaggerView.as_view(), name="docs"),
+]

@@ -1,0 +1,9 @@
+"""The service's own settings, as far as a test run allows."""
+
+import os
+
+os.environ.setdefault("SECRET_KEY", "not-a-secret")
+
+from bookmarks_service.settings import *  # noqa: F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # tests log in often

@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class UserGroupsConfig(AppConfig):
+    name = "usergroups"
+    verbose_name = "User groups"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from . import checks  # noqa: F401, PLC0415
+        from .tokens import openapi  # noqa: F401, PLC0415

@@ -1,0 +1,57 @@
+"""The view that every operation stands on."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connections, transaction
+from django.http import HttpRequest
+from drf_spectacular.openapi import AutoSchema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from .errors import exception_handler
+from .negotiation import CompactJSONRenderer, JSONNegotiation
+from .parsers import BodyRequest, JSONObjectParser
+
+
+class ContractView(APIView):
+    """Sets every policy that the contract rests on, so that nothing depends on the host's REST_FRAMEWORK.
+
+    A subclass adds who may call: ``authentication_classes`` and ``permission_classes``.
+    """
+
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    renderer_classes = [CompactJSONRenderer]
+    parser_classes = [JSONObjectParser]
+    content_negotiation_class = JSONNegotiation
+    throttle_classes = []
+    versioning_class = None
+    metadata_class = None
+    schema = AutoSchema()
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        # A conflict that only the commit reveals must be answered like any other. Under ATOMIC_REQUESTS
+        # the commit would come after the view, where nothing of the contract can answer it.
+        view = super().as_view(**initkwargs)
+        for alias in connections:
+            view = transaction.non_atomic_requests(alias)(view)
+        return view
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        return BodyRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+            parser_context=self.get_parser_context(request),
+        )
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method not in self.allowed_methods:
+            self.http_method_not_allowed(request)  # whoever asks: credentials would not help
+        super().initial(request, *args, **kwargs)
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        return exception_handler

@@ -1,0 +1,22 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from usergroups.management import options as shared
+from usergroups.models import ApiToken
+
+
+class Command(BaseCommand):
+    help = "Issues an API token. Its secret is all of standard output and is never shown again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        shared.add_team(parser)
+        shared.add_token(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        team = shared.team(options)
+        token, secret = ApiToken.objects.issue(
+            team=team, environment=options["environment"], **shared.token_fields(options)
+        )
+        self.stderr.write(f"API token {token} for the team {team}.", self.style.SUCCESS)
+        self.stdout.write(secret)

@@ -1,0 +1,29 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import IntegrityError, transaction
+
+from usergroups.management import options as shared
+from usergroups.models import UserGroup
+
+
+class Command(BaseCommand):
+    help = "Creates a user group."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        shared.add_user_group(parser)
+        parser.add_argument("--name", required=True, type=shared.text(255), metavar="TEXT")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        team = shared.team(options)
+        try:
+            with transaction.atomic():
+                UserGroup.objects.create(
+                    team=team,
+                    environment=options["environment"],
+                    provided_id=options["user_group"],
+                    name=options["name"],
+                )
+        except IntegrityError:
+            raise CommandError(f"The team {team} has a user group {options['user_group']!r} there already.") from None
+        self.stderr.write(f"User group {options['user_group']} of the team {team}.", self.style.SUCCESS)

@@ -1,0 +1,74 @@
+"""Command line options that several commands share, and what they name."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from usergroups.models import Environment, Team, UserGroup
+
+MAX_DAYS = 36_500
+
+
+def text(max_length: int) -> Callable[[str], str]:
+    """An option's type: text that a column of ``max_length`` characters takes."""
+
+    def parse(value: str) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ArgumentTypeError("not UTF-8") from None
+        if not 0 < len(value) <= max_length:
+            raise ArgumentTypeError(f"not 1 to {max_length} characters long")
+        return value
+
+    return parse
+
+
+def days(value: str) -> datetime:
+    """An option's type: so many days from now."""
+    if not (value.isdecimal() and 0 < int(value) <= MAX_DAYS):
+        raise ArgumentTypeError(f"not a number of days from 1 to {MAX_DAYS}")
+    return timezone.now() + timedelta(days=int(value))
+
+
+def add_team(parser: CommandParser) -> None:
+    parser.add_argument("--team", required=True, type=text(255), metavar="NAME")
+    parser.add_argument("--environment", default="", choices=Environment.values, help="Left out: none.")
+
+
+def add_user_group(parser: CommandParser) -> None:
+    add_team(parser)
+    parser.add_argument(
+        "--user-group", required=True, metavar="ID", type=text(255), help="The caller's own id of the group."
+    )
+
+
+def add_token(parser: CommandParser) -> None:
+    parser.add_argument("--name", default="", type=text(255), metavar="TEXT", help="What the token is for.")
+    parser.add_argument("--read-only", action="store_true")
+    parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Left out: never.")
+
+
+def token_fields(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("name", "read_only", "expires_at")}
+
+
+def team(options: dict[str, Any]) -> Team:
+    try:
+        return Team.objects.get(name=options["team"])
+    except Team.DoesNotExist:
+        raise CommandError(f"There is no team named {options['team']!r}.") from None
+
+
+def user_group(options: dict[str, Any]) -> UserGroup:
+    try:
+        return team(options).user_groups.get(environment=options["environment"], provided_id=options["user_group"])
+    except UserGroup.DoesNotExist:
+        environment = options["environment"] or "no environment"
+        raise CommandError(
+            f"The team {options['team']!r} has no user group {options['user_group']!r} in {environment}."
+        ) from None

@@ -1,0 +1,1 @@
+"""What any token is: its format, digest, abstract model, authentication and admin. Knows no app."""

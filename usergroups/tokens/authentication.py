@@ -1,0 +1,54 @@
+"""Who calls: DRF's token authentication over tokens that are stored as digests."""
+
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from rest_framework import authentication
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from .models import Token
+
+
+class TokenAuthentication(authentication.TokenAuthentication):
+    """Sets ``request.auth`` to the token. There is no user: a token speaks for its owner, not for a person."""
+
+    model: type[Token]
+
+    def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
+        token = self.model.objects.authenticate(key)
+        if token is None:
+            raise AuthenticationFailed("The token is unknown, expired or revoked.")
+        token.mark_used()
+        return AnonymousUser(), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return f'{self.keyword} realm="api"'
+
+
+class BearerTokenAuthentication(TokenAuthentication):
+    """The Bearer scheme of RFC 6750."""
+
+    keyword = "Bearer"
+
+    def authenticate_header(self, request: Request) -> str:
+        challenge = super().authenticate_header(request)
+        scheme = authentication.get_authorization_header(request).split()[:1]
+        if scheme and scheme[0].lower() == self.keyword.lower().encode():
+            # RFC 6750, section 3: no error code for a request that brought no bearer token at all.
+            challenge += ', error="invalid_token"'
+        return challenge
+
+
+class TokenPermission(BasePermission):
+    """Lets in whoever brought a token; a read-only one may not write."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if request.successful_authenticator is None:
+            return False
+        token: Any = request.auth
+        if token.read_only and request.method not in SAFE_METHODS:
+            raise PermissionDenied("The token is read-only.", code="insufficient_scope")
+        return True

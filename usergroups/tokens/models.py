@@ -1,0 +1,92 @@
+"""The abstract model of a token that authenticates its bearer."""
+
+import logging
+from datetime import timedelta
+from typing import Any, ClassVar, TypeVar
+
+from django.db import Error, models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from . import format as token_format
+
+logger = logging.getLogger(__name__)
+
+LAST_USED_PRECISION = timedelta(minutes=1)
+
+T = TypeVar("T", bound="Token")
+
+
+class TokenQuerySet(models.QuerySet[T]):
+    def active(self) -> "TokenQuerySet[T]":
+        """Those that are neither revoked nor expired."""
+        not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        return self.filter(not_expired, revoked_at=None)
+
+    def issue(self, **fields: Any) -> tuple[T, str]:
+        """Store a new token; return it and its secret, which can never be had again."""
+        token = self.model(**fields)
+        secret = token.assign_secret()
+        token.save(using=self.db, force_insert=True)
+        return token, secret
+
+    def authenticate(self, secret: str) -> T | None:
+        """Return the active token with this secret, its owner loaded with it, or None. At most one query."""
+        if not token_format.is_well_formed(secret, self.model.prefix):
+            return None
+        return self.active().select_related(self.model.owner_field).filter(digest=token_format.digest(secret)).first()
+
+
+class Token(models.Model):
+    """A secret, of which only a digest is stored, that speaks for its owner until it expires or is revoked."""
+
+    prefix: ClassVar[str]
+    """What the secrets of this kind begin with."""
+    owner_field: ClassVar[str]
+    """The foreign key to whom the token speaks for."""
+
+    name = models.CharField(max_length=255, blank=True, help_text="What the token is for.")
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    hint = models.CharField(max_length=16, editable=False, help_text="How the secret begins.")
+    read_only = models.BooleanField(default=False, help_text="Whether the token may read but not change anything.")
+    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
+    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never.")
+    revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False, help_text="To the minute.")
+
+    objects = TokenQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.hint}… {self.name}".rstrip()
+
+    @property
+    def is_active(self) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
+    def assign_secret(self) -> str:
+        """Make this unsaved token one of a new secret and return the secret."""
+        secret = token_format.generate(self.prefix)
+        self.digest, self.hint = token_format.digest(secret), token_format.hint(secret)
+        return secret
+
+    def revoke(self) -> None:
+        """End the token for good. The first revocation's time stands."""
+        if self.revoked_at is None:
+            self.revoked_at = timezone.now()
+            self.save(update_fields=["revoked_at"])
+
+    def mark_used(self) -> None:
+        """Write the time of last use, at most once a minute; a failure is logged and not raised."""
+        now = timezone.now()
+        stale = now - LAST_USED_PRECISION
+        if self.last_used_at is not None and self.last_used_at > stale:
+            return
+        tokens = type(self)._default_manager.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
+        try:
+            with transaction.atomic(using=tokens.db):
+                tokens.update(last_used_at=now)
+        except Error:
+            logger.warning("Could not write the last use of the token %s", self.hint, exc_info=True)
