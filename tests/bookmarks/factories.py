@@ -1,0 +1,27 @@
+import factory
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.usergroups.factories import TokenFactory, UserGroupFactory
+
+
+class AccessTokenFactory(TokenFactory):
+    class Meta:
+        model = AccessToken
+
+    user_group = factory.SubFactory(UserGroupFactory)
+
+
+class CollectionFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Collection
+
+    user_group = factory.SubFactory(UserGroupFactory)
+    name = factory.Sequence(lambda n: f"Collection {n}")
+
+
+class BookmarkFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Bookmark
+
+    user_group = factory.SubFactory(UserGroupFactory)
+    url = factory.Sequence(lambda n: f"https://example.com/{n}")

@@ -1,0 +1,419 @@
+"""POST {base_url}/v1/bookmarks."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import RFC_4122, UUID, uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+from usergroups.models import UserGroup
+
+URL = "https://example.com/"
+
+
+def errors(response):
+    assert response.status_code == 400
+    body = response.json()
+    assert (body["success"], body["type"]) == (0, "validation_error")
+    return [(error["attr"], error["code"]) for error in body["errors"]]
+
+
+def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user_group):
+    response = create_bookmark({"url": URL})
+
+    assert response.status_code == 201
+    bookmark = Bookmark.objects.get()
+    assert bookmark.user_group == user_group
+    assert response.json() == {
+        "success": 1,
+        "user_group": {
+            "team_id": user_group.team_id,
+            "token": user_group.token,
+            "name": user_group.name,
+            "provided_id": user_group.provided_id,
+            "properties": None,
+            "api_environment_tag": None,
+        },
+        "bookmark": {
+            "id": str(bookmark.pk),
+            "url": URL,
+            "collection": None,
+            "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
+        },
+    }
+
+
+def test_the_answer_is_compact_json_of_these_bytes(create_bookmark, user_group):
+    BookmarkFactory(
+        user_group=user_group,
+        id=UUID("01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"),
+        url="https://example.com/ü",
+        created_at=datetime(2026, 1, 31, 9, 26, 53, 589793, tzinfo=UTC),
+    )
+
+    response = create_bookmark({"url": "https://example.com/ü"})
+
+    assert response.content.decode() == (
+        '{"success":1,"user_group":{"team_id":%d,"token":"%s","name":"%s","provided_id":"%s","properties":null,'
+        '"api_environment_tag":null},"bookmark":{"id":"01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",'
+        '"url":"https://example.com/ü","collection":null,"created_at":"2026-01-31T09:26:53.589793Z"}}'
+        % (user_group.team_id, user_group.token, user_group.name, user_group.provided_id)
+    )
+
+
+def test_ids_are_of_version_7_and_in_the_order_of_time(create_bookmark):
+    ids = [create_bookmark({"url": f"{URL}{n}"}).json()["bookmark"]["id"] for n in range(20)]
+
+    assert {(UUID(text).version, UUID(text).variant, str(UUID(text))) for text in ids} == {
+        (7, RFC_4122, text) for text in ids
+    }
+    assert ids == sorted(ids)
+
+
+def test_the_time_is_the_servers(create_bookmark):
+    before = timezone.now()
+
+    created_at = create_bookmark({"url": URL, "created_at": "2020-01-01T00:00:00Z"}).json()["bookmark"]["created_at"]
+
+    assert before <= datetime.fromisoformat(created_at) <= timezone.now()
+
+
+def test_fields_of_the_server_cannot_be_written(create_bookmark, user_group):
+    response = create_bookmark({"url": URL, "id": str(uuid4()), "user_group": 0, "user_group_id": 0, "url_digest": "x"})
+
+    bookmark = Bookmark.objects.get()
+    assert response.json()["bookmark"]["id"] == str(bookmark.pk)
+    assert bookmark.user_group == user_group
+
+
+# Collections
+
+
+def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
+    collection = CollectionFactory(user_group=user_group)
+
+    response = create_bookmark({"url": URL, "collection": str(collection.pk)})
+
+    assert response.status_code == 201
+    assert response.json()["bookmark"]["collection"] == str(collection.pk)
+    assert Bookmark.objects.get().collection == collection
+
+
+def test_a_null_collection_is_none(create_bookmark):
+    assert create_bookmark({"url": URL, "collection": None}).json()["bookmark"]["collection"] is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(lambda collection: str(uuid4()), id="unknown"),
+        pytest.param(lambda collection: str(CollectionFactory().pk), id="of another team"),
+        pytest.param(lambda collection: str(CollectionFactory(user_group__team=collection.user_group.team).pk), id="of another group"),
+        pytest.param(lambda collection: str(collection.pk).upper(), id="in upper case"),
+        pytest.param(lambda collection: collection.pk.hex, id="without hyphens"),
+        pytest.param(lambda collection: f"{{{collection.pk}}}", id="in braces"),
+        pytest.param(lambda collection: f"urn:uuid:{collection.pk}", id="as a URN"),
+        pytest.param(lambda collection: f"{collection.pk} ", id="with a space"),
+        pytest.param(lambda collection: collection.name, id="its name"),
+        pytest.param(lambda collection: "", id="empty"),
+        pytest.param(lambda collection: "x" * 100_000, id="long"),
+        pytest.param(lambda collection: "²" * 32, id="digits that are none"),
+        pytest.param(lambda collection: 1, id="number"),
+        pytest.param(lambda collection: collection.pk.int, id="its number"),
+        pytest.param(lambda collection: True, id="boolean"),
+        pytest.param(lambda collection: [str(collection.pk)], id="array"),
+        pytest.param(lambda collection: {"id": str(collection.pk)}, id="object"),
+    ],
+)  # fmt: skip
+def test_anything_but_the_id_of_an_own_collection_is_answered_alike(create_bookmark, user_group, wrong):
+    collection = CollectionFactory(user_group=user_group)
+
+    response = create_bookmark({"url": URL, "collection": wrong(collection)})
+
+    assert errors(response) == [("collection", "does_not_exist")]
+    assert response.content == create_bookmark({"url": URL, "collection": "x"}).content
+    assert not Bookmark.objects.exists()
+
+
+# URLs
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com",
+        "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment",
+        "http://intranet/",
+        "http://localhost:8000/",
+        "http://127.0.0.1/",
+        "http://[::1]:8000/",
+        "http://user@example.com/",
+        "http://user:password@example.com/",
+        "http://bücher.example/",
+        "http://例え.テスト/パス?検索=値#断片",
+        "http://xn--bcher-kva.example/",
+        "https://example.com/a b",
+        "https://example.com/%",
+        "https://example.com/\U0001f468\u200d\U0001f469",
+        "https://example.com./",
+        "http:example.com",
+        "http:\\\\example.com\\path",
+        "http://example.com:0/",
+        "http://example.com:65535/",
+        "http://0x7f.1/",
+        "https://example.com/?" + "a" * (8000 - 21),
+    ],
+)
+def test_what_a_browser_would_open_is_kept_as_it_was_sent(create_bookmark, url):
+    response = create_bookmark({"url": url})
+
+    assert response.status_code == 201
+    assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        (None, "null"),
+        ("", "blank"),
+        (1, "invalid"),
+        (True, "invalid"),
+        (["https://example.com/"], "invalid"),
+        ({"href": "https://example.com/"}, "invalid"),
+        ("example.com", "invalid"),
+        ("//example.com/", "invalid"),
+        ("/path", "invalid"),
+        ("http://", "invalid"),
+        ("https:///", "invalid"),
+        ("http://?", "invalid"),
+        ("ftp://example.com/", "invalid"),
+        ("javascript:alert(1)", "invalid"),
+        ("data:text/html,x", "invalid"),
+        ("file:///etc/passwd", "invalid"),
+        ("ws://example.com/", "invalid"),
+        ("mailto:a@example.com", "invalid"),
+        ("blob:https://example.com/x", "invalid"),
+        ("http://exa mple.com/", "invalid"),
+        ("http://example.com:65536/", "invalid"),
+        ("http://example.com:x/", "invalid"),
+        ("http://[::1/", "invalid"),
+        ("http://[::g]/", "invalid"),
+        ("http://1.2.3.256/", "invalid"),
+        ("http://exa<mple.com/", "invalid"),
+        ("http://%00/", "invalid"),
+        (" https://example.com/", "invalid"),
+        ("https://example.com/ ", "invalid"),
+        ("\u00a0https://example.com/", "invalid"),
+        ("https://example.com/\u3000", "invalid"),
+        ("https://exam\tple.com/", "invalid"),
+        ("https://example.com/\n", "invalid"),
+        ("https://example.com/a\rb", "invalid"),
+        ("https://example.com/\x1f", "invalid"),
+        ("https://example.com/\x7f", "invalid"),
+        ("https://example.com/\x85x", "invalid"),
+        ("https://example.com/?" + "a" * (8001 - 21), "max_length"),
+    ],
+)
+def test_what_is_no_web_url_is_refused(create_bookmark, url, code):
+    assert errors(create_bookmark({"url": url})) == [("url", code)]
+    assert not Bookmark.objects.exists()
+
+
+def test_the_url_is_required(create_bookmark):
+    assert errors(create_bookmark({})) == [("url", "required")]
+
+
+def test_all_errors_are_told_at_once(create_bookmark):
+    assert errors(create_bookmark({"url": "x", "collection": "x"})) == [
+        ("url", "invalid"),
+        ("collection", "does_not_exist"),
+    ]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
+def test_urls_come_back_as_they_were_sent(create_bookmark, rest):
+    url = f"https://example.com/?{rest}#x"
+
+    response = create_bookmark({"url": url})
+
+    if response.status_code == 201:
+        assert response.json()["bookmark"]["url"] == url
+    else:  # a URL of an earlier example, written in another way
+        assert response.status_code == 200
+
+
+# Duplicates
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("http://example.com/", "http://example.com/"),
+        ("http://example.com/", "http://example.com"),
+        ("http://example.com/", "HTTP://Example.com:80"),
+        ("https://example.com/", "https://example.com:443/"),
+        ("http://example.com/a", "http://example.com/b/../a"),
+        ("http://example.com/a b", "http://example.com/a%20b"),
+        ("http://example.com/ü", "http://example.com/%C3%BC"),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("http://127.0.0.1/", "http://0x7f.1/"),
+        ("http://[::1]/", "http://[0:0:0:0:0:0:0:1]/"),
+        ("http://example.com/a", "http:\\\\example.com\\a"),
+    ],
+)
+def test_the_same_url_is_stored_once(create_bookmark, first, second):
+    created = create_bookmark({"url": first})
+
+    again = create_bookmark({"url": second})
+
+    assert (created.status_code, again.status_code) == (201, 200)
+    assert again.content == created.content
+    assert Bookmark.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://example.com/a?x=1&y=2",
+        "http://www.example.com/a?x=1&y=2",
+        "http://example.com/a/?x=1&y=2",
+        "http://example.com/a?y=2&x=1",
+        "http://example.com/a?x=1&y=2#",
+        "http://example.com/a?x=1&y=2#b",
+        "http://example.com/A?x=1&y=2",
+        "http://example.com:8080/a?x=1&y=2",
+        "http://user@example.com/a?x=1&y=2",
+        "http://example.com./a?x=1&y=2",
+        "http://example.com/%61?x=1&y=2",
+    ],
+)
+def test_another_url_is_another_bookmark(create_bookmark, other):
+    create_bookmark({"url": "http://example.com/a?x=1&y=2"})
+
+    assert create_bookmark({"url": other}).status_code == 201
+
+
+def test_each_collection_and_each_group_has_its_own(create_bookmark, user_group):
+    one, two = CollectionFactory.create_batch(2, user_group=user_group)
+    BookmarkFactory(url=URL)  # of another group
+    places = [None, str(one.pk), str(two.pk)]
+
+    assert [create_bookmark({"url": URL, "collection": place}).status_code for place in places] == [201, 201, 201]
+    assert [create_bookmark({"url": URL, "collection": place}).status_code for place in places] == [200, 200, 200]
+
+
+@pytest.mark.parametrize("in_collection", [False, True])
+def test_the_database_holds_it_for_every_way_in(user_group, in_collection):
+    collection = CollectionFactory(user_group=user_group) if in_collection else None
+    BookmarkFactory(user_group=user_group, collection=collection, url="http://example.com/")
+    same = Bookmark(user_group=user_group, collection=collection, url="HTTP://EXAMPLE.com:80")
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Bookmark.objects.bulk_create([same])
+
+
+def test_no_way_in_takes_what_is_no_url(user_group):
+    with pytest.raises(ValueError, match="neither http nor https"):
+        BookmarkFactory(user_group=user_group, url="ftp://example.com/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_collection_deleted_at_the_same_moment_does_not_exist(create_bookmark, user_group):
+    collection = CollectionFactory(user_group=user_group)
+
+    def delete_before_insert(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM bookmarks_collection")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(delete_before_insert):
+        response = create_bookmark({"url": URL, "collection": str(collection.pk)})
+
+    assert errors(response) == [("collection", "does_not_exist")]
+    assert not Bookmark.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_group_deleted_at_the_same_moment_takes_its_tokens_with_it(create_bookmark):
+    def delete_before_insert(execute, sql, params, many, context):
+        if sql.startswith("INSERT") and UserGroup.objects.exists():
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM bookmarks_accesstoken")
+                cursor.execute("DELETE FROM usergroups_usergroup")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(delete_before_insert):
+        response = create_bookmark({"url": URL})
+
+    assert response.status_code == 401
+    assert not Bookmark.objects.exists()
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("trait", ["revoked", "expired"])
+def test_an_ended_token_is_answered_like_an_unknown_one(create_bookmark, user_group, trait):
+    create_bookmark.token = AccessTokenFactory(user_group=user_group, **{trait: True})
+    ended = create_bookmark({"url": URL})
+    create_bookmark.token.delete()
+
+    unknown = create_bookmark({"url": URL})
+
+    assert ended.status_code == 401
+    assert (ended.content, ended.headers) == (unknown.content, unknown.headers)
+
+
+def test_a_token_lasts_until_it_expires(create_bookmark, user_group):
+    create_bookmark.token = AccessTokenFactory(user_group=user_group, expires_at=timezone.now() + timedelta(hours=1))
+
+    assert create_bookmark({"url": URL}).status_code == 201
+
+
+# What it costs
+
+
+def test_a_new_bookmark_takes_two_statements(create_bookmark):
+    token, insert = queries_of(create_bookmark, {"url": URL})
+
+    assert token.startswith("SELECT") and "usergroups_usergroup" in token  # the token with its group
+    assert insert.startswith("INSERT")
+
+
+def test_a_new_bookmark_in_a_collection_takes_three_statements(create_bookmark, user_group):
+    body = {"url": URL, "collection": str(CollectionFactory(user_group=user_group).pk)}
+
+    token, collection, insert = queries_of(create_bookmark, body)
+
+    assert token.startswith("SELECT") and "usergroups_usergroup" in token  # the token with its group
+    assert collection.startswith("SELECT") and "bookmarks_collection" in collection
+    assert insert.startswith("INSERT")
+
+
+def test_a_duplicate_takes_three_statements(create_bookmark):
+    create_bookmark({"url": URL})
+
+    _, insert, existing = queries_of(create_bookmark, {"url": URL})
+
+    assert insert.startswith("INSERT")  # refused
+    assert existing.startswith("SELECT") and "url_digest" in existing
+
+
+def test_collection_ids_that_cannot_be_are_not_looked_for(create_bookmark):
+    assert len(queries_of(create_bookmark, {"url": URL, "collection": "x"})) == 1  # the token
+
+
+def test_names_of_collections_are_unique_within_a_group(user_group):
+    CollectionFactory(user_group=user_group, name="Same")
+    CollectionFactory(name="Same")
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Collection.objects.create(user_group=user_group, name="Same")

@@ -1,0 +1,42 @@
+import json
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+
+
+class Caller:
+    """Calls one operation over Django's handlers, as its client would send it."""
+
+    def __init__(self, client: Client, method: str, url_name: str, scheme: str, token: Any) -> None:
+        self.client, self.method, self.url, self.scheme, self.token = client, method, reverse(url_name), scheme, token
+
+    def __call__(self, body: Any, **extra: Any) -> HttpResponse:
+        """``body``: bytes as they are, anything else as JSON; ``extra``: of WSGI's environment, None to remove."""
+        if not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
+        extra.setdefault("CONTENT_TYPE", "application/json")
+        extra = {key: value for key, value in extra.items() if value is not None}
+        return self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
+
+
+@pytest.fixture
+def client() -> Client:
+    """A client that gets the answer to a fault, as a caller does, and does not raise it."""
+    return Client(raise_request_exception=False)
+
+
+@pytest.fixture
+def user_group(db):
+    return UserGroupFactory()
+
+
+@pytest.fixture
+def update_user_group(client, user_group):
+    token = ApiTokenFactory(team=user_group.team, environment=user_group.environment, just_used=True)
+    return Caller(client, "PUT", "usergroups:user", "Token", token)

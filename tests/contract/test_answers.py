@@ -1,0 +1,364 @@
+"""What the contract says of every answer, on each operation."""
+
+import json
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.models.signals import post_init
+from django.test import override_settings
+
+from usergroups.tokens import format as token_format
+
+
+def problem(response, status, kind="client_error"):
+    """Check that the answer has the contract's shape and return its only error."""
+    assert response.status_code == status
+    assert response["Content-Type"] == "application/json"
+    body = json.loads(response.content)
+    assert body.keys() == {"success", "type", "errors"}
+    assert body["success"] == 0
+    assert type(body["success"]) is int
+    assert body["type"] == kind
+    [error] = body["errors"]
+    assert error.keys() == {"code", "detail", "attr"}
+    assert error["detail"]
+    return error
+
+
+def test_success_is_the_integer_one(operation, valid_body):
+    response = operation(valid_body)
+
+    assert response["Content-Type"] == "application/json"
+    assert response.content.startswith(b'{"success":1,"user_group":{')
+
+
+# 400: not JSON, not an object
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="unfinished"),
+        pytest.param(b"{'a': 1}", id="single quotes"),
+        pytest.param(b'{"a": 1,}', id="trailing comma"),
+        pytest.param(b'{"a": 1} x', id="trailing text"),
+        pytest.param(b'{"a": "\x00"}', id="raw U+0000"),
+        pytest.param(b'{"a": "\n"}', id="raw line feed"),
+        pytest.param(b'\xef\xbb\xbf{"a": 1}', id="byte order mark"),
+        pytest.param(b'{"a": "\xff"}', id="not UTF-8"),
+        pytest.param(b'{"a": "\xed\xa0\x80"}', id="surrogate in UTF-8"),
+        pytest.param('{"a": 1}'.encode("utf-16"), id="UTF-16"),
+        pytest.param(b"[]", id="array"),
+        pytest.param(b'"text"', id="string"),
+        pytest.param(b"1", id="number"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b"a=1&b=2", id="form"),
+    ],
+)
+def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
+    error = problem(operation(body), 400)
+
+    assert (error["code"], error["attr"]) == ("parse_error", None)
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(rb'"a": "\u0000"', id="U+0000 in a string"),
+        pytest.param(rb'"a\u0000": 1', id="U+0000 in a key"),
+        pytest.param(rb'"a": [{"b": ["\u0000"]}]', id="U+0000 deep inside"),
+        pytest.param(rb'"a": "\ud800"', id="lone high surrogate"),
+        pytest.param(rb'"a": "\uDC00x"', id="lone low surrogate"),
+        pytest.param(rb'"a": "\udc00\ud800"', id="surrogates in the wrong order"),
+        pytest.param(rb'"\ud800": 1', id="lone surrogate in a key"),
+        pytest.param(b'"a": NaN', id="NaN"),
+        pytest.param(b'"a": Infinity', id="Infinity"),
+        pytest.param(b'"a": -Infinity', id="-Infinity"),
+        pytest.param(b'"a": 1e400', id="overflow"),
+        pytest.param(b'"a": -1e400', id="negative overflow"),
+        pytest.param(b'"a": 1' + b"0" * 309, id="integer that overflows a double"),
+        pytest.param(b'"a": 1' + b"0" * 5000, id="integer longer than Python reads"),
+        pytest.param(b'"a": ' + b"[" * 64 + b"]" * 64, id="nested 65 deep"),
+        pytest.param(b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64, id="objects nested 65 deep"),
+        pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
+    ],
+)
+def test_what_no_database_or_parser_agrees_on_is_refused(operation, valid_body, member):
+    body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
+
+    assert problem(operation(body), 400)["code"] == "parse_error"
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(b'"a": ' + b"[" * 63 + b"]" * 63, id="nested 64 deep"),
+        pytest.param(b'"a": "' + b"[" * 100 + b'"', id="brackets in a string"),
+        pytest.param(rb'"a": "\\\"' + b"{" * 100 + b'"', id="brackets behind escapes"),
+        pytest.param(b'"a": [' + b"[]," * 100 + b"[]]", id="many brackets, not deep"),
+        pytest.param(rb'"a": "\\u0000"', id="a backslash before u0000"),
+        pytest.param(rb'"a": "\ud83d\ude00"', id="surrogate pair"),
+        pytest.param(b'"a": 1e-400', id="underflow"),
+        pytest.param(b'"a": 1e308', id="largest doubles"),
+    ],
+)
+def test_what_looks_alike_but_is_sound_is_taken(operation, valid_body, member):
+    body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
+
+    assert operation(body).status_code in (200, 201)
+
+
+def test_of_duplicate_keys_the_last_one_wins(operation, valid_body):
+    body = b'{"user_group_id": 1, "url": 1, ' + json.dumps(valid_body).encode()[1:]
+
+    assert operation(body).status_code in (200, 201)
+
+
+def test_unknown_fields_are_ignored(operation, valid_body):
+    assert operation({**valid_body, "unknown": {"a": 1}}).status_code in (200, 201)
+
+
+# 401
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(None, id="no header"),
+        pytest.param("", id="empty header"),
+        pytest.param("Basic dXNlcjpwYXNz", id="another scheme"),
+        pytest.param("{secret}", id="no scheme"),
+    ],
+)
+def test_without_credentials_the_scheme_is_asked_for(operation, header):
+    header = header and header.format(secret=operation.token.secret)
+
+    response = operation({}, HTTP_AUTHORIZATION=header)
+
+    assert problem(response, 401)["code"] == "not_authenticated"
+    assert response["WWW-Authenticate"] == f'{operation.scheme} realm="api"'
+
+
+def mistyped(secret):
+    return secret[:-1] + ("a" if secret[-1] != "a" else "b")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(lambda scheme, secret: scheme, id="no token"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret},{scheme} {secret}", id="two headers, joined"),
+        pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
+        pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
+        pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
+        pytest.param(lambda scheme, secret: f"{scheme} {token_format.generate('ugt')}", id="of another kind"),
+        pytest.param(lambda scheme, secret: f"{scheme} {token_format.generate(secret[:3])}", id="unknown"),
+    ],
+)
+def test_bad_credentials_are_refused(operation, header):
+    response = operation({}, HTTP_AUTHORIZATION=header(operation.scheme, operation.token.secret))
+
+    assert problem(response, 401)["code"] == "authentication_failed"
+    error = ', error="invalid_token"' if operation.scheme == "Bearer" else ""
+    assert response["WWW-Authenticate"] == f'{operation.scheme} realm="api"{error}'
+
+
+def test_the_scheme_is_known_in_any_case(operation, valid_body):
+    header = f"{operation.scheme.upper()} {operation.token.secret}"
+
+    assert operation(valid_body, HTTP_AUTHORIZATION=header).status_code in (200, 201)
+
+
+def test_authentication_comes_before_the_body(operation):
+    assert problem(operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None), 401)
+
+
+# 403
+
+
+def test_a_read_only_token_may_not_write(operation, valid_body):
+    type(operation.token).objects.update(read_only=True)
+
+    assert problem(operation(valid_body), 403)["code"] == "insufficient_scope"
+
+
+def test_authorisation_comes_before_validation(operation):
+    type(operation.token).objects.update(read_only=True)
+
+    assert problem(operation(b"{", CONTENT_TYPE="text/plain"), 403)["code"] == "insufficient_scope"
+
+
+# 405
+
+
+METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
+
+
+@pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
+def test_other_methods_are_not_offered_to_anybody(operation, credentials):
+    for method in METHODS - {operation.method}:
+        response = operation({}, method=method, **credentials)
+
+        assert problem(response, 405)["code"] == "method_not_allowed"
+        assert response["Allow"] == operation.method
+
+
+def test_head_is_not_offered_and_has_no_body(operation):
+    response = operation({}, method="HEAD")
+
+    assert (response.status_code, response.content) == (405, b"")
+
+
+def test_the_method_is_not_overridden_by_a_header(operation):
+    response = operation({}, method="PATCH", HTTP_X_HTTP_METHOD_OVERRIDE=operation.method)
+
+    assert problem(response, 405)
+
+
+# 413
+
+
+def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_not(operation, valid_body):
+    body = json.dumps(valid_body).encode()
+
+    assert operation(body.ljust(1024 * 1024)).status_code in (200, 201)
+    assert problem(operation(body.ljust(1024 * 1024 + 1)), 413)["code"] == "payload_too_large"
+
+
+def test_the_limit_is_a_setting(operation, valid_body):
+    with override_settings(API_MAX_BODY_SIZE=10):
+        assert problem(operation(valid_body), 413)["detail"] == "The body is larger than 10 bytes."
+
+
+# 415
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/*", "*/*",
+     "application/jsonx", "application/json/x", "text/json", "application/vnd.api+json", "json", "x" * 1000, "\xff"],
+)  # fmt: skip
+def test_another_content_type_is_refused(operation, valid_body, content_type):
+    assert problem(operation(valid_body, CONTENT_TYPE=content_type), 415)["code"] == "unsupported_media_type"
+
+
+def test_no_content_type_is_refused(operation):
+    assert problem(operation(b"", CONTENT_TYPE=""), 415)["code"] == "unsupported_media_type"
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=latin-1"]
+)
+def test_the_content_type_is_known_in_any_case_and_with_parameters(operation, valid_body, content_type):
+    assert operation(valid_body, CONTENT_TYPE=content_type).status_code in (200, 201)
+
+
+# Accept
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
+def test_accept_is_disregarded(operation, valid_body, accept):
+    plain = operation(valid_body)
+    plain = operation(valid_body)  # by now the bookmark is there
+
+    response = operation(valid_body, HTTP_ACCEPT=accept)
+
+    assert (response.status_code, response.content) == (plain.status_code, plain.content)
+
+
+def test_a_format_in_the_query_is_disregarded(operation, valid_body):
+    operation.url += "?format=html"
+
+    assert operation(valid_body)["Content-Type"] == "application/json"
+
+
+# 500 and 503
+
+
+@pytest.fixture
+def broken(operation):
+    """Make each load of the token's model raise what is set."""
+    error = {}
+
+    def fail(**kwargs):
+        raise error["raised"]
+
+    post_init.connect(fail, sender=type(operation.token))
+    yield lambda exception: error.update(raised=exception)
+    post_init.disconnect(fail, sender=type(operation.token))
+
+
+def test_a_fault_is_logged_and_not_shown(operation, valid_body, broken, caplog):
+    broken(RuntimeError("the inside story"))
+
+    response = operation(valid_body)
+
+    assert problem(response, 500, "server_error")["code"] == "internal_error"
+    assert b"inside story" not in response.content
+    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "the inside story" in str(record.exc_info)
+    assert operation.token.secret not in caplog.text
+
+
+def test_a_fault_looks_the_same_under_debug(operation, valid_body, broken, settings):
+    settings.DEBUG = True
+    broken(RuntimeError("the inside story"))
+
+    assert problem(operation(valid_body), 500, "server_error")["code"] == "internal_error"
+
+
+def test_an_unreachable_database_is_told_with_when_to_retry(operation, valid_body, broken, caplog):
+    broken(OperationalError("connection refused"))
+
+    response = operation(valid_body)
+
+    assert problem(response, 503, "server_error")["code"] == "service_unavailable"
+    assert int(response["Retry-After"]) > 0
+    assert b"refused" not in response.content
+    assert "connection refused" in caplog.text
+
+
+# Paths
+
+
+@pytest.mark.parametrize("suffix", ["/", "/x", "x", "//", "%2F"])
+def test_paths_are_exact(operation, valid_body, suffix):
+    operation.url += suffix
+
+    assert problem(operation(valid_body), 404)["code"] == "not_found"
+
+
+def test_the_query_string_changes_nothing(operation, valid_body):
+    operation.url += "?" + "&".join(f"a{n}=%ff%00" for n in range(2000))
+
+    assert operation(valid_body).status_code in (200, 201)
+
+
+# Last use
+
+
+def test_the_last_use_is_written(operation, valid_body):
+    type(operation.token).objects.update(last_used_at=None)
+
+    operation(valid_body)
+
+    operation.token.refresh_from_db()
+    assert operation.token.last_used_at is not None
+
+
+def test_a_last_use_that_cannot_be_written_fails_nothing(operation, valid_body, caplog):
+    type(operation.token).objects.update(last_used_at=None)
+
+    def refuse(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and "last_used_at" in sql:
+            raise OperationalError("read-only")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        response = operation(valid_body)
+
+    assert response.status_code in (200, 201)
+    assert "Could not write the last use of the token" in caplog.text
+    assert operation.token.secret not in caplog.text

@@ -1,0 +1,51 @@
+from datetime import timedelta
+from typing import Any
+
+import factory
+from django.utils import timezone
+
+from usergroups.models import ApiToken, Team, UserGroup
+
+
+def hours_ago(hours: int) -> Any:
+    return factory.LazyFunction(lambda: timezone.now() - timedelta(hours=hours))
+
+
+class TokenFactory(factory.django.DjangoModelFactory):
+    """Keeps the secret, which the model itself never has, as ``secret`` on the instance."""
+
+    class Meta:
+        abstract = True
+
+    class Params:
+        revoked = factory.Trait(revoked_at=hours_ago(1))
+        expired = factory.Trait(expires_at=hours_ago(1))
+        just_used = factory.Trait(last_used_at=hours_ago(0))
+
+    @classmethod
+    def _create(cls, model_class, **fields):
+        token, token.secret = model_class.objects.issue(**fields)
+        return token
+
+
+class TeamFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Team
+
+    name = factory.Sequence(lambda n: f"Team {n}")
+
+
+class ApiTokenFactory(TokenFactory):
+    class Meta:
+        model = ApiToken
+
+    team = factory.SubFactory(TeamFactory)
+
+
+class UserGroupFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = UserGroup
+
+    team = factory.SubFactory(TeamFactory)
+    provided_id = factory.Sequence(lambda n: f"group_{n}")
+    name = factory.Sequence(lambda n: f"Group {n}")

@@ -1,0 +1,299 @@
+"""PUT {user_base_url}/api/user."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import UserGroup
+
+YEARS_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+numbers = st.integers(-(10**308), 10**308) | st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | numbers | text,
+    lambda children: st.lists(children) | st.dictionaries(text, children),
+    max_leaves=20,
+)
+
+
+def errors(response):
+    assert response.status_code == 400
+    body = response.json()
+    assert (body["success"], body["type"]) == (0, "validation_error")
+    return [(error["attr"], error["code"]) for error in body["errors"]]
+
+
+def exactly(value):
+    """What tells 1 from 1.0 and from true, and one order of keys from another."""
+    return json.dumps(value)
+
+
+def test_every_field_is_updated_and_the_group_returned(update_user_group, user_group):
+    body = {
+        "user_group_id": user_group.provided_id,
+        "name": "New name",
+        "mapping": {"40": "warehouse", "41": 113},
+        "properties": {"plan": "pro"},
+    }
+
+    response = update_user_group(body)
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "success": 1,
+        "user_group": {
+            "team_id": user_group.team_id,
+            "token": user_group.token,
+            "name": "New name",
+            "provided_id": user_group.provided_id,
+            "properties": {"plan": "pro"},
+            "api_environment_tag": None,
+        },
+    }
+    user_group.refresh_from_db()
+    assert user_group.mapping == {"40": "warehouse", "41": 113}
+
+
+def test_the_answer_is_compact_json_of_these_bytes(update_user_group):
+    UserGroupFactory(team=update_user_group.token.team, provided_id="ü", name="Ü", token="ugt_x")
+
+    response = update_user_group({"user_group_id": "ü", "properties": {"b": 1.0, "a": None}})
+
+    assert response.content.decode() == (
+        '{"success":1,"user_group":{"team_id":%d,"token":"ugt_x","name":"Ü","provided_id":"ü",'
+        '"properties":{"b":1.0,"a":null},"api_environment_tag":null}}' % update_user_group.token.team_id
+    )
+
+
+def test_what_is_left_out_is_unchanged(update_user_group):
+    user_group = UserGroupFactory(
+        team=update_user_group.token.team, mapping={"1": 2}, properties={"a": 1}, updated_at=YEARS_AGO
+    )
+    before = UserGroup.objects.filter(pk=user_group.pk).values().get()
+
+    response = update_user_group({"user_group_id": user_group.provided_id})
+
+    assert response.json()["user_group"]["properties"] == {"a": 1}
+    assert UserGroup.objects.filter(pk=user_group.pk).values().get() == before
+
+
+def test_an_update_is_dated(update_user_group):
+    user_group = UserGroupFactory(team=update_user_group.token.team, created_at=YEARS_AGO, updated_at=YEARS_AGO)
+
+    update_user_group({"user_group_id": user_group.provided_id, "name": "New name"})
+
+    user_group.refresh_from_db()
+    assert user_group.created_at == YEARS_AGO < user_group.updated_at
+
+
+@pytest.mark.parametrize("field", ["mapping", "properties"])
+def test_mapping_and_properties_are_replaced_whole(update_user_group, field):
+    user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
+
+    update_user_group({"user_group_id": user_group.provided_id, field: {"new": 2}})
+
+    user_group.refresh_from_db()
+    assert getattr(user_group, field) == {"new": 2}
+
+
+@pytest.mark.parametrize(
+    ("field", "sent", "stored"),
+    [
+        ("mapping", None, {}),
+        ("mapping", {}, {}),
+        ("properties", None, None),
+        ("properties", {}, {}),
+    ],
+)
+def test_mapping_and_properties_are_emptied(update_user_group, field, sent, stored):
+    user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
+
+    response = update_user_group({"user_group_id": user_group.provided_id, field: sent})
+
+    user_group.refresh_from_db()
+    assert getattr(user_group, field) == stored
+    assert response.json()["user_group"]["properties"] == user_group.properties
+
+
+def test_fields_of_the_server_cannot_be_written(update_user_group, user_group):
+    before = UserGroup.objects.values().get()
+    mass = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
+            "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
+
+    response = update_user_group({**mass, "user_group_id": user_group.provided_id})
+
+    assert response.status_code == 200
+    assert UserGroup.objects.values().get() == before
+
+
+# Where the group is looked for
+
+
+def test_an_unknown_group_is_not_found_and_not_created(update_user_group):
+    response = update_user_group({"user_group_id": "unknown", "name": "New name"})
+
+    assert response.status_code == 404
+    body = response.json()
+    assert (body["success"], body["type"]) == (0, "client_error")
+    assert body["errors"][0]["code"] == "user_group_not_found"
+    assert not UserGroup.objects.filter(name="New name").exists()
+
+
+@pytest.mark.parametrize("environment", ["", "Customer", "Testing"])
+def test_the_group_is_of_the_tokens_team_and_environment(update_user_group, environment):
+    token = update_user_group.token
+    groups = {tag: UserGroupFactory(team=token.team, environment=tag, provided_id="same", name="Old name")
+              for tag in ("", "Customer", "Testing")}  # fmt: skip
+    UserGroupFactory(team=TeamFactory(), environment=environment, provided_id="same", name="Old name")
+    update_user_group.token = ApiTokenFactory(team=token.team, environment=environment)
+
+    response = update_user_group({"user_group_id": "same", "name": "New name"})
+
+    assert response.json()["user_group"]["api_environment_tag"] == (environment or None)
+    assert UserGroup.objects.get(name="New name") == groups[environment]
+
+
+def test_somebody_elses_group_is_answered_like_one_that_does_not_exist(update_user_group):
+    elsewhere = [
+        UserGroupFactory(name="Old name"),
+        UserGroupFactory(team=update_user_group.token.team, environment="Testing", name="Old name"),
+    ]
+    unknown = update_user_group({"user_group_id": "unknown", "name": "New name"})
+
+    for user_group in elsewhere:
+        response = update_user_group({"user_group_id": user_group.provided_id, "name": "New name"})
+
+        assert (response.status_code, response.content) == (unknown.status_code, unknown.content)
+        user_group.refresh_from_db()
+        assert user_group.name == "Old name"
+
+
+def test_ids_are_told_apart_by_every_character(update_user_group):
+    team = update_user_group.token.team
+    ids = ["a", "A", " a", "a ", "ä", "a\u0308", "\U0001f469\u200d\U0001f4bb"]
+    for provided_id in ids:
+        UserGroupFactory(team=team, provided_id=provided_id)
+
+    for provided_id in ids:
+        assert update_user_group({"user_group_id": provided_id}).json()["user_group"]["provided_id"] == provided_id
+
+
+# What fields may be
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(None, "null"), ("", "blank"), (1, "invalid"), (1.5, "invalid"), (True, "invalid"), (["a"], "invalid"),
+     ({"a": 1}, "invalid"), ("a" * 256, "max_length")],
+)  # fmt: skip
+@pytest.mark.parametrize("field", ["user_group_id", "name"])
+def test_bad_text_is_refused(update_user_group, user_group, field, value, code):
+    body = {"user_group_id": user_group.provided_id, "name": "New name", field: value}
+
+    assert errors(update_user_group(body)) == [(field, code)]
+    user_group.refresh_from_db()
+    assert user_group.name != "New name"
+
+
+def test_the_id_is_required(update_user_group):
+    assert errors(update_user_group({"name": "New name"})) == [("user_group_id", "required")]
+
+
+@pytest.mark.parametrize("value", ["a", 1, 1.5, True, [], ["a"]])
+@pytest.mark.parametrize("field", ["mapping", "properties"])
+def test_what_is_no_object_is_refused(update_user_group, user_group, field, value):
+    body = {"user_group_id": user_group.provided_id, field: value}
+
+    assert errors(update_user_group(body)) == [(field, "not_a_dict")]
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(None, "null"), ("", "blank"), (1.0, "invalid"), (1e2, "invalid"), (True, "invalid"), ([], "invalid"),
+     ({}, "invalid"), ("a" * 256, "max_length")],
+)  # fmt: skip
+def test_a_bad_data_source_is_refused_with_its_path(update_user_group, user_group, value, code):
+    body = {"user_group_id": user_group.provided_id, "mapping": {"39": 1, "40": value}}
+
+    assert errors(update_user_group(body)) == [("mapping.40", code)]
+
+
+def test_all_errors_are_told_at_once_and_nothing_is_changed(update_user_group, user_group):
+    before = UserGroup.objects.values().get()
+    body = {"user_group_id": user_group.provided_id, "name": 1, "mapping": {"40": [], "41": None}, "properties": 2}
+
+    assert errors(update_user_group(body)) == [
+        ("name", "invalid"),
+        ("mapping.40", "invalid"),
+        ("mapping.41", "null"),
+        ("properties", "not_a_dict"),
+    ]
+    assert UserGroup.objects.values().get() == before
+
+
+def test_texts_may_be_255_characters_of_any_script(update_user_group):
+    longest = "\U0001f468\u200d\U0001f469" * 85
+    UserGroupFactory(team=update_user_group.token.team, provided_id=longest)
+
+    response = update_user_group({"user_group_id": longest, "name": longest, "mapping": {longest: longest}})
+
+    assert response.json()["user_group"]["name"] == longest
+
+
+@pytest.mark.parametrize("name", [" ", "  both sides  ", "\t\n", "e\u0301", "\u202eright to left", "\ufeff", "'\";--"])
+def test_text_comes_back_as_it_was_sent(update_user_group, user_group, name):
+    body = {"user_group_id": user_group.provided_id, "name": name, "properties": {name: name}}
+
+    answer = update_user_group(body).json()["user_group"]
+
+    assert (answer["name"], answer["properties"]) == (name, {name: name})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(properties=st.dictionaries(text, json_values))
+def test_properties_come_back_as_they_were_sent(update_user_group, user_group, properties):
+    response = update_user_group({"user_group_id": user_group.provided_id, "properties": properties})
+
+    assert exactly(response.json()["user_group"]["properties"]) == exactly(properties)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(mapping=st.dictionaries(text, st.integers(-(10**308), 10**308)))
+def test_mappings_keep_every_digit(update_user_group, user_group, mapping):
+    update_user_group({"user_group_id": user_group.provided_id, "mapping": mapping})
+
+    user_group.refresh_from_db()
+    assert exactly(user_group.mapping) == exactly(mapping)
+
+
+# What it costs
+
+
+def test_an_update_takes_three_statements(update_user_group, user_group):
+    body = {"user_group_id": user_group.provided_id, "name": "New name", "mapping": {}, "properties": {}}
+
+    token, update, group = queries_of(update_user_group, body)
+
+    assert token.startswith("SELECT") and "usergroups_team" in token  # the token with its team
+    assert update.startswith("UPDATE")  # what was sent
+    assert group.startswith("SELECT")  # the group as it stands
+
+
+def test_the_first_use_in_a_minute_takes_one_statement_more(update_user_group, user_group):
+    update_user_group.token = ApiTokenFactory(team=user_group.team)
+
+    _, last_use, _, _ = queries_of(update_user_group, {"user_group_id": user_group.provided_id, "name": "New name"})
+
+    assert last_use.startswith("UPDATE") and "last_used_at" in last_use
+
+
+def test_a_foreign_string_is_refused_without_a_query(update_user_group):
+    update_user_group.token.secret = update_user_group.token.secret[:-1]
+
+    assert queries_of(update_user_group, {}) == []
