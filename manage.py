@@ -5,6 +5,7 @@ import os
 import secrets
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
@@ -12,4 +13,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["quickstart"]:
         # A trial needs a key, not a lasting one: with the next start operators log in again.
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))

@@ -1,6 +1,7 @@
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
+from django.db import models
 from django.http import HttpRequest
 
 from usergroups.tokens.admin import TokenAdmin
@@ -30,6 +31,7 @@ class CollectionAdmin(CollectionModelAdmin):
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
     ordering = ("-id",)
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     fields = ("user_group", "name", "id", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:

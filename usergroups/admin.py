@@ -1,6 +1,7 @@
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
+from django.db import models
 from django.http import HttpRequest
 
 from .models import ApiToken, Team, UserGroup
@@ -39,6 +40,7 @@ class UserGroupAdmin(UserGroupModelAdmin):
     search_fields = ("name", "provided_id", "team__name")
     autocomplete_fields = ("team",)
     ordering = ("-id",)
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}  # what is sent comes back
     fields = (
         "team",
         "environment",

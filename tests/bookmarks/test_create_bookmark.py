@@ -114,7 +114,10 @@ def test_a_null_collection_is_none(create_bookmark):
     [
         pytest.param(lambda collection: str(uuid4()), id="unknown"),
         pytest.param(lambda collection: str(CollectionFactory().pk), id="of another team"),
-        pytest.param(lambda collection: str(CollectionFactory(user_group__team=collection.user_group.team).pk), id="of another group"),
+        pytest.param(
+            lambda collection: str(CollectionFactory(user_group__team=collection.user_group.team).pk),
+            id="of another group",
+        ),
         pytest.param(lambda collection: str(collection.pk).upper(), id="in upper case"),
         pytest.param(lambda collection: collection.pk.hex, id="without hyphens"),
         pytest.param(lambda collection: f"{{{collection.pk}}}", id="in braces"),
@@ -130,7 +133,7 @@ def test_a_null_collection_is_none(create_bookmark):
         pytest.param(lambda collection: [str(collection.pk)], id="array"),
         pytest.param(lambda collection: {"id": str(collection.pk)}, id="object"),
     ],
-)  # fmt: skip
+)
 def test_anything_but_the_id_of_an_own_collection_is_answered_alike(create_bookmark, user_group, wrong):
     collection = CollectionFactory(user_group=user_group)
 

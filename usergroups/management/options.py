@@ -13,16 +13,16 @@ from usergroups.models import Environment, Team, UserGroup
 MAX_DAYS = 36_500
 
 
-def text(max_length: int) -> Callable[[str], str]:
-    """An option's type: text that a column of ``max_length`` characters takes."""
+def text(max_length: int, min_length: int = 1) -> Callable[[str], str]:
+    """An option's type: text of so many characters."""
 
     def parse(value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
             raise ArgumentTypeError("not UTF-8") from None
-        if not 0 < len(value) <= max_length:
-            raise ArgumentTypeError(f"not 1 to {max_length} characters long")
+        if not min_length <= len(value) <= max_length:
+            raise ArgumentTypeError(f"not {min_length} to {max_length} characters long")
         return value
 
     return parse
@@ -48,7 +48,9 @@ def add_user_group(parser: CommandParser) -> None:
 
 
 def add_token(parser: CommandParser) -> None:
-    parser.add_argument("--name", default="", type=text(255), metavar="TEXT", help="What the token is for.")
+    parser.add_argument(
+        "--name", default="", type=text(255, min_length=0), metavar="TEXT", help="What the token is for."
+    )
     parser.add_argument("--read-only", action="store_true")
     parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Left out: never.")
 

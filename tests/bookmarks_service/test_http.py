@@ -1,0 +1,187 @@
+"""The service over real HTTP: what only a server, its sockets and several processes can show."""
+
+import ast
+import json
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+CALLERS = 32
+
+
+def test_the_printed_curl_commands_work(service):
+    for command in service.curls:
+        answer = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=30)
+
+        assert json.loads(answer.stdout)["success"] == 1
+    assert len(service.curls) == 2
+
+
+def test_concurrent_updates_of_different_fields_are_all_kept(service):
+    """Each caller owns one of the fields and repeats its own value: a lost update leaves the old one."""
+    fields = ["name", "mapping", "properties"]
+    values = {"name": "Concurrent", "mapping": {"concurrent": 1}, "properties": {"concurrent": 1}}
+    service.update_user_group(name="Before", mapping=None, properties=None)
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [pool.submit(service.update_user_group, **{field: values[field]}) for field in fields * 11][:CALLERS]
+        answers = [call.result() for call in calls]
+
+    assert {answer.status_code for answer in answers} == {200}
+    show = f"from usergroups.models import UserGroup; print(UserGroup.objects.values(*{fields}).get())"
+    after = service.manage("shell", "--no-imports", "-c", show).stdout
+    assert ast.literal_eval(after) == values
+
+
+def test_concurrent_posts_of_one_url_make_one_bookmark(service):
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [pool.submit(service.create_bookmark, url="https://example.com/concurrent") for _ in range(CALLERS)]
+        answers = [call.result() for call in calls]
+
+    assert sorted(answer.status_code for answer in answers) == [200] * (CALLERS - 1) + [201]
+    assert len({answer.json()["bookmark"]["id"] for answer in answers}) == 1
+
+
+def failed(response, status):
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.json()["success"] == 0
+    return response.json()["errors"][0]["code"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/unknown", "/api", "/api/user/", "//api/user", "/v1/bookmarks/", "/v2/bookmarks", "/%ff"]
+)
+def test_unknown_paths_are_answered_in_json(service, path):
+    assert failed(httpx.post(service.base_url + path), 404) == "not_found"
+
+
+@pytest.mark.parametrize("path", ["/", "/api/user", "/unknown"])
+def test_a_bad_host_is_answered_in_json(service, path):
+    assert failed(httpx.get(service.base_url + path, headers={"Host": "evil.example"}), 400) == "bad_request"
+
+
+def chunked(*chunks):
+    yield from chunks
+
+
+def chunked_post(service, *chunks):
+    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": "application/json"}
+    return httpx.post(f"{service.base_url}/v1/bookmarks", content=chunked(*chunks), headers=headers)
+
+
+def test_a_chunked_body_is_read(service):
+    response = chunked_post(service, b'{"url": "https://exam', b'ple.com/chunked"}')
+
+    assert response.status_code == 201
+
+
+def test_a_chunked_body_over_the_limit_is_refused(service):
+    assert failed(chunked_post(service, *[b" " * 65536] * 17), 413) == "payload_too_large"
+
+
+def test_a_body_over_the_limit_is_refused_before_it_is_sent(service):
+    request = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100000000000\r\nConnection: close\r\n\r\n"
+    )
+
+    assert service.send(request.encode()).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n100\r\n"])
+def test_a_body_that_ends_early_changes_nothing(service, framing):
+    """Though what came is a whole JSON object."""
+    url = f"https://example.com/early/{len(framing)}"
+    request = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
+        f'Content-Type: application/json\r\nConnection: close\r\n{framing}{{"url": "{url}"}}'
+    )
+
+    assert service.send(request.encode()).startswith(b"HTTP/1.1 400 ")
+    assert service.create_bookmark(url=url).status_code == 201
+
+
+@pytest.mark.parametrize("value", [b"Bearer \xff\xfe", b"Bearer \x80" * 100, b"\xff", "Bearer ü".encode()])
+def test_header_bytes_that_are_no_text_are_refused(service, value):
+    request = (
+        b"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nConnection: close\r\n\r\n" % value
+    )
+
+    assert service.send(request).startswith(b"HTTP/1.1 401 ")
+
+
+def test_several_authorization_headers_are_refused(service):
+    header = f"Authorization: Bearer {service.access_token}\r\n"
+    request = f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n{header}{header}Connection: close\r\n\r\n"
+
+    assert service.send(request.encode()).startswith(b"HTTP/1.1 401 ")
+
+
+def test_connections_to_the_database_last(service):
+    if not service.database_url.startswith("postgres"):
+        pytest.skip("only a server knows who is connected")
+    import psycopg  # noqa: PLC0415
+
+    def backends():
+        with psycopg.connect(service.database_url) as connection:
+            sql = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            return {pid for (pid,) in connection.execute(sql)}
+
+    with httpx.Client() as client:  # one connection, and so one process of the service
+        service.create_bookmark(client, url="https://example.com/")
+        before = backends()
+        for _ in range(50):
+            service.create_bookmark(client, url="https://example.com/")
+    assert before
+    assert before <= backends()
+
+
+# The pages
+
+
+def test_the_pages_are_served(service):
+    with httpx.Client(base_url=service.base_url) as client:
+        assert "bookmarks_service" in client.get("/").text
+        assert client.get("/schema/").text.startswith("openapi: 3.")
+        assert "/static/drf_spectacular_sidecar/" in client.get("/docs/").text
+        assert client.get("/admin").url.path == "/admin"
+        assert client.get("/admin", follow_redirects=True).url.path == "/admin/login/"
+
+
+def test_the_docs_take_nothing_from_elsewhere(service):
+    page = httpx.get(f"{service.base_url}/docs/").text
+
+    addresses = re.findall(r"""["']((?:https?:)?//[^"']+|/static/[^"']+)""", page)
+    assert addresses
+    for address in addresses:
+        assert address.startswith("/static/")
+        assert httpx.get(service.base_url + address).status_code == 200
+
+
+def test_the_operator_can_log_in(service):
+    with httpx.Client(base_url=service.base_url, follow_redirects=True) as client:
+        client.get("/admin/login/")
+        form = {
+            "username": "operator",
+            "password": service.password,
+            "csrfmiddlewaretoken": client.cookies["csrftoken"],
+        }
+        page = client.post("/admin/login/?next=/admin/", data=form)
+
+        assert page.url.path == "/admin/"
+        assert client.get("/admin/usergroups/usergroup/").status_code == 200
+        assert "text/html" in client.get("/admin/unknown/").headers["Content-Type"]
+
+
+def test_nothing_secret_is_logged(service):
+    service.create_bookmark(url="https://example.com/logged")
+    httpx.post(f"{service.base_url}/v1/bookmarks", headers={"Authorization": f"Token {service.access_token}"})
+
+    _, _, log = service.log.read_text().partition("Starting gunicorn")
+    assert "Unauthorized" in log
+    assert service.access_token not in log
+    assert service.api_token not in log

@@ -1,0 +1,43 @@
+"""quickstart without serving; the tests over HTTP are of one that serves."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.models import ApiToken, Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+
+def quickstart(capsys):
+    call_command("quickstart", "--no-serve", "--port", "8123")
+    return capsys.readouterr().out
+
+
+def test_it_makes_something_to_try_and_prints_how(capsys, django_user_model, client):
+    text = quickstart(capsys)
+
+    user_group = UserGroup.objects.get(provided_id="example_1")
+    assert str(Collection.objects.get(user_group=user_group).pk) in text
+    assert ApiToken.objects.authenticate(re.search(r"Token (uga_\w+)", text)[1]).team == user_group.team
+    assert AccessToken.objects.authenticate(re.search(r"Bearer (bma_\w+)", text)[1]).user_group == user_group
+    assert client.login(username="operator", password=re.search(r"password (\S+)\)", text)[1])
+    assert django_user_model.objects.get().is_superuser
+    assert (
+        text.count("\ncurl -X ") == text.count("http://127.0.0.1:8123/api/user") + text.count("8123/v1/bookmarks") == 2
+    )
+    assert not Bookmark.objects.exists()
+
+
+def test_run_again_it_keeps_what_is_there_and_replaces_the_secrets(capsys):
+    first = quickstart(capsys)
+
+    second = quickstart(capsys)
+
+    counts = [model.objects.count() for model in (Team, UserGroup, Collection)]
+    assert counts == [1, 1, 1]
+    for manager, pattern in ((ApiToken.objects, r"uga_\w+"), (AccessToken.objects, r"bma_\w+")):
+        assert manager.authenticate(re.search(pattern, first)[0]) is None
+        assert manager.authenticate(re.search(pattern, second)[0]) is not None

@@ -1,0 +1,81 @@
+"""The service's settings, each in a process of its own as its environment would start it."""
+
+import pytest
+from django.core.management.utils import get_random_secret_key
+
+from tests.bookmarks_service.service import manage
+
+PRODUCTION = {"SECRET_KEY": get_random_secret_key(), "ALLOWED_HOSTS": "bookmarks.example", "HTTPS": "1"}
+
+
+def setting(expression, **variables):
+    code = f"from django.conf import settings; from django.db import connection; print({expression})"
+    result = manage("shell", "--no-imports", "-c", code, **variables)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_without_a_key_it_does_not_start_and_says_what_to_set():
+    result = manage("check")
+
+    assert result.returncode == 1
+    assert result.stderr == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.\n"
+
+
+@pytest.mark.parametrize("variables", [{"DEBUG": "1"}, {"SECRET_KEY": "x"}], ids=["DEBUG", "SECRET_KEY"])
+def test_with_a_key_or_debug_it_starts(variables):
+    assert manage("check", **variables).returncode == 0
+
+
+def test_the_deployment_check_is_clean():
+    result = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("variables", [{"HTTPS": "0"}, {"SECRET_KEY": "short"}, {"DEBUG": "1"}])
+def test_the_deployment_check_can_fail(variables):
+    assert manage("check", "--deploy", "--fail-level", "WARNING", **{**PRODUCTION, **variables}).returncode == 1
+
+
+@pytest.mark.parametrize("size", ["0", "-1"])
+def test_a_wrong_body_limit_is_told(size):
+    result = manage("check", SECRET_KEY="x", API_MAX_BODY_SIZE=size)
+
+    assert result.returncode == 1
+    assert "usergroups.E001" in result.stderr
+
+
+def test_sqlite_is_durable_and_patient(tmp_path):
+    names = ("journal_mode", "synchronous", "busy_timeout")
+    pragmas = f"[connection.cursor().execute('PRAGMA ' + name).fetchone()[0] for name in {names}]"
+    mode = "connection.settings_dict['OPTIONS']['transaction_mode']"
+    url = f"sqlite:///{tmp_path / 'db.sqlite3'}"
+
+    assert setting(pragmas, SECRET_KEY="x", DATABASE_URL=url) == "['wal', 2, 20000]"
+    assert setting(mode, SECRET_KEY="x", DATABASE_URL=url) == "IMMEDIATE"
+
+
+def test_the_cache_is_chosen_by_url():
+    backend = setting("settings.CACHES['default']['BACKEND']", SECRET_KEY="x", CACHE_URL="redis://127.0.0.1:6379/1")
+
+    assert backend == "django.core.cache.backends.redis.RedisCache"
+
+
+def test_https_redirects_and_trusts_the_proxy(client, settings):
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+    assert client.get("/").status_code == 301
+    assert client.get("/", headers={"X-Forwarded-Proto": "https"}).status_code == 200
+
+
+def test_https_is_off_unless_set():
+    names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_HSTS_SECONDS",
+             "SECURE_PROXY_SSL_HEADER")  # fmt: skip
+    values = f"[getattr(settings, name) for name in {names}]"
+
+    assert setting(values, SECRET_KEY="x") == "[False, False, False, 0, None]"
+    assert setting(values, SECRET_KEY="x", HTTPS="1") == (
+        "[True, True, True, 31536000, ('HTTP_X_FORWARDED_PROTO', 'https')]"
+    )

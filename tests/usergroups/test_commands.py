@@ -1,0 +1,78 @@
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
+from usergroups.models import ApiToken, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team():
+    return TeamFactory(name="Acme")
+
+
+def test_the_secret_alone_is_on_standard_output(team, capsys):
+    call_command("create_api_token", "--team", "Acme")
+
+    out, err = capsys.readouterr()
+    token = ApiToken.objects.authenticate(out.removesuffix("\n"))
+    assert (token.team, token.environment, token.read_only, token.expires_at, token.name) == (team, "", False, None, "")
+    assert "Acme" in err
+    assert out.strip() not in err
+
+
+def test_a_token_has_what_the_options_say(team, capsys):
+    options = ["--environment", "Testing", "--read-only", "--expires-in", "30", "--name", "CI"]
+    call_command("create_api_token", "--team", "Acme", *options)
+
+    token = ApiToken.objects.get()
+    assert (token.environment, token.read_only, token.name) == ("Testing", True, "CI")
+    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--environment", "Production"], ["--expires-in", "0"], ["--expires-in", "-1"], ["--expires-in", "soon"],
+     ["--expires-in", "99999999999"], ["--expires-in", "²"], ["--name", "a" * 256], ["--name", "\udcff"]],
+)  # fmt: skip
+def test_a_bad_option_is_refused(team, options):
+    with pytest.raises(CommandError, match="argument --"):
+        call_command("create_api_token", "--team", "Acme", *options)
+
+    assert not ApiToken.objects.exists()
+
+
+def test_a_user_group_is_created(team):
+    call_command("create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "Example")
+    call_command(
+        "create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "Test", "--environment", "Testing"
+    )
+
+    assert list(UserGroup.objects.order_by("pk").values_list("team", "provided_id", "name", "environment")) == [
+        (team.pk, "example_1", "Example", ""),
+        (team.pk, "example_1", "Test", "Testing"),
+    ]
+
+
+def test_a_user_group_is_not_created_twice(team):
+    UserGroupFactory(team=team, provided_id="example_1", name="Old name")
+
+    with pytest.raises(CommandError, match="has a user group 'example_1' there already") as error:
+        call_command("create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "New name")
+
+    assert error.value.returncode == 1
+    assert UserGroup.objects.get().name == "Old name"
+
+
+@pytest.mark.parametrize(
+    "command", [["create_api_token"], ["create_user_group", "--user-group", "example_1", "--name", "Example"]]
+)
+def test_an_unknown_team_is_told(command):
+    with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
+        call_command(*command, "--team", "Acme")
+
+    assert error.value.returncode == 1

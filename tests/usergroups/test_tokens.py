@@ -1,0 +1,130 @@
+"""What tokens are, whoever they speak for."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import ApiToken
+from usergroups.tokens import format as token_format
+
+
+def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
+    tokens = {token_format.generate("abc") for _ in range(1000)}
+
+    assert len(tokens) == 1000
+    assert all(re.fullmatch("abc_[0-9A-Za-z]{38}", token) for token in tokens)
+    assert all(token_format.is_well_formed(token, "abc") for token in tokens)
+    assert 62**token_format.RANDOM_LENGTH > 2**190
+
+
+def test_the_checksum_is_the_crc_32_in_base62():
+    # The CRC-32 of it is 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52: the digits 0 7 y 0 e q.
+    assert token_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
+
+
+TOKEN = token_format.generate("abc")
+
+
+@given(data=st.data())
+def test_any_one_mistyped_character_is_noticed(data):
+    position = data.draw(st.integers(0, len(TOKEN) - 1))
+    character = data.draw(st.sampled_from(token_format.ALPHABET + "_ é").filter(lambda c: c != TOKEN[position]))
+
+    assert not token_format.is_well_formed(TOKEN[:position] + character + TOKEN[position + 1 :], "abc")
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: t[:-1], lambda t: t + "0", lambda t: t + "\n", lambda t: "", lambda t: "_"]
+)
+def test_another_length_is_noticed(change):
+    assert not token_format.is_well_formed(change(token_format.generate("abc")), "abc")
+
+
+def test_a_token_of_another_kind_is_noticed():
+    assert not token_format.is_well_formed(token_format.generate("abc"), "abd")
+
+
+@pytest.mark.django_db
+def test_only_a_digest_is_stored_and_nothing_shows_the_secret():
+    token, secret = ApiToken.objects.issue(team=TeamFactory(), name="CI")
+
+    stored = ApiToken.objects.filter(pk=token.pk).values().get()
+    assert len(bytes(stored["digest"])) == 32
+    assert secret.startswith(stored["hint"])
+    assert len(secret) - len(stored["hint"]) == 34
+    assert secret not in str(stored)
+    assert secret not in f"{token} {token!r} {vars(token)}"
+
+
+@pytest.mark.django_db
+def test_a_token_is_found_with_its_owner_in_one_query():
+    token = ApiTokenFactory()
+
+    assert len(queries_of(lambda: ApiToken.objects.authenticate(token.secret).team.name)) == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("trait", ["revoked", "expired"])
+def test_an_ended_token_is_not_found(trait):
+    token = ApiTokenFactory(**{trait: True})
+
+    assert ApiToken.objects.authenticate(token.secret) is None
+    assert not token.is_active
+
+
+@pytest.mark.django_db
+def test_a_token_is_active_until_it_expires():
+    token = ApiTokenFactory(expires_at=timezone.now() + timedelta(minutes=1))
+
+    assert ApiToken.objects.authenticate(token.secret) == token
+    assert token.is_active
+
+
+@pytest.mark.django_db
+def test_a_token_is_revoked_once_and_for_good():
+    token = ApiTokenFactory()
+
+    token.revoke()
+    revoked_at = token.revoked_at
+    token.revoke()
+
+    assert ApiToken.objects.authenticate(token.secret) is None
+    assert ApiToken.objects.get().revoked_at == revoked_at
+
+
+@pytest.mark.django_db
+def test_the_last_use_is_written_at_most_once_a_minute():
+    token = ApiTokenFactory()
+
+    assert len(queries_of(token.mark_used)) == 1
+    token.refresh_from_db()
+    assert queries_of(token.mark_used) == []
+
+    token.last_used_at -= timedelta(minutes=1)
+    token.save()
+    assert len(queries_of(token.mark_used)) == 1
+
+
+@pytest.mark.django_db
+def test_a_later_use_that_is_written_already_stands():
+    token = ApiTokenFactory()
+    later = timezone.now() + timedelta(seconds=30)
+    ApiToken.objects.update(last_used_at=later)
+
+    token.mark_used()
+
+    assert ApiToken.objects.get().last_used_at == later
+
+
+@pytest.mark.django_db
+def test_user_group_tokens_are_of_their_own_kind_and_differ():
+    one, two = UserGroupFactory.create_batch(2)
+
+    assert token_format.is_well_formed(one.token, "ugt")
+    assert one.token != two.token
