@@ -1,4 +1,7 @@
 import json
+import os
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +10,14 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+
+FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
+"""Each failure that was answered, by test: tests/host compares them."""
+
+
+def pytest_sessionfinish() -> None:
+    if path := os.environ.get("RECORD_FAILURES"):
+        Path(path).write_text(json.dumps(FAILURES))
 
 
 class Caller:
@@ -22,7 +33,17 @@ class Caller:
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        return self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
+        response = self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
+        if response.status_code >= 400:
+            headers = {
+                name: response[name]
+                for name in ("Allow", "Content-Type", "Retry-After", "WWW-Authenticate")
+                if name in response
+            }
+            FAILURES[os.environ["PYTEST_CURRENT_TEST"]].append(
+                [response.status_code, headers, response.content.decode()]
+            )
+        return response
 
 
 @pytest.fixture

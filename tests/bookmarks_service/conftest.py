@@ -1,5 +1,6 @@
 import pytest
 
+from tests.bookmarks.conftest import create_bookmark  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
 
 

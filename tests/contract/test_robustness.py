@@ -1,0 +1,57 @@
+"""No input gives a 500, and every answer has the contract's shape."""
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters())
+    | st.sampled_from([10**400, "x" * 300]),
+    lambda children: st.lists(children, max_size=5) | st.dictionaries(st.text(st.characters()), children, max_size=5),
+    max_leaves=20,
+)
+fields = ["user_group_id", "name", "mapping", "properties", "url", "collection"]
+bodies = (
+    st.fixed_dictionaries({}, optional=dict.fromkeys(fields, json_values)).map(json.dumps).map(str.encode)
+    | json_values.map(json.dumps).map(str.encode)
+    | st.binary()
+    | st.lists(st.sampled_from(rb'[ ] { } " \ : , a 1e999 \u0000 \ud800'.split())).map(b"".join)
+)  # fmt: skip
+
+# What a server hands on: any bytes but controls, read as Latin-1.
+header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
+robust = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def check(response, statuses):
+    body = json.loads(response.content)
+    assert response["Content-Type"] == "application/json"
+    assert response.status_code in statuses
+    assert body["success"] == (1 if response.status_code < 300 else 0)
+    if not body["success"]:
+        assert body["type"] in ("validation_error", "client_error")
+        for error in body["errors"]:
+            assert error.keys() == {"code", "detail", "attr"}
+            assert error["code"] and error["detail"]
+
+
+@robust
+@given(body=bodies)
+def test_any_body_is_answered(operation, body):
+    check(operation(body), {200, 201, 400, 404})
+
+
+@robust
+@given(
+    authorization=header_values | header_values.map("Token {}".format) | header_values.map("Bearer {}".format),
+    content_type=header_values,
+    accept=header_values,
+)
+def test_any_header_is_answered(operation, authorization, content_type, accept):
+    check(operation(b"{}", CONTENT_TYPE=content_type, HTTP_ACCEPT=accept), {400, 415})
+    check(operation(b"{}", HTTP_AUTHORIZATION=authorization), {401})

@@ -1,0 +1,50 @@
+"""The contract holds wherever the apps are mounted: its tests pass in the host, and failures are the same bytes."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+def run(settings, failures, *folders):
+    """Run tests under other settings and return how many passed and each failure that was answered."""
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", f"--ds=tests.host.{settings}" if settings else "--ds=tests.settings",
+         "-q", "-p", "no:cacheprovider", "--no-cov", *folders],
+        env={**os.environ, "RECORD_FAILURES": str(failures)}, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    return json.loads(failures.read_text()), int(re.search(r"(\d+) passed", result.stdout)[1])
+
+
+@pytest.fixture(scope="module")
+def failures_of_the_service(tmp_path_factory):
+    failures, _ = run(None, tmp_path_factory.mktemp("service") / "failures.json", "tests/contract/test_answers.py")
+    return failures
+
+
+@pytest.mark.parametrize(
+    ("settings", "folders", "operations"),
+    [
+        (
+            "settings",
+            ["tests/contract", "tests/usergroups", "tests/bookmarks"],
+            ["update_user_group", "create_bookmark"],
+        ),
+        ("settings_alone", ["tests/contract", "tests/usergroups"], ["update_user_group"]),
+    ],
+    ids=["both apps", "usergroups alone"],
+)
+def test_the_contract_holds_in_a_foreign_host(failures_of_the_service, tmp_path, settings, folders, operations):
+    failures, passed = run(settings, tmp_path / "failures.json", *folders)
+
+    expected = {
+        test: answers
+        for test, answers in failures_of_the_service.items()
+        if any(f"[{operation}" in test for operation in operations)
+    }
+    assert passed > len(expected) > 50 * len(operations)
+    assert {test: failures.get(test) for test in expected} == expected

@@ -1,0 +1,66 @@
+"""What ``pip install .`` brings."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SCRIPT = """
+import django
+from django.conf import settings
+from django.core.management import call_command
+
+settings.configure(
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "usergroups", "bookmarks"],
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+    USE_TZ=True,
+)
+django.setup()
+call_command("migrate", verbosity=0)
+
+import usergroups.urls, bookmarks.urls
+
+print(usergroups.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+    [path] = folder.glob("*.whl")
+    return path
+
+
+def test_the_wheel_has_all_of_the_apps_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+
+    installed = {name for name in names if ".dist-info/" not in name}
+    expected = {
+        str(path.relative_to(ROOT))
+        for app in ("usergroups", "bookmarks")
+        for path in (ROOT / app).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert installed == expected
+    for name in ("py.typed", "migrations/0001_initial.py"):
+        assert {f"usergroups/{name}", f"bookmarks/{name}"} <= installed
+    assert "usergroups/templates/usergroups/token_issued.html" in installed
+
+
+def test_the_apps_run_on_their_own_dependencies(wheel):
+    """In a fresh process that sees the wheel before the clone, with the settings of no service."""
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={"PYTHONPATH": str(wheel), "PATH": ""}, cwd=wheel.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert result.returncode == 0, result.stderr
+    assert str(wheel) in result.stdout
