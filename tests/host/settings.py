@@ -25,7 +25,6 @@ DATABASES = {
     "default": {
         **environ.Env().db_url("DATABASE_URL", default="sqlite://:memory:"),
         "ATOMIC_REQUESTS": True,
-        "TEST": {"NAME": "test_host"} if "DATABASE_URL" in environ.Env.ENVIRON else {},
     }
 }
 

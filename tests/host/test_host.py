@@ -11,10 +11,13 @@ import pytest
 
 def run(settings, failures, *folders):
     """Run tests under other settings and return how many passed and each failure that was answered."""
+    environment = {**os.environ, "RECORD_FAILURES": str(failures)}
+    if "DATABASE_URL" in environment:
+        environment["DATABASE_URL"] += "_nested"  # the outer run is using the test database of the first name
     result = subprocess.run(
         [sys.executable, "-m", "pytest", f"--ds=tests.host.{settings}" if settings else "--ds=tests.settings",
          "-q", "-p", "no:cacheprovider", "--no-cov", *folders],
-        env={**os.environ, "RECORD_FAILURES": str(failures)}, capture_output=True, text=True, timeout=600, check=False,
+        env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout
     return json.loads(failures.read_text()), int(re.search(r"(\d+) passed", result.stdout)[1])

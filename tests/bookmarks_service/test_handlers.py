@@ -1,0 +1,40 @@
+"""What reaches no view, over Django's handlers; the tests over HTTP are of the same in processes of their own."""
+
+import pytest
+from django.test import RequestFactory
+
+from bookmarks_service import handlers
+
+
+def test_an_unknown_path_is_json_but_in_the_admin(client, admin_client):
+    assert client.get("/unknown").json()["errors"][0]["code"] == "not_found"
+    assert "<h1>Not Found</h1>" in admin_client.get("/admin/unknown/").content.decode()
+
+
+def test_a_bad_host_is_json(client):
+    response = client.get("/unknown", headers={"Host": "evil.example"})
+
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(("path", "content_type"), [("/unknown", "application/json"), ("/admin/", "text/html")])
+def test_a_crash_is_json_but_in_the_admin(path, content_type):
+    response = handlers.server_error(RequestFactory().get(path))
+
+    assert response.status_code == 500
+    assert response["Content-Type"].startswith(content_type)
+
+
+def test_a_crash_outside_the_views_is_json(client, settings):
+    settings.MIDDLEWARE = ["tests.bookmarks_service.test_handlers.crash"]
+
+    response = client.put("/api/user")
+
+    assert (response.status_code, response.json()["type"]) == (500, "server_error")
+
+
+def crash(get_response):
+    def middleware(request):
+        raise RuntimeError("the inside story")
+
+    return middleware

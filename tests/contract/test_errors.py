@@ -1,0 +1,71 @@
+"""Exceptions of views and of what surrounds them, as answers."""
+
+import json
+from io import BytesIO
+
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError
+from django.http import Http404
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.settings import api_settings
+from rest_framework.test import APIRequestFactory
+
+from usergroups.contract.body import read_body
+from usergroups.contract.errors import failure
+from usergroups.contract.views import ContractView
+
+
+def answer_to(exception):
+    class View(ContractView):
+        authentication_classes = []
+        permission_classes = []
+
+        def get(self, request):
+            raise exception
+
+    return View.as_view()(APIRequestFactory().get("/")).render()
+
+
+@pytest.mark.parametrize(
+    ("exception", "status", "kind", "code"),
+    [
+        (Http404("the inside story"), 404, "client_error", "not_found"),
+        (PermissionDenied("the inside story"), 403, "client_error", "permission_denied"),
+        (SuspiciousOperation("the inside story"), 400, "client_error", "bad_request"),
+        (InterfaceError("the inside story"), 503, "server_error", "service_unavailable"),
+        (ZeroDivisionError("the inside story"), 500, "server_error", "internal_error"),
+    ],
+)
+def test_any_exception_is_answered_without_what_it_says(exception, status, kind, code):
+    response = answer_to(exception)
+
+    body = json.loads(response.content)
+    assert (response.status_code, body["success"], body["type"]) == (status, 0, kind)
+    assert [error["code"] for error in body["errors"]] == [code]
+    assert b"inside story" not in response.content
+
+
+def test_errors_are_told_with_their_paths():
+    detail = ErrorDetail("Wrong.", "wrong")
+
+    body = failure(
+        ValidationError({"a": {"b": [detail]}, "c": [detail, detail], api_settings.NON_FIELD_ERRORS_KEY: [detail]})
+    )
+
+    assert [error["attr"] for error in body["errors"]] == ["a.b", "c", "c", None]
+
+
+class Trickle(BytesIO):
+    """Gives one byte at a time, as a slow connection may."""
+
+    def read(self, size=-1):
+        return super().read(min(size, 1))
+
+
+def test_a_body_that_comes_in_pieces_is_put_together():
+    request = APIRequestFactory().generic("POST", "/", b"")
+    request.META.update({"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True})
+    request.META.pop("CONTENT_LENGTH", None)
+
+    assert read_body(request, 5) == b"whole"
