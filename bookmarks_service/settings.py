@@ -1,19 +1,21 @@
 """The service's settings, all from the environment: the README has the table."""
 
 from pathlib import Path
+from urllib.parse import quote
 
-import environ
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from environs import Env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = Env()
 
-DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="django-insecure-for-development" if DEBUG else "")
+DEBUG = env.bool("DEBUG", False)
+SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
 if not SECRET_KEY:
     raise ImproperlyConfigured("Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 
 INSTALLED_APPS = [
     "bookmarks_service",
@@ -60,12 +62,11 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": {
-        **env.db_url("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}"),
-        # Connections last: a new one costs a request several times what its queries do.
-        "CONN_MAX_AGE": None,
-        "CONN_HEALTH_CHECKS": True,
-    }
+    "default": dj_database_url.parse(
+        env.str("DATABASE_URL", f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"),
+        conn_max_age=None,  # for good: a new connection costs a request several times what its queries do
+        conn_health_checks=True,
+    )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
@@ -76,9 +77,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
-CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://")}
+CACHE_URL = env.str("CACHE_URL", "")
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+    if CACHE_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 
-API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", default=1024 * 1024)  # bytes
+API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -93,7 +99,7 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # straight from the packages: there is no collectstatic to forget
 
 # Off: plain HTTP, as on a laptop or inside a proxy's network. On: behind a proxy that ends TLS.
-HTTPS = env.bool("HTTPS", default=False)
+HTTPS = env.bool("HTTPS", False)
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None

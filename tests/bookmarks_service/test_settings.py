@@ -27,6 +27,18 @@ def test_with_a_key_or_debug_it_starts(variables):
     assert manage("check", **variables).returncode == 0
 
 
+def test_a_key_is_taken_as_it_is():
+    assert setting("settings.SECRET_KEY", SECRET_KEY="$a#b %c=d") == "$a#b %c=d"
+
+
+@pytest.mark.parametrize("variable", ["DEBUG", "HTTPS", "API_MAX_BODY_SIZE"])
+def test_a_value_that_means_nothing_is_told(variable):
+    result = manage("check", **{"SECRET_KEY": "x", variable: "maybe"})
+
+    assert result.returncode == 1
+    assert f'Environment variable "{variable}" invalid' in result.stderr
+
+
 def test_the_deployment_check_is_clean():
     result = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
 

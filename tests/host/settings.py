@@ -1,6 +1,8 @@
 """A host that wants everything otherwise."""
 
-import environ
+import os
+
+import dj_database_url
 
 SECRET_KEY = "not-a-secret"
 ALLOWED_HOSTS = ["testserver"]
@@ -23,7 +25,7 @@ APPEND_SLASH = True
 
 DATABASES = {
     "default": {
-        **environ.Env().db_url("DATABASE_URL", default="sqlite://:memory:"),
+        **dj_database_url.parse(os.environ.get("DATABASE_URL", "sqlite://:memory:")),
         "ATOMIC_REQUESTS": True,
     }
 }
