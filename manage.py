@@ -7,6 +7,7 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from environs import EnvError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
@@ -15,5 +16,5 @@ if __name__ == "__main__":
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, EnvError) as error:
         sys.exit(str(error))
