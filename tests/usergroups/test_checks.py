@@ -2,6 +2,8 @@ import pytest
 from django.core.checks import run_checks
 from django.test import override_settings
 
+pytestmark = pytest.mark.django_db  # Django's own checks ask the database what it can do
+
 
 def found(**settings):
     with override_settings(**settings):
