@@ -1,18 +1,13 @@
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
 
+from usergroups.admin import ChangedFieldsAdmin
 from usergroups.tokens.admin import TokenAdmin
 
 from .models import AccessToken, Bookmark, Collection
-
-if TYPE_CHECKING:
-    CollectionModelAdmin = admin.ModelAdmin[Collection]
-    BookmarkModelAdmin = admin.ModelAdmin[Bookmark]
-else:
-    CollectionModelAdmin = BookmarkModelAdmin = admin.ModelAdmin
 
 
 @admin.register(AccessToken)
@@ -24,7 +19,7 @@ class AccessTokenAdmin(TokenAdmin):
 
 
 @admin.register(Collection)
-class CollectionAdmin(CollectionModelAdmin):
+class CollectionAdmin(ChangedFieldsAdmin):
     list_display = ("name", "user_group", "created_at")
     list_filter = ("created_at",)
     list_select_related = ("user_group",)
@@ -39,14 +34,15 @@ class CollectionAdmin(CollectionModelAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(BookmarkModelAdmin):
-    list_display = ("url", "user_group", "collection", "created_at")
+class BookmarkAdmin(ChangedFieldsAdmin):
+    list_display = ("url", "title", "user_group", "collection", "created_at")
     list_filter = ("created_at",)
     list_select_related = ("user_group", "collection")
-    search_fields = ("url", "user_group__name", "user_group__provided_id", "collection__name")
+    search_fields = ("url", "title", "user_group__name", "user_group__provided_id", "collection__name")
     autocomplete_fields = ("user_group", "collection")
     ordering = ("-id",)
-    fields = ("user_group", "collection", "url", "id", "created_at")
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
+    fields = ("user_group", "collection", "url", "title", "id", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         return ("id", "created_at", "user_group", "url") if obj else ("id", "created_at")

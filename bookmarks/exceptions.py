@@ -1,10 +1,37 @@
 """What the bookmark operations can fail with besides the contract's own errors."""
 
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
-COLLECTION_NOT_FOUND = "The user group has no collection with this id."
+NO_SUCH_COLLECTION = "The user group has no collection with this id."
 
 
-class CollectionNotFound(ValidationError):
+class BookmarkNotFound(NotFound):
+    default_code = "bookmark_not_found"
+    default_detail = "The user group has no bookmark with this id."
+
+
+class CollectionNotFound(NotFound):
+    default_code = "collection_not_found"
+    default_detail = NO_SUCH_COLLECTION
+
+
+class CollectionDoesNotExist(ValidationError):
+    """For a collection that is named in a field, and not in the path."""
+
     def __init__(self) -> None:
-        super().__init__({"collection": [ErrorDetail(COLLECTION_NOT_FOUND, "does_not_exist")]})
+        super().__init__({"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]})
+
+
+class AlreadyExists(APIException):
+    status_code = 409
+    default_code = "already_exists"
+
+
+class BookmarkExists(AlreadyExists):
+    def __init__(self) -> None:
+        super().__init__({"collection": ["The user group has this bookmark there already."]})
+
+
+class CollectionExists(AlreadyExists):
+    def __init__(self) -> None:
+        super().__init__({"name": ["The user group has a collection with this name."]})

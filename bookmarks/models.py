@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
+from django.db.models import Exists, F, OuterRef, Q, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
@@ -13,8 +15,9 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
+from .querysets import ATTEMPTS, BookmarkQuerySet, CollectionQuerySet
 
-ADD_ATTEMPTS = 3
+NO_COLLECTION = UUID(int=0)  # stands for null, which to a unique index equals nothing
 
 
 class AccessToken(Token):
@@ -24,18 +27,6 @@ class AccessToken(Token):
     owner_field = "user_group"
 
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="access_tokens")
-
-
-class CollectionQuerySet(models.QuerySet["Collection"]):
-    def get_by_public_id(self, public_id: object) -> "Collection":
-        """Raises Collection.DoesNotExist for any other text or type than exactly the id that the API gave."""
-        try:
-            key = UUID(str(public_id))
-        except ValueError:
-            raise self.model.DoesNotExist from None
-        if str(key) != public_id:
-            raise self.model.DoesNotExist
-        return self.get(pk=key)
 
 
 class Collection(models.Model):
@@ -56,13 +47,46 @@ class Collection(models.Model):
                 violation_error_message="The user group has a collection with this name.",
             ),
         ]
+        indexes = [
+            models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections"),
+        ]
 
     def __str__(self) -> str:
         return self.name
 
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """Delete the collection and keep its bookmarks, in none; of two that become the same, the older one.
+
+        Raises DoesNotExist if it is gone already.
+        """
+        database = using or router.db_for_write(Collection, instance=self)
+        for _ in range(ATTEMPTS):
+            try:
+                with transaction.atomic(using=database):
+                    # Locked, so that whoever is adding to the collection waits, and fails, instead of this.
+                    Collection.objects.using(database).select_for_update().get(pk=self.pk)
+                    self._release_bookmarks(database)
+                    return super().delete(using, keep_parents)
+            except IntegrityError as error:
+                conflict = error  # one of the bookmarks was added to none meanwhile: it is the older one now
+        raise conflict
+
+    def _release_bookmarks(self, database: str) -> None:
+        own = Bookmark.objects.using(database).filter(collection=self)
+        rivals = Bookmark.objects.using(database).filter(
+            Q(collection=self) | Q(collection=None), user_group=self.user_group_id
+        )
+        earlier = Q(created_at__lt=OuterRef("created_at")) | Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
+        older = rivals.filter(earlier, url_digest=OuterRef("url_digest"))
+        rivals.filter(Exists(older), url_digest__in=own.values("url_digest")).delete()
+        own.update(collection=None)
+
 
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
-    """The identity of the row's ``url``, computed on every way into the database: save() and bulk_create() alike."""
+    """The identity of the row's ``url``, computed by whatever makes the row: save() and bulk_create() alike.
+
+    A URL is never changed once it is stored; a queryset's update() would leave the old identity behind.
+    """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> bytes:
         digest = web_url.digest(model_instance.url)  # type: ignore[attr-defined]
@@ -70,36 +94,18 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
         return digest
 
 
-class BookmarkQuerySet(models.QuerySet["Bookmark"]):
-    def add(self, *, user_group: UserGroup, url: str, collection: Collection | None = None) -> tuple["Bookmark", bool]:
-        """Return the group's bookmark of ``url`` in ``collection`` and whether it is new.
-
-        Raises IntegrityError if the group or the collection is deleted at the same moment.
-        """
-        bookmarks = self.using(router.db_for_write(self.model))
-        same = {"user_group": user_group, "collection": collection, "url_digest": web_url.digest(url)}
-        for _ in range(ADD_ATTEMPTS):
-            try:
-                with transaction.atomic(using=bookmarks.db):
-                    return bookmarks.create(user_group=user_group, url=url, collection=collection), True
-            except IntegrityError as error:
-                conflict = error
-            if existing := bookmarks.filter(**same).first():
-                return existing, False
-            # The one in the way is gone by now: try again.
-        raise conflict
-
-
 class Bookmark(models.Model):
     """A URL that a user group keeps, once in each of its collections and once in none."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
+    # Collection.delete() sees to its bookmarks; the database refuses any other deletion that would not.
     collection = models.ForeignKey(
-        Collection, models.RESTRICT, related_name="bookmarks", null=True, blank=True, db_index=False
+        Collection, models.DO_NOTHING, related_name="bookmarks", null=True, blank=True, db_index=False
     )
     url = models.CharField("URL", max_length=web_url.MAX_LENGTH, validators=[web_url.validate])
     url_digest = URLDigestField(max_length=32, editable=False)
+    title = models.CharField(max_length=1000, blank=True)
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     objects = BookmarkQuerySet.as_manager()
@@ -107,16 +113,11 @@ class Bookmark(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["user_group", "url_digest"],
-                condition=models.Q(collection=None),
+                F("user_group"),
+                F("url_digest"),
+                Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
-                violation_error_message="The user group has this bookmark.",
-            ),
-            models.UniqueConstraint(
-                fields=["user_group", "collection", "url_digest"],
-                condition=models.Q(collection__isnull=False),
-                name="bookmarks_url_in_collection",
-                violation_error_message="The collection has this bookmark.",
+                violation_error_message="The user group has this bookmark there already.",
             ),
         ]
         indexes = [
@@ -126,6 +127,11 @@ class Bookmark(models.Model):
 
     def __str__(self) -> str:
         return self.url
+
+    @property
+    def identity(self) -> tuple[UUID, bytes]:
+        """What no two bookmarks of a group have in common. Raises ValueError if the URL is none."""
+        return self.collection_id or NO_COLLECTION, web_url.digest(self.url)
 
     def clean(self) -> None:
         """Raises ValidationError if the collection is not the group's."""

@@ -2,9 +2,14 @@
 
 from django.urls import path
 
-from .views import BookmarksView
+from .views.bookmarks import BookmarkBatchView, BookmarksView, BookmarkView
+from .views.collections import CollectionsView, CollectionView
 
 app_name = "bookmarks"
 urlpatterns = [
     path("v1/bookmarks", BookmarksView.as_view(), name="bookmarks"),
+    path("v1/bookmarks/batch", BookmarkBatchView.as_view(), name="bookmarks-batch"),
+    path("v1/bookmarks/<str:public_id>", BookmarkView.as_view(), name="bookmark"),
+    path("v1/collections", CollectionsView.as_view(), name="collections"),
+    path("v1/collections/<str:public_id>", CollectionView.as_view(), name="collection"),
 ]

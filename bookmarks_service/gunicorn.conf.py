@@ -1,17 +1,22 @@
 """How gunicorn serves: ``gunicorn -c bookmarks_service/gunicorn.conf.py``.
 
-gunicorn itself reads more from WEB_CONCURRENCY (processes), PORT and GUNICORN_CMD_ARGS (any option).
+gunicorn itself reads GUNICORN_CMD_ARGS (any option).
 """
 
 import multiprocessing
 import os
 
+import gunicorn.http.message
+
 wsgi_app = "bookmarks_service.wsgi"
 worker_class = "gthread"
-workers = int(os.environ.get("WEB_CONCURRENCY", multiprocessing.cpu_count()))
+workers = int(os.environ.get("WEB_CONCURRENCY") or multiprocessing.cpu_count())
 threads = 8
 # A leak, whoever's, never grows for long; the jitter keeps workers from starting anew all at once.
 max_requests = 20_000
 max_requests_jitter = 2_000
 keepalive = 5  # seconds
+# What ?url= may take: 8,000 characters of 4 bytes, percent-encoded. gunicorn's own setting goes to 8,190, and beyond
+# that only to "no limit", with which one request line could fill the memory.
+gunicorn.http.message.MAX_REQUEST_LINE = limit_request_line = 100_000
 control_socket_disable = True

@@ -15,7 +15,7 @@ DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
 if not SECRET_KEY:
     raise ImproperlyConfigured("Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip)
 
 INSTALLED_APPS = [
     "bookmarks_service",
@@ -34,6 +34,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "bookmarks_service.handlers.refuse_plain_http",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -63,7 +64,7 @@ TEMPLATES = [
 
 DATABASES = {
     "default": dj_database_url.parse(
-        env.str("DATABASE_URL", f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"),
+        env.str("DATABASE_URL", "") or f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
         conn_max_age=None,  # for good: a new connection costs a request several times what its queries do
         conn_health_checks=True,
     )
@@ -91,6 +92,7 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
+APPEND_SLASH = False  # paths are exactly as written
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -100,6 +102,9 @@ WHITENOISE_USE_FINDERS = True  # straight from the packages: there is no collect
 
 # Off: plain HTTP, as on a laptop or inside a proxy's network. On: behind a proxy that ends TLS.
 HTTPS = env.bool("HTTPS", False)
+# People are sent to https. A program that was would have its method changed, and its token was in the open: it is
+# told so, by handlers.refuse_plain_http.
+SECURE_REDIRECT_EXEMPT = [r"^(?!$|(admin|docs|schema|static)(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -126,6 +131,7 @@ SPECTACULAR_SETTINGS = {
         "`attr` names the field at fault."
     ),
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

@@ -2,18 +2,21 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import TemplateView
+from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from .handlers import page
 
 handler400 = "bookmarks_service.handlers.bad_request"
 handler404 = "bookmarks_service.handlers.page_not_found"
 handler500 = "bookmarks_service.handlers.server_error"
 
 urlpatterns = [
-    path("", TemplateView.as_view(template_name="index.html"), name="index"),
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("admin/", admin.site.urls),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerView.as_view(), name="docs"),
+    path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
+    path("schema/", page(SpectacularAPIView.as_view()), name="schema"),
+    path("docs/", page(SpectacularSwaggerView.as_view()), name="docs"),
+    *(path(name, page(RedirectView.as_view(url=f"{name}/"))) for name in ("admin", "schema", "docs")),
 ]

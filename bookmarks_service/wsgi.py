@@ -1,9 +1,22 @@
 """The WSGI entry point: ``bookmarks_service.wsgi:application``."""
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
+from django.utils.http import parse_header_parameters
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
 
-application = get_wsgi_application()
+django_application = get_wsgi_application()
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Django, kept from a Content-Type whose parameters it would fail to read before anything can answer."""
+    content_type = environ.get("CONTENT_TYPE", "")
+    try:
+        parse_header_parameters(content_type)
+    except (ValueError, LookupError):
+        environ["CONTENT_TYPE"] = content_type.partition(";")[0]
+    return django_application(environ, start_response)

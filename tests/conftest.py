@@ -8,6 +8,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
@@ -23,10 +24,10 @@ def pytest_sessionfinish() -> None:
 class Caller:
     """Calls one operation over Django's handlers, as its client would send it."""
 
-    def __init__(self, client: Client, method: str, url_name: str, scheme: str, token: Any) -> None:
-        self.client, self.method, self.url, self.scheme, self.token = client, method, reverse(url_name), scheme, token
+    def __init__(self, client: Client, method: str, url: str, scheme: str, token: Any) -> None:
+        self.client, self.method, self.url, self.scheme, self.token = client, method, url, scheme, token
 
-    def __call__(self, body: Any, **extra: Any) -> HttpResponse:
+    def __call__(self, body: Any = b"", **extra: Any) -> HttpResponse:
         """``body``: bytes as they are, anything else as JSON; ``extra``: of WSGI's environment, None to remove."""
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -58,6 +59,21 @@ def user_group(db):
 
 
 @pytest.fixture
-def update_user_group(client, user_group):
-    token = ApiTokenFactory(team=user_group.team, environment=user_group.environment, just_used=True)
-    return Caller(client, "PUT", "usergroups:user", "Token", token)
+def api_token(user_group):
+    return ApiTokenFactory(team=user_group.team, environment=user_group.environment, just_used=True)
+
+
+@pytest.fixture
+def call_usergroups(client, api_token):
+    """Make a call to the path of this URL name with the team's API token."""
+
+    def call(method, url_name, body=b"", query=None, token=api_token):
+        query = f"?{urlencode(query)}" if query else ""
+        return Caller(client, method, reverse(f"usergroups:{url_name}") + query, "Token", token)(body)
+
+    return call
+
+
+@pytest.fixture
+def update_user_group(client, api_token):
+    return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 from django.urls import resolve, reverse
 
-from tests.bookmarks.conftest import create_bookmark  # noqa: F401
+from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
@@ -75,7 +75,8 @@ def test_the_errors_are_those_in_the_code():
     from_the_apps = {*re.findall(r'default_code = "(\w+)"', source), *re.findall(r'code="(\w+)"', source)}
     from_rest_framework = {
         "required", "null", "blank", "max_length", "not_a_dict", "parse_error", "not_authenticated",
-        "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type",
+        "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
+        "max_string_length", "overflow",
     }  # fmt: skip
     assert listed == from_the_apps | from_rest_framework | {"does_not_exist"}
 

@@ -3,19 +3,34 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
+from django.utils import timezone
 
 from .models import ApiToken, Team, UserGroup
 from .tokens.admin import TokenAdmin
 
 if TYPE_CHECKING:
-    TeamModelAdmin = admin.ModelAdmin[Team]
-    UserGroupModelAdmin = admin.ModelAdmin[UserGroup]
+    ModelAdmin = admin.ModelAdmin[Any]
 else:
-    TeamModelAdmin = UserGroupModelAdmin = admin.ModelAdmin
+    ModelAdmin = admin.ModelAdmin
+
+
+class ChangedFieldsAdmin(ModelAdmin):
+    """Writes only what the operator changed, so that what callers changed since the form was shown stands."""
+
+    touched_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields that are set to now with every change."""
+
+    def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
+        if not change:
+            super().save_model(request, obj, form, change)
+        elif form.changed_data:
+            for name in self.touched_fields:
+                setattr(obj, name, timezone.now())
+            obj.save(update_fields=[*form.changed_data, *self.touched_fields])
 
 
 @admin.register(Team)
-class TeamAdmin(TeamModelAdmin):
+class TeamAdmin(ModelAdmin):
     list_display = ("name", "id")
     search_fields = ("name",)
     ordering = ("name",)
@@ -31,9 +46,10 @@ class ApiTokenAdmin(TokenAdmin):
 
 
 @admin.register(UserGroup)
-class UserGroupAdmin(UserGroupModelAdmin):
+class UserGroupAdmin(ChangedFieldsAdmin):
     """What belongs to the caller, mapping and properties, is for reading."""
 
+    touched_fields = ("updated_at",)
     list_display = ("name", "provided_id", "team", "environment", "updated_at")
     list_filter = ("environment",)
     list_select_related = ("team",)

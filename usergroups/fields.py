@@ -11,7 +11,7 @@ class JSONObjectField(models.JSONField):
     """A JSON object that keeps the order of its keys and the kind of its numbers.
 
     PostgreSQL's ``jsonb``, which Django uses, sorts keys and returns ``1e23`` as an integer; its ``json`` keeps the
-    text. To filter by what is inside, cast: ``Cast("properties", models.JSONField())``.
+    text, and can for that neither be compared nor looked into: ``Cast("properties", models.JSONField())`` first.
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:

@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from .contract.fields import Envelope, ObjectField, TextField
+from .contract.batch import BatchField
+from .contract.fields import Envelope, ObjectField, TextField, TimestampField
+from .contract.openapi import FailedResultSerializer
+from .contract.pagination import CursorField, PageEnvelope, PageQuery
 from .models import Environment, UserGroup
 
 
@@ -24,12 +27,17 @@ class DataSourceField(TextField):
         return super().run_validation(data)
 
 
-class UserGroupUpdateSerializer(serializers.Serializer[Any]):
-    """Fields that are left out stay as they are."""
+class UserGroupIdSerializer(serializers.Serializer[Any]):
+    """Which user group is meant."""
 
     user_group_id = TextField(
-        source="provided_id", max_length=255, help_text="Your own identifier of the user group; tells which to update."
+        source="provided_id", max_length=255, help_text="Your own identifier of the user group; tells which one."
     )
+
+
+class UserGroupUpdateSerializer(UserGroupIdSerializer):
+    """A user group's fields. An update leaves those as they are that are left out."""
+
     name = TextField(required=False, max_length=255, help_text="Name of the user group.")
     mapping = ObjectField(
         required=False,
@@ -79,3 +87,41 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
 
 class UserGroupEnvelope(Envelope):
     user_group = UserGroupSerializer()
+
+
+class NewUserGroupEnvelope(UserGroupEnvelope):
+    new_user_group = serializers.BooleanField(help_text="Whether the call created the user group.")
+
+
+class UserGroupListQuery(PageQuery):
+    cursor = CursorField(str)
+    updated_since = TimestampField(required=False, help_text="Only those updated at this time or later.")
+    name = TextField(required=False, max_length=255, help_text="Only those whose name begins with this.")
+
+
+class UserGroupListEnvelope(PageEnvelope):
+    user_groups = UserGroupSerializer(many=True)
+
+
+class UserGroupBatchSerializer(serializers.Serializer[Any]):
+    user_groups = BatchField(child=UserGroupUpdateSerializer())
+
+
+class UserGroupResultSerializer(NewUserGroupEnvelope):
+    status = serializers.IntegerField(help_text="201 if the item created its user group, else 200.")
+
+
+@extend_schema_field(
+    PolymorphicProxySerializer(
+        component_name="UserGroupBatchResult",
+        serializers=[UserGroupResultSerializer, FailedResultSerializer],
+        resource_type_field_name=None,
+        many=True,
+    )
+)
+class UserGroupResultsField(serializers.ReadOnlyField):
+    """A batch's results as they are."""
+
+
+class UserGroupBatchEnvelope(Envelope):
+    results = UserGroupResultsField(help_text="One for each item, in order.")

@@ -2,9 +2,12 @@
 
 from django.urls import path
 
-from .views import UserGroupView
+from .views import UserGroupBatchView, UserGroupsView, UserGroupTokenView, UserGroupView
 
 app_name = "usergroups"
 urlpatterns = [
     path("api/user", UserGroupView.as_view(), name="user"),
+    path("api/user/token", UserGroupTokenView.as_view(), name="user-token"),
+    path("api/users", UserGroupsView.as_view(), name="users"),
+    path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
 ]

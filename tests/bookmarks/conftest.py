@@ -1,11 +1,27 @@
 import pytest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 
 
 @pytest.fixture
-def create_bookmark(client, user_group):
-    return Caller(
-        client, "POST", "bookmarks:bookmarks", "Bearer", AccessTokenFactory(user_group=user_group, just_used=True)
-    )
+def access_token(user_group):
+    return AccessTokenFactory(user_group=user_group, just_used=True)
+
+
+@pytest.fixture
+def call_bookmarks(client, access_token):
+    """Make a call to the path of this URL name, and perhaps this id, with the group's access token."""
+
+    def call(method, url_name, *ids, body=b"", query=None, token=access_token):
+        query = f"?{urlencode(query)}" if query else ""
+        return Caller(client, method, reverse(f"bookmarks:{url_name}", args=ids) + query, "Bearer", token)(body)
+
+    return call
+
+
+@pytest.fixture
+def create_bookmark(client, access_token):
+    return Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token)

@@ -43,6 +43,7 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
         "bookmark": {
             "id": str(bookmark.pk),
             "url": URL,
+            "title": "",
             "collection": None,
             "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
         },
@@ -62,7 +63,7 @@ def test_the_answer_is_compact_json_of_these_bytes(create_bookmark, user_group):
     assert response.content.decode() == (
         '{"success":1,"user_group":{"team_id":%d,"token":"%s","name":"%s","provided_id":"%s","properties":null,'
         '"api_environment_tag":null},"bookmark":{"id":"01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",'
-        '"url":"https://example.com/ü","collection":null,"created_at":"2026-01-31T09:26:53.589793Z"}}'
+        '"url":"https://example.com/ü","title":"","collection":null,"created_at":"2026-01-31T09:26:53.589793Z"}}'
         % (user_group.team_id, user_group.token, user_group.name, user_group.provided_id)
     )
 
@@ -233,10 +234,9 @@ def test_the_url_is_required(create_bookmark):
 
 
 def test_all_errors_are_told_at_once(create_bookmark):
-    assert errors(create_bookmark({"url": "x", "collection": "x"})) == [
-        ("url", "invalid"),
-        ("collection", "does_not_exist"),
-    ]
+    response = create_bookmark({"url": "x", "collection": "x", "title": 1})
+
+    assert set(errors(response)) == {("url", "invalid"), ("collection", "does_not_exist"), ("title", "invalid")}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

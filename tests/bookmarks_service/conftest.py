@@ -1,7 +1,7 @@
 import pytest
 
-from tests.bookmarks.conftest import create_bookmark  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
+from tests.contract.conftest import any_operation, valid_body  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.urls import reverse
 
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -66,7 +67,9 @@ def test_each_model_is_listed_searched_and_read(admin_client, everything, model)
 def test_every_filter_works(admin_client, everything, model):
     page = admin_client.get(url(f"{model}_changelist"))
 
-    for link in re.findall(r'href="(\?[^"]+)"', page.content.decode()):
+    links = re.findall(r'href="(\?[^"]+)"', page.content.decode())
+    assert links
+    for link in links:
         answer = admin_client.get(url(f"{model}_changelist") + html.unescape(link))
 
         assert answer.status_code == 200
@@ -188,7 +191,7 @@ def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
 
     page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
 
-    assert "has this bookmark." in str(page.context["adminform"].errors)
+    assert "has this bookmark there already." in str(page.context["adminform"].errors)
     assert Bookmark.objects.count() == 1
 
 
@@ -217,19 +220,59 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
 
     page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
 
-    assert "The collection has this bookmark." in str(page.context["adminform"].errors)
+    assert "has this bookmark there already." in str(page.context["adminform"].errors)
     bookmark.refresh_from_db()
     assert bookmark.collection is None
 
 
-def test_a_collection_with_bookmarks_is_not_deleted(admin_client):
+@pytest.mark.parametrize("by_action", [False, True])
+def test_a_deleted_collection_leaves_its_bookmarks(admin_client, by_action):
     bookmark = BookmarkFactory()
     collection = CollectionFactory(user_group=bookmark.user_group)
     Bookmark.objects.update(collection=collection)
 
-    admin_client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
+    if by_action:
+        selected = {"action": "delete_selected", "_selected_action": [collection.pk], "post": "yes"}
+        admin_client.post(url("bookmarks_collection_changelist"), selected)
+    else:
+        admin_client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
 
-    assert Collection.objects.exists()
+    assert not Collection.objects.exists()
+    assert Bookmark.objects.get().collection is None
+
+
+def test_what_a_caller_changed_since_the_form_was_shown_stands(admin_client, everything):
+    user_group = everything["usergroups_usergroup"]
+    before = user_group.updated_at
+
+    def change_first(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"name"' in sql:
+            with connection.cursor() as cursor:
+                cursor.execute('UPDATE usergroups_usergroup SET properties = \'{"plan": "pro"}\'')
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(change_first):
+        admin_client.post(url("usergroups_usergroup_change", user_group.pk), {"name": "Renamed"})
+
+    user_group.refresh_from_db()
+    assert (user_group.name, user_group.properties) == ("Renamed", {"plan": "pro"})
+    assert user_group.updated_at > before
+
+
+def test_a_token_that_was_revoked_since_the_form_was_shown_stays_revoked(admin_client):
+    token = ApiTokenFactory()
+
+    def revoke_first(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"name"' in sql:
+            with connection.cursor() as cursor:
+                cursor.execute("UPDATE usergroups_apitoken SET revoked_at = created_at")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(revoke_first):
+        admin_client.post(url("usergroups_apitoken_change", token.pk), {"name": "Renamed"})
+
+    token.refresh_from_db()
+    assert (token.name, token.is_active) == ("Renamed", False)
 
 
 def test_a_user_group_goes_with_all_that_is_its_own(admin_client, everything):

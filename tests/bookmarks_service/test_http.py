@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -105,6 +106,76 @@ def test_a_body_that_ends_early_changes_nothing(service, framing):
     assert service.create_bookmark(url=url).status_code == 201
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"zz\r\nabc\r\n",
+        b"-5\r\nabc\r\n",
+        b"5\r\nabcdefgh\r\n0\r\n\r\n",
+        b"1c;foo=\n\r\n",
+        b"2\r\n{}\r\n0\r\nbad trailer\r\n\r\n",
+        b"2\r\n{}\r\n0\r\nA: " + b"a" * 100_000 + b"\r\n\r\n",
+    ],
+    ids=["no size", "negative size", "longer than its size", "bad extension", "bad trailer", "long trailer"],
+)
+def test_a_badly_chunked_body_is_refused(service, body):
+    request = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
+        "Content-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+
+    answer = service.send(request.encode() + body)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"code":"parse_error"' in answer
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["x*=foo''%41", "charset*=foo''a", "x*0*=foo''a", "x*=a'b'c'd", "x*=idna''%ff%41"],
+)
+@pytest.mark.parametrize("path", ["/v1/bookmarks", "/unknown"])
+def test_a_content_type_that_cannot_be_read_is_no_fault(service, path, parameters):
+    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"application/json; {parameters}"}
+
+    response = httpx.post(service.base_url + path, content=b"{}", headers=headers)
+
+    assert failed(response, 404 if path == "/unknown" else 400) in ("not_found", "required")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/docs/", "/schema", "/schema/", "/admin"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_a_page_is_no_operation(service, path, method):
+    response = httpx.request(method, service.base_url + path)
+
+    assert failed(response, 405) == "method_not_allowed"
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+def test_the_pages_know_no_passwords(service):
+    assert httpx.get(f"{service.base_url}/schema/", auth=("a\0b", "c")).status_code == 200
+
+
+def test_a_long_url_is_found(service):
+    """8,000 characters of four bytes each, percent-encoded: what a request line must hold at most."""
+    url = "https://example.com/".ljust(8000, "\N{GRINNING FACE}")
+    made = service.create_bookmark(url=url)
+    request = (
+        f"GET /v1/bookmarks?url={quote(url, safe='')} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Authorization: Bearer {service.access_token}\r\n\r\n"
+    )
+
+    found = service.send(request.encode())
+
+    assert made.status_code == 201
+    assert len(request) > 95_000
+    assert json.loads(found.partition(b"\r\n\r\n")[2])["bookmarks"] == [made.json()["bookmark"]]
+
+
+def test_a_longer_request_line_is_refused(service):
+    assert service.send(b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
+
+
 @pytest.mark.parametrize("value", [b"Bearer \xff\xfe", b"Bearer \x80" * 100, b"\xff", "Bearer ü".encode()])
 def test_header_bytes_that_are_no_text_are_refused(service, value):
     request = (
@@ -148,8 +219,8 @@ def test_the_pages_are_served(service):
         assert "bookmarks_service" in client.get("/").text
         assert client.get("/schema/").text.startswith("openapi: 3.")
         assert "/static/drf_spectacular_sidecar/" in client.get("/docs/").text
-        assert client.get("/admin").url.path == "/admin"
         assert client.get("/admin", follow_redirects=True).url.path == "/admin/login/"
+        assert client.get("/docs", follow_redirects=True).url.path == "/docs/"
 
 
 def test_the_docs_take_nothing_from_elsewhere(service):

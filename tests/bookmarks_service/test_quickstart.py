@@ -1,9 +1,11 @@
 """quickstart without serving; the tests over HTTP are of one that serves."""
 
 import re
+import socket
 
 import pytest
 from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
@@ -29,6 +31,32 @@ def test_it_makes_something_to_try_and_prints_how(capsys, django_user_model, cli
         text.count("\ncurl -X ") == text.count("http://127.0.0.1:8123/api/user") + text.count("8123/v1/bookmarks") == 2
     )
     assert not Bookmark.objects.exists()
+
+
+def test_an_operator_who_is_there_is_one_again(capsys, django_user_model):
+    quickstart(capsys)
+    django_user_model.objects.update(is_superuser=False, is_active=False)
+
+    quickstart(capsys)
+
+    assert django_user_model.objects.get().is_superuser
+    assert django_user_model.objects.get().is_active
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_done():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        with pytest.raises(CommandError, match="Choose another with --port"):
+            call_command("quickstart", "--port", str(server.getsockname()[1]))
+
+    assert not Team.objects.exists()
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x"])
+def test_a_port_that_cannot_be_is_refused(port):
+    with pytest.raises(CommandError):
+        call_command("quickstart", "--no-serve", "--port", port)
 
 
 def test_run_again_it_keeps_what_is_there_and_replaces_the_secrets(capsys):

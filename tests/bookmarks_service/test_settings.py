@@ -74,12 +74,37 @@ def test_the_cache_is_chosen_by_url():
     assert backend == "django.core.cache.backends.redis.RedisCache"
 
 
-def test_https_redirects_and_trusts_the_proxy(client, settings):
+@pytest.fixture
+def https(settings):
     settings.SECURE_SSL_REDIRECT = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-    assert client.get("/").status_code == 301
+
+@pytest.mark.parametrize("path", ["/", "/admin/", "/docs/", "/schema/", "/admin", "/static/a"])
+def test_people_are_sent_to_https(client, https, path):
+    assert client.get(path)["Location"] == f"https://testserver{path}"
     assert client.get("/", headers={"X-Forwarded-Proto": "https"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/user", "/v1/bookmarks", "/unknown", "/administrator"])
+def test_programs_are_refused_without_https(client, https, path):
+    response = client.get(path)
+    secure = client.get(path, headers={"X-Forwarded-Proto": "https"})
+
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
+    assert secure.json()["errors"][0]["code"] != "bad_request"
+
+
+def test_spaces_between_hosts_are_not_of_their_names():
+    assert setting("settings.ALLOWED_HOSTS", SECRET_KEY="x", ALLOWED_HOSTS="a.example, b.example") == (
+        "['a.example', 'b.example']"
+    )
+
+
+def test_an_empty_variable_is_not_set(tmp_path):
+    empty = dict.fromkeys(["ALLOWED_HOSTS", "DATABASE_URL", "CACHE_URL"], "")
+
+    assert manage("check", SECRET_KEY="x", **empty).returncode == 0
 
 
 def test_https_is_off_unless_set():

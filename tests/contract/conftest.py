@@ -1,19 +1,91 @@
+from typing import NamedTuple
+
 import pytest
 from django.apps import apps
+from django.urls import reverse
 
-OPERATIONS = ["update_user_group", *(["create_bookmark"] if apps.is_installed("bookmarks") else [])]
+from tests.conftest import Caller
+from tests.usergroups.factories import ApiTokenFactory
 
+MIB = 1024 * 1024
+
+
+class Operation(NamedTuple):
+    method: str
+    url_name: str
+    has_body: bool = False
+    about: str | None = None
+    """What the path names by its id."""
+    query: bool = False
+    """Whether the query names the user group."""
+    max_body_size: int = MIB
+
+
+OPERATIONS = {
+    "get_user_group": Operation("GET", "usergroups:user", query=True),
+    "create_user_group": Operation("POST", "usergroups:user", True),
+    "update_user_group": Operation("PUT", "usergroups:user", True),
+    "delete_user_group": Operation("DELETE", "usergroups:user", query=True),
+    "rotate_user_group_token": Operation("POST", "usergroups:user-token", True),
+    "list_user_groups": Operation("GET", "usergroups:users"),
+    "put_user_groups": Operation("POST", "usergroups:users-batch", True, max_body_size=8 * MIB),
+}
 if apps.is_installed("bookmarks"):
-    from tests.bookmarks.conftest import create_bookmark  # noqa: F401
+    from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+
+    OPERATIONS |= {
+        "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
+        "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
+        "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
+        "get_bookmark": Operation("GET", "bookmarks:bookmark", about="bookmark"),
+        "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, about="bookmark"),
+        "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", about="bookmark"),
+        "list_collections": Operation("GET", "bookmarks:collections"),
+        "create_collection": Operation("POST", "bookmarks:collections", True),
+        "get_collection": Operation("GET", "bookmarks:collection", about="collection"),
+        "update_collection": Operation("PATCH", "bookmarks:collection", True, about="collection"),
+        "delete_collection": Operation("DELETE", "bookmarks:collection", about="collection"),
+    }
+
+
+def caller(client, user_group, name):
+    operation = OPERATIONS[name]
+    if operation.url_name.startswith("usergroups:"):
+        scheme, token = "Token", ApiTokenFactory(team=user_group.team, just_used=True)
+    else:
+        scheme, token = "Bearer", AccessTokenFactory(user_group=user_group, just_used=True)
+    things = {
+        None: lambda: [],
+        "bookmark": lambda: [BookmarkFactory(user_group=user_group).pk],
+        "collection": lambda: [CollectionFactory(user_group=user_group).pk],
+    }
+    url = reverse(operation.url_name, args=things[operation.about]())
+    if operation.query:
+        url += f"?user_group_id={user_group.provided_id}"
+    made = Caller(client, operation.method, url, scheme, token)
+    made.about = operation
+    return made
+
+
+@pytest.fixture(params=[name for name, operation in OPERATIONS.items() if operation.has_body])
+def operation(request, client, user_group):
+    """Each operation with a body, of the apps that are installed, ready to be called."""
+    return caller(client, user_group, request.param)
 
 
 @pytest.fixture(params=OPERATIONS)
-def operation(request):
+def any_operation(request, client, user_group):
     """Each operation of the apps that are installed, ready to be called."""
-    return request.getfixturevalue(request.param)
+    return caller(client, user_group, request.param)
 
 
 @pytest.fixture
-def valid_body(operation, user_group):
-    """A body that the operation accepts, with room for more keys."""
-    return {"user_group_id": user_group.provided_id, "url": "https://example.com/"}
+def valid_body(user_group):
+    """A body that every operation accepts, with room for more keys."""
+    return {
+        "user_group_id": user_group.provided_id,
+        "name": "A name",
+        "url": "https://example.com/",
+        "user_groups": [],
+        "bookmarks": [],
+    }

@@ -7,6 +7,7 @@ from django.db import OperationalError, connection
 from django.db.models.signals import post_init
 from django.test import override_settings
 
+from tests.contract.conftest import MIB, OPERATIONS
 from usergroups.tokens import format as token_format
 
 
@@ -25,11 +26,11 @@ def problem(response, status, kind="client_error"):
     return error
 
 
-def test_success_is_the_integer_one(operation, valid_body):
-    response = operation(valid_body)
+def test_success_is_the_integer_one(any_operation, valid_body):
+    response = any_operation(valid_body)
 
     assert response["Content-Type"] == "application/json"
-    assert response.content.startswith(b'{"success":1,"user_group":{')
+    assert response.content.startswith((b'{"success":1,', b'{"success":1}'))
 
 
 # 400: not JSON, not an object
@@ -131,13 +132,13 @@ def test_unknown_fields_are_ignored(operation, valid_body):
         pytest.param("{secret}", id="no scheme"),
     ],
 )
-def test_without_credentials_the_scheme_is_asked_for(operation, header):
-    header = header and header.format(secret=operation.token.secret)
+def test_without_credentials_the_scheme_is_asked_for(any_operation, header):
+    header = header and header.format(secret=any_operation.token.secret)
 
-    response = operation({}, HTTP_AUTHORIZATION=header)
+    response = any_operation({}, HTTP_AUTHORIZATION=header)
 
     assert problem(response, 401)["code"] == "not_authenticated"
-    assert response["WWW-Authenticate"] == f'{operation.scheme} realm="api"'
+    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
 
 
 def mistyped(secret):
@@ -157,12 +158,14 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} {token_format.generate(secret[:3])}", id="unknown"),
     ],
 )
-def test_bad_credentials_are_refused(operation, header):
-    response = operation({}, HTTP_AUTHORIZATION=header(operation.scheme, operation.token.secret))
+def test_bad_credentials_are_refused(any_operation, header):
+    sent = header(any_operation.scheme, any_operation.token.secret)
+
+    response = any_operation({}, HTTP_AUTHORIZATION=sent)
 
     assert problem(response, 401)["code"] == "authentication_failed"
-    error = ', error="invalid_token"' if operation.scheme == "Bearer" else ""
-    assert response["WWW-Authenticate"] == f'{operation.scheme} realm="api"{error}'
+    error = ', error="invalid_token"' if any_operation.scheme == "Bearer" and " " in sent else ""
+    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 
 
 def test_the_scheme_is_known_in_any_case(operation, valid_body):
@@ -178,10 +181,15 @@ def test_authentication_comes_before_the_body(operation):
 # 403
 
 
-def test_a_read_only_token_may_not_write(operation, valid_body):
-    type(operation.token).objects.update(read_only=True)
+def test_a_read_only_token_may_read_and_not_write(any_operation, valid_body):
+    type(any_operation.token).objects.update(read_only=True)
 
-    assert problem(operation(valid_body), 403)["code"] == "insufficient_scope"
+    response = any_operation(valid_body)
+
+    if any_operation.method == "GET":
+        assert response.status_code == 200
+    else:
+        assert problem(response, 403)["code"] == "insufficient_scope"
 
 
 def test_authorisation_comes_before_validation(operation):
@@ -197,22 +205,26 @@ METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIN
 
 
 @pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
-def test_other_methods_are_not_offered_to_anybody(operation, credentials):
-    for method in sorted(METHODS - {operation.method}):
-        response = operation({}, method=method, **credentials)
+def test_other_methods_are_not_offered_to_anybody(any_operation, credentials):
+    offered = {other.method for other in OPERATIONS.values() if other.url_name == any_operation.about.url_name}
+    offered |= {"HEAD"} if "GET" in offered else set()
+
+    for method in sorted(METHODS - offered):
+        response = any_operation({}, method=method, **credentials)
 
         assert problem(response, 405)["code"] == "method_not_allowed"
-        assert response["Allow"] == operation.method
+        assert set(response["Allow"].split(", ")) == offered
 
 
-def test_head_is_not_offered_and_has_no_body(operation):
-    response = operation({}, method="HEAD")
+def test_head_is_get_without_the_body(any_operation):
+    response = any_operation(method="HEAD")
 
-    assert (response.status_code, response.content) == (405, b"")
+    get = any_operation(method="GET")
+    assert (response.status_code, response.content) == (get.status_code, b"")
 
 
-def test_the_method_is_not_overridden_by_a_header(operation):
-    response = operation({}, method="PATCH", HTTP_X_HTTP_METHOD_OVERRIDE=operation.method)
+def test_the_method_is_not_overridden_by_a_header(any_operation):
+    response = any_operation({}, method="TRACE", HTTP_X_HTTP_METHOD_OVERRIDE=any_operation.method)
 
     assert problem(response, 405)
 
@@ -222,14 +234,22 @@ def test_the_method_is_not_overridden_by_a_header(operation):
 
 def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_not(operation, valid_body):
     body = json.dumps(valid_body).encode()
+    limit = operation.about.max_body_size
 
-    assert operation(body.ljust(1024 * 1024)).status_code in (200, 201)
-    assert problem(operation(body.ljust(1024 * 1024 + 1)), 413)["code"] == "payload_too_large"
+    assert operation(body.ljust(limit)).status_code in (200, 201)
+    assert problem(operation(body.ljust(limit + 1)), 413)["code"] == "payload_too_large"
 
 
-def test_the_limit_is_a_setting(operation, valid_body):
+def test_the_limit_is_a_setting_with_more_for_batches(operation, valid_body):
+    body = json.dumps(valid_body).encode().ljust(9 * MIB)
+    with override_settings(API_MAX_BODY_SIZE=9 * MIB):
+        assert operation(body).status_code in (200, 201)
+
     with override_settings(API_MAX_BODY_SIZE=10):
-        assert problem(operation(valid_body), 413)["detail"] == "The body is larger than 10 bytes."
+        if operation.about.max_body_size > MIB:
+            assert operation(valid_body).status_code == 200
+        else:
+            assert problem(operation(valid_body), 413)["detail"] == "The body is larger than 10 bytes."
 
 
 # 415
@@ -259,60 +279,61 @@ def test_the_content_type_is_known_in_any_case_and_with_parameters(operation, va
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
-def test_accept_is_disregarded(operation, valid_body, accept):
-    plain = operation(valid_body)
-    plain = operation(valid_body)  # by now the bookmark is there
+def test_accept_is_disregarded(any_operation, valid_body, accept):
+    response = any_operation(valid_body, HTTP_ACCEPT=accept)
 
-    response = operation(valid_body, HTTP_ACCEPT=accept)
-
-    assert (response.status_code, response.content) == (plain.status_code, plain.content)
+    assert response.status_code in (200, 201)
+    assert response["Content-Type"] == "application/json"
 
 
-def test_a_format_in_the_query_is_disregarded(operation, valid_body):
-    operation.url += "?format=html"
+def test_a_format_in_the_query_is_disregarded(any_operation, valid_body):
+    any_operation.url += "&format=html" if "?" in any_operation.url else "?format=html"
 
-    assert operation(valid_body)["Content-Type"] == "application/json"
+    response = any_operation(valid_body)
+
+    assert response.status_code in (200, 201)
+    assert response["Content-Type"] == "application/json"
 
 
 # 500 and 503
 
 
 @pytest.fixture
-def broken(operation):
+def broken(any_operation):
     """Make each load of the token's model raise what is set."""
     error = {}
 
     def fail(**kwargs):
         raise error["raised"]
 
-    post_init.connect(fail, sender=type(operation.token))
+    post_init.connect(fail, sender=type(any_operation.token))
     yield lambda exception: error.update(raised=exception)
-    post_init.disconnect(fail, sender=type(operation.token))
+    post_init.disconnect(fail, sender=type(any_operation.token))
 
 
-def test_a_fault_is_logged_and_not_shown(operation, valid_body, broken, caplog):
+def test_a_fault_is_logged_and_not_shown(any_operation, valid_body, broken, caplog):
     broken(RuntimeError("the inside story"))
 
-    response = operation(valid_body)
+    response = any_operation(valid_body)
 
     assert problem(response, 500, "server_error")["code"] == "internal_error"
     assert b"inside story" not in response.content
     [record] = [record for record in caplog.records if record.levelname == "ERROR"]
     assert "the inside story" in str(record.exc_info)
-    assert operation.token.secret not in caplog.text
+    assert any_operation.token.secret not in caplog.text
 
 
-def test_a_fault_looks_the_same_under_debug(operation, valid_body, broken, settings):
+def test_a_fault_looks_the_same_under_debug(any_operation, valid_body, broken, settings):
     settings.DEBUG = True
     broken(RuntimeError("the inside story"))
 
-    assert problem(operation(valid_body), 500, "server_error")["code"] == "internal_error"
+    assert problem(any_operation(valid_body), 500, "server_error")["code"] == "internal_error"
 
 
-def test_an_unreachable_database_is_told_with_when_to_retry(operation, valid_body, broken, caplog):
+def test_an_unreachable_database_is_told_with_when_to_retry(any_operation, valid_body, broken, caplog):
     broken(OperationalError("connection refused"))
 
-    response = operation(valid_body)
+    response = any_operation(valid_body)
 
     assert problem(response, 503, "server_error")["code"] == "service_unavailable"
     assert int(response["Retry-After"]) > 0
@@ -323,11 +344,12 @@ def test_an_unreachable_database_is_told_with_when_to_retry(operation, valid_bod
 # Paths
 
 
-@pytest.mark.parametrize("suffix", ["/", "/x", "x", "//", "%2F"])
-def test_paths_are_exact(operation, valid_body, suffix):
-    operation.url += suffix
+@pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
+def test_paths_are_exact(any_operation, valid_body, suffix):
+    path = any_operation.url.partition("?")[0] + suffix
+    any_operation.url = path.replace("/batchx", "/batch/x/y")  # where "batchx" could be an id
 
-    assert problem(operation(valid_body), 404)["code"] == "not_found"
+    assert problem(any_operation(valid_body), 404)["code"].endswith("not_found")
 
 
 def test_the_query_string_changes_nothing(operation, valid_body):

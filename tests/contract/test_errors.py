@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError
 from django.http import Http404
 from rest_framework.exceptions import ErrorDetail, ValidationError
-from rest_framework.settings import api_settings
 from rest_framework.test import APIRequestFactory
 
 from usergroups.contract.body import read_body
@@ -49,11 +48,11 @@ def test_any_exception_is_answered_without_what_it_says(exception, status, kind,
 def test_errors_are_told_with_their_paths():
     detail = ErrorDetail("Wrong.", "wrong")
 
-    body = failure(
-        ValidationError({"a": {"b": [detail]}, "c": [detail, detail], api_settings.NON_FIELD_ERRORS_KEY: [detail]})
-    )
+    body = failure(ValidationError({"a": {"b": [detail]}, "c": [detail, detail], "non_field_errors": [detail]}))
+    of_the_whole = failure(ValidationError([detail]))
 
-    assert [error["attr"] for error in body["errors"]] == ["a.b", "c", "c", None]
+    assert [error["attr"] for error in body["errors"]] == ["a.b", "c", "c", "non_field_errors"]
+    assert [error["attr"] for error in of_the_whole["errors"]] == [None]
 
 
 class Trickle(BytesIO):

@@ -43,7 +43,7 @@ REST_FRAMEWORK = {
     "DEFAULT_VERSIONING_CLASS": "rest_framework.versioning.AcceptHeaderVersioning",
     "ALLOWED_VERSIONS": ["9"],
     "EXCEPTION_HANDLER": "tests.host.urls.exception_handler",
-    "NON_FIELD_ERRORS_KEY": "oops",
+    "NON_FIELD_ERRORS_KEY": "url",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": "builtins.object",
     "DATETIME_FORMAT": "%d.%m.%y",

@@ -1,5 +1,7 @@
 """Reading a request's body without trusting its length."""
 
+from typing import Any
+
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
 
@@ -27,16 +29,20 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     chunked = announced is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
-    try:
-        while chunk := stream.read(min(CHUNK_SIZE, limit + 1 - len(body))):
-            body += chunk
-            if len(body) > limit:
-                raise PayloadTooLarge(limit)
-    except OSError:
-        raise ParseError("The body could not be read.") from None
+    while chunk := _read(stream, min(CHUNK_SIZE, limit + 1 - len(body))):
+        body += chunk
+        if len(body) > limit:
+            raise PayloadTooLarge(limit)
     if announced is not None and len(body) < announced:
         raise ParseError("The body is shorter than its Content-Length.")
     return bytes(body)
+
+
+def _read(stream: Any, size: int) -> bytes:
+    try:
+        return bytes(stream.read(size))
+    except Exception:  # each WSGI server has its own for a body that is cut short or badly chunked
+        raise ParseError("The body could not be read.") from None
 
 
 def _announced_length(request: HttpRequest) -> int | None:

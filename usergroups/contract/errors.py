@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.log import log_response
 from rest_framework import exceptions
 from rest_framework.response import Response
-from rest_framework.settings import api_settings
 
 from .negotiation import CompactJSONRenderer
 
@@ -108,7 +107,7 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
 def _problems(detail: Any, path: tuple[str, ...] = ()) -> Iterator[Problem]:
     if isinstance(detail, dict):
         for key, value in detail.items():
-            yield from _problems(value, path if key == api_settings.NON_FIELD_ERRORS_KEY else (*path, str(key)))
+            yield from _problems(value, (*path, str(key)))
     elif isinstance(detail, list):
         for item in detail:
             yield from _problems(item, path)

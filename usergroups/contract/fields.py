@@ -8,10 +8,12 @@ from rest_framework import ISO_8601, serializers
 
 
 class TextField(serializers.CharField):
-    """A JSON string of at least one character, kept with its surrounding spaces."""
+    """A JSON string, of at least one character unless ``allow_blank``, kept with its surrounding spaces."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(trim_whitespace=False, min_length=1, **kwargs)
+        if not kwargs.get("allow_blank"):
+            kwargs["min_length"] = 1
+        super().__init__(trim_whitespace=False, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -26,10 +28,12 @@ class ObjectField(serializers.DictField):
 
 
 class TimestampField(serializers.DateTimeField):
-    """RFC 3339 in UTC, whatever the host's DATETIME_FORMAT and TIME_ZONE."""
+    """RFC 3339, given in UTC, whatever the host's DATETIME_FORMAT and TIME_ZONE."""
+
+    default_error_messages = {"invalid": "Not a date and time as 2026-01-31T09:26:53Z."}
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(format=ISO_8601, default_timezone=UTC, **kwargs)
+        super().__init__(format=ISO_8601, input_formats=[ISO_8601], default_timezone=UTC, **kwargs)
 
 
 @extend_schema_field({"type": "integer", "minimum": 1, "maximum": 1})

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from django.utils.http import parse_header_parameters
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -21,7 +20,7 @@ class JSONNegotiation(BaseContentNegotiation):
     """Reads only what is declared as the parser's media type, whatever its parameters; ignores ``Accept``."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        media_type, _ = parse_header_parameters(request.content_type)
+        media_type = request.content_type.partition(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(

@@ -6,15 +6,24 @@ from typing import Any, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiRequest,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
+    ErrorDetail,
     NotAuthenticated,
     ParseError,
     PermissionDenied,
     UnsupportedMediaType,
+    ValidationError,
 )
 
 from .body import PayloadTooLarge
@@ -28,24 +37,32 @@ DESCRIPTIONS = {
     401: "There is no valid token of the scheme that the operation asks for.",
     403: "The token is read-only.",
     404: "There is no such thing for this caller.",
+    409: "The change would make a duplicate.",
     413: "The body is larger than the limit.",
     415: "The body is not declared as application/json.",
     500: "A fault of the server.",
     503: "The database cannot be reached.",
 }
 
-COMMON_FAILURES: list[APIException] = [
-    ParseError("The body is not a JSON object."),
+FAILURES: list[APIException] = [
     NotAuthenticated(),
     AuthenticationFailed("The token is unknown, expired or revoked."),
-    PermissionDenied("The token is read-only.", code="insufficient_scope"),
-    PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-    UnsupportedMediaType("text/plain"),
     ServerError(),
     DatabaseUnavailable(),
 ]
+FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
+LIMIT_WRONG = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
+QUERY_UNREADABLE = ParseError("The query string is not UTF-8, or too long.")
+FAILURES_OF_BODIES: list[APIException] = [
+    ParseError("The body is not a JSON object."),
+    PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
+    UnsupportedMediaType("text/plain"),
+]
 
 RESPONSE_HEADERS = [
+    OpenApiParameter(
+        "Location", OpenApiTypes.URI_REF, "header", response=[201], description="Where the new thing can be read."
+    ),
     OpenApiParameter(
         "WWW-Authenticate", OpenApiTypes.STR, "header", response=[401], description="The scheme that is asked for."
     ),
@@ -72,15 +89,45 @@ class FailureSerializer(serializers.Serializer[Any]):
     errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
 
 
-def operation(
-    *, responses: dict[int, OpenApiResponse], failures: Sequence[APIException] = (), **description: Any
-) -> Callable[[F], F]:
-    """Document a view's method: ``extend_schema`` with the failures that every operation with a body can answer.
+class FailedResultSerializer(FailureSerializer):
+    """What became of an item of a batch that was refused."""
 
-    ``failures`` are those that it can answer besides. The host's DEFAULT_SCHEMA_CLASS plays no part.
+    status = serializers.IntegerField(help_text="The status that the item would have had as a call of its own.")
+
+
+def answer(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
+    """What an operation that succeeds answers, with an example of what is in the envelope."""
+    return OpenApiResponse(envelope, description, [OpenApiExample("Success", {"success": 1, **example})])
+
+
+def operation(
+    *,
+    answers: dict[int, OpenApiResponse],
+    body: tuple[type[serializers.Serializer[Any]], dict[str, Any]] | None = None,
+    query: type[serializers.Serializer[Any]] | None = None,
+    path: OpenApiParameter | None = None,
+    failures: Sequence[APIException] = (),
+    read_only: bool = False,
+    **description: Any,
+) -> Callable[[F], F]:
+    """Document a view's method: ``extend_schema`` with the failures that every operation of its kind can answer.
+
+    ``body`` is the serializer of the request's body and an example; ``failures`` are those that the operation can
+    answer besides. The host's DEFAULT_SCHEMA_CLASS plays no part.
     """
-    responses = {**responses, **_failure_responses([*COMMON_FAILURES, *failures])}
-    document = extend_schema(parameters=RESPONSE_HEADERS, responses=responses, **description)
+    every = [*FAILURES, *failures]
+    if not read_only:
+        every += FAILURES_OF_WRITING
+    if query:
+        every.append(QUERY_UNREADABLE)
+    if body:
+        every += FAILURES_OF_BODIES
+        description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
+    document = extend_schema(
+        parameters=[parameter for parameter in (path, query, *RESPONSE_HEADERS) if parameter],
+        responses={**answers, **_failure_responses(every)},
+        **{"request": None, **description},
+    )
 
     def decorate(method: F) -> F:
         method.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]  # where extend_schema looks first

@@ -8,11 +8,12 @@ from django.http import HttpRequest
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from .errors import exception_handler
 from .negotiation import CompactJSONRenderer, JSONNegotiation
-from .parsers import BodyRequest, JSONObjectParser
+from .parsers import ContractRequest, JSONObjectParser
 
 
 class ContractView(APIView):
@@ -40,7 +41,7 @@ class ContractView(APIView):
         return view
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        return BodyRequest(
+        return ContractRequest(
             request,
             parsers=self.get_parsers(),
             authenticators=self.get_authenticators(),
@@ -55,3 +56,12 @@ class ContractView(APIView):
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return exception_handler
+
+    def validated(
+        self, serializer_class: type[Serializer[Any]], data: Any, partial: bool = False, **context: Any
+    ) -> dict[str, Any]:
+        """Return what the serializer makes of ``data``. Raises ValidationError."""
+        serializer = serializer_class(data=data, partial=partial, context=context)
+        serializer.is_valid(raise_exception=True)
+        validated: dict[str, Any] = serializer.validated_data
+        return validated

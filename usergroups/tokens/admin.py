@@ -72,9 +72,11 @@ class TokenAdmin(ModelAdmin):
         return super().add_view(request, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Token, form: Any, change: bool) -> None:
-        if not change:
-            request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
-        super().save_model(request, obj, form, change)
+        if change:
+            obj.save(update_fields=form.changed_data)  # a revocation since the form was shown stands
+            return
+        request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
+        obj.save()
 
     def response_add(self, request: HttpRequest, obj: Token, post_url_continue: str | None = None) -> HttpResponse:
         """Show the secret in the answer itself: messages would keep it in a cookie or in the session."""

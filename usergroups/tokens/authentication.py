@@ -12,6 +12,10 @@ from rest_framework.views import APIView
 from .models import Token
 
 
+class InvalidToken(AuthenticationFailed):
+    default_detail = "The token is unknown, expired or revoked."
+
+
 class TokenAuthentication(authentication.TokenAuthentication):
     """Sets ``request.auth`` to the token. There is no user: a token speaks for its owner, not for a person."""
 
@@ -20,7 +24,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
         token = self.model.objects.authenticate(key)
         if token is None:
-            raise AuthenticationFailed("The token is unknown, expired or revoked.")
+            raise InvalidToken
         token.mark_used()
         return AnonymousUser(), token
 
@@ -35,8 +39,8 @@ class BearerTokenAuthentication(TokenAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         challenge = super().authenticate_header(request)
-        scheme = authentication.get_authorization_header(request).split()[:1]
-        if scheme and scheme[0].lower() == self.keyword.lower().encode():
+        scheme, _, credentials = authentication.get_authorization_header(request).partition(b" ")
+        if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
             # RFC 6750, section 3: no error code for a request that brought no bearer token at all.
             challenge += ', error="invalid_token"'
         return challenge

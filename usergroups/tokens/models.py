@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
-from django.db import Error, models, transaction
+from django.db import Error, models, router, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -27,7 +27,7 @@ class TokenQuerySet(models.QuerySet[T]):
         """Store a new token; return it and its secret, which can never be had again."""
         token = self.model(**fields)
         secret = token.assign_secret()
-        token.save(using=self.db, force_insert=True)
+        token.save(using=router.db_for_write(self.model), force_insert=True)
         return token, secret
 
     def authenticate(self, secret: str) -> T | None:
@@ -84,7 +84,11 @@ class Token(models.Model):
         stale = now - LAST_USED_PRECISION
         if self.last_used_at is not None and self.last_used_at > stale:
             return
-        tokens = type(self)._default_manager.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
+        tokens = (
+            type(self)
+            ._default_manager.using(router.db_for_write(type(self), instance=self))
+            .filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
+        )
         try:
             with transaction.atomic(using=tokens.db):
                 tokens.update(last_used_at=now)

@@ -1,13 +1,14 @@
 import json
 import os
 import secrets
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 import bookmarks_service
@@ -39,9 +40,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-serve", action="store_true", help="Stop before serving.")
-        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--port", type=int, default=8000, choices=range(1, 65536), metavar="PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["no_serve"]:
+            self.check_that_it_is_free(options["port"])  # before the tokens of whoever is serving there are ended
         call_command("migrate", verbosity=0)
         base_url = f"http://127.0.0.1:{options['port']}"
         self.stdout.write(NEXT_STEPS.format(base_url=base_url, **self.make_demo()))
@@ -50,6 +53,16 @@ class Command(BaseCommand):
         self.stdout.flush()
         bind = f"127.0.0.1:{options['port']}"
         os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(GUNICORN_CONFIG), "-b", bind])  # noqa: S606
+
+    def check_that_it_is_free(self, port: int) -> None:
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                server.bind(("127.0.0.1", port))
+            except OSError as error:
+                raise CommandError(
+                    f"Port {port} cannot be used ({error.strerror}). Choose another with --port."
+                ) from None
 
     @transaction.atomic
     def make_demo(self) -> dict[str, str]:
@@ -64,7 +77,9 @@ class Command(BaseCommand):
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
         _, access_token = AccessToken.objects.issue(user_group=user_group, name=NAME)
 
-        operator, _ = User.objects.get_or_create(username="operator", is_staff=True, is_superuser=True)
+        operator, _ = User.objects.update_or_create(
+            username="operator", defaults={"is_staff": True, "is_superuser": True, "is_active": True}
+        )
         password = secrets.token_urlsafe(12)
         operator.set_password(password)
         operator.save()

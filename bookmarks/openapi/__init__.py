@@ -1,0 +1,1 @@
+"""The bookmark operations in the OpenAPI document."""

@@ -1,0 +1,78 @@
+"""Collections in the OpenAPI document."""
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from bookmarks.exceptions import CollectionExists, CollectionNotFound
+from bookmarks.serializers import (
+    CollectionEnvelope,
+    CollectionListEnvelope,
+    CollectionListQuery,
+    CollectionWriteSerializer,
+)
+from usergroups.contract.fields import Envelope
+from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
+
+COLLECTION = {
+    "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
+    "name": "Reading list",
+    "created_at": "2026-01-31T09:26:10.112233Z",
+}
+NAME_MISSING = ValidationError({"name": [ErrorDetail("This field is required.", "required")]})
+
+TAGS = ["Collections"]
+ID = OpenApiParameter("public_id", str, "path", description="The collection's `id`.")
+
+list_collections = operation(
+    operation_id="list_collections",
+    summary="List collections",
+    description="The collections of the access token's user group, newest first. Follow `next` until it is null.",
+    tags=TAGS,
+    read_only=True,
+    query=CollectionListQuery,
+    answers={
+        200: answer(
+            CollectionListEnvelope, "A page of collections.", collections=[COLLECTION], next=None, previous=None
+        )
+    },
+    failures=[LIMIT_WRONG],
+)
+
+create_collection = operation(
+    operation_id="create_collection",
+    summary="Create a collection",
+    tags=TAGS,
+    body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    answers={201: answer(CollectionEnvelope, "The collection is new.", collection=COLLECTION)},
+    failures=[NAME_MISSING, CollectionExists()],
+)
+
+get_collection = operation(
+    operation_id="get_collection",
+    summary="Read a collection",
+    tags=TAGS,
+    read_only=True,
+    path=ID,
+    answers={200: answer(CollectionEnvelope, "The collection.", collection=COLLECTION)},
+    failures=[CollectionNotFound()],
+)
+
+update_collection = operation(
+    operation_id="update_collection",
+    summary="Rename a collection",
+    tags=TAGS,
+    path=ID,
+    body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    answers={200: answer(CollectionEnvelope, "The collection as it stands after the update.", collection=COLLECTION)},
+    failures=[CollectionNotFound(), CollectionExists()],
+)
+
+delete_collection = operation(
+    operation_id="delete_collection",
+    summary="Delete a collection",
+    description="Its bookmarks are kept, out of any collection. Where that makes a duplicate, the older one stays.",
+    tags=TAGS,
+    path=ID,
+    answers={200: answer(Envelope, "The collection is gone.")},
+    failures=[CollectionNotFound()],
+)

@@ -1,0 +1,122 @@
+"""What can be asked of many bookmarks and collections, and done to them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from django.db import IntegrityError, models, router, transaction
+from django.db.models import Q
+
+from usergroups.models import UserGroup
+
+from . import web_url
+
+if TYPE_CHECKING:
+    from .models import Bookmark, Collection
+
+M = TypeVar("M", bound=models.Model)
+
+ATTEMPTS = 3  # at what another call may forestall or undo
+
+
+def key_of(public_id: object) -> UUID | None:
+    """Return the key of the row with this id; None for any other text or type than exactly what the API gives."""
+    with suppress(ValueError):
+        if str(key := UUID(str(public_id))) == public_id:
+            return key
+    return None
+
+
+class PublicIdQuerySet(models.QuerySet[M]):
+    def get_by_public_id(self, public_id: object) -> M:
+        """Raises DoesNotExist."""
+        if (key := key_of(public_id)) is None:
+            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+        return self.get(pk=key)
+
+    def change(self, public_id: object, **changes: Any) -> M:
+        """Set the fields in ``changes`` and no others; return the row as it stands afterwards.
+
+        Raises DoesNotExist, and IntegrityError if what was asked for would be there twice or refers to nothing.
+        """
+        rows = self.using(router.db_for_write(self.model)).filter(pk=key_of(public_id))
+        with transaction.atomic(using=rows.db):
+            if changes:
+                rows.update(**changes)
+            return rows.get()
+
+    def remove(self, public_id: object) -> None:
+        """Raises DoesNotExist."""
+        deleted, _ = self.filter(pk=key_of(public_id)).delete()
+        if not deleted:
+            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+
+
+class CollectionQuerySet(PublicIdQuerySet["Collection"]):
+    def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
+        """Return those of the collections that have one of these ids. At most one query."""
+        keys = {key for public_id in public_ids if (key := key_of(public_id))}
+        return {str(key): collection for key, collection in self.in_bulk(keys).items()}
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete each as its own ``delete()`` does."""
+        deleted = [collection.delete() for collection in self]
+        return len(deleted), {self.model._meta.label: len(deleted)}
+
+
+class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
+    def of_url(self, url: str) -> "BookmarkQuerySet":
+        """Those with the same URL. Raises ValueError if it is none."""
+        return self.filter(url_digest=web_url.digest(url))
+
+    def containing(self, text: str) -> "BookmarkQuerySet":
+        """Those whose URL or title contains the text, in any letter case; to SQLite's LIKE only ASCII has two."""
+        pattern = re.escape(text)
+        return self.filter(Q(url__iregex=pattern) | Q(title__iregex=pattern))
+
+    def add(
+        self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
+    ) -> tuple["Bookmark", bool]:
+        """Return the group's bookmark of ``url`` in ``collection`` and whether it is new, made with ``fields``.
+
+        Raises ValueError for what is no URL, and IntegrityError if the group or the collection is deleted at the same
+        moment.
+        """
+        bookmarks = self.using(router.db_for_write(self.model))
+        same = {"user_group": user_group, "collection": collection, "url_digest": web_url.digest(url)}
+        for _ in range(ATTEMPTS):
+            try:
+                with transaction.atomic(using=bookmarks.db):
+                    return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
+            except IntegrityError as error:
+                conflict = error
+            if existing := bookmarks.filter(**same).first():
+                return existing, False
+            # The one in the way is gone by now: try again.
+        raise conflict
+
+    def add_many(self, user_group: UserGroup, items: Sequence[dict[str, Any]]) -> list[tuple["Bookmark", bool]]:
+        """Do for each item, the fields of a bookmark, what ``add`` does, with one INSERT for all, or for none."""
+        wanted = [self.model(user_group=user_group, **item) for item in items]
+        new = {bookmark.identity: bookmark for bookmark in reversed(wanted)}
+        bookmarks = self.using(router.db_for_write(self.model)).filter(user_group=user_group)
+        found: dict[Any, Bookmark] = {}
+        with transaction.atomic(using=bookmarks.db):
+            for _ in range(ATTEMPTS):
+                missing = new.keys() - found.keys()
+                # In an order that all calls keep, so that no two of them wait for each other.
+                bookmarks.bulk_create([new[identity] for identity in sorted(missing)], ignore_conflicts=True)
+                there = bookmarks.filter(url_digest__in={digest for _, digest in missing})
+                found |= {bookmark.identity: bookmark for bookmark in there}
+                if not new.keys() - found.keys():
+                    break
+            else:
+                raise IntegrityError("The bookmarks were deleted as often as they were added.")
+        results = []
+        for identity in (bookmark.identity for bookmark in wanted):
+            existing = found[identity]
+            made = new.pop(identity, None)
+            results.append((existing, made is not None and made.pk == existing.pk))
+        return results

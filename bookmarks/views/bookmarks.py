@@ -1,0 +1,103 @@
+"""Bookmarks."""
+
+from contextlib import suppress
+from typing import Any, cast
+
+from django.db import IntegrityError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from bookmarks.exceptions import BookmarkExists, CollectionDoesNotExist
+from bookmarks.models import Bookmark
+from bookmarks.openapi import bookmarks as openapi
+from bookmarks.querysets import ATTEMPTS
+from bookmarks.serializers import (
+    BookmarkBatchEnvelope,
+    BookmarkBatchSerializer,
+    BookmarkCreateSerializer,
+    BookmarkEnvelope,
+    BookmarkListEnvelope,
+    BookmarkListQuery,
+    BookmarkSerializer,
+    BookmarkUpdateSerializer,
+    NewBookmarkEnvelope,
+)
+from usergroups.contract import batch
+from usergroups.contract.fields import Envelope
+from usergroups.contract.pagination import Page
+from usergroups.tokens.authentication import InvalidToken
+
+from .base import UserGroupView
+
+
+class BookmarksView(UserGroupView):
+    @openapi.list_bookmarks
+    def get(self, request: Request) -> Response:
+        named = self.named_in([request.query_params])
+        query = self.validated(BookmarkListQuery, request.query_params, collections=named)
+        bookmarks = self.bookmarks
+        if "collection" in query:
+            bookmarks = bookmarks.filter(collection=query["collection"])
+        if "url" in query:
+            bookmarks = bookmarks.of_url(query["url"])
+        if "created_since" in query:
+            bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
+        if "q" in query:
+            bookmarks = bookmarks.containing(query["q"])
+        page = Page(bookmarks, "id", query["limit"], query.get("cursor"))
+        return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
+
+    @openapi.create_bookmark
+    def post(self, request: Request) -> Response:
+        fields = self.validated(BookmarkCreateSerializer, request.data, collections=self.named_in([request.data]))
+        try:
+            bookmark, created = Bookmark.objects.add(user_group=self.user_group, **fields)
+        except IntegrityError:
+            # Between the look at the collection, or at the token, and the insert, it was deleted.
+            raise (CollectionDoesNotExist if fields.get("collection") else InvalidToken) from None
+        data = NewBookmarkEnvelope({"user_group": self.user_group, "bookmark": bookmark}).data
+        return self.created(data, bookmark) if created else Response(data)
+
+
+class BookmarkView(UserGroupView):
+    @openapi.get_bookmark
+    def get(self, request: Request, public_id: str) -> Response:
+        return Response(BookmarkEnvelope({"bookmark": self.bookmarks.get_by_public_id(public_id)}).data)
+
+    @openapi.update_bookmark
+    def patch(self, request: Request, public_id: str) -> Response:
+        fields = self.validated(BookmarkUpdateSerializer, request.data, collections=self.named_in([request.data]))
+        try:
+            bookmark = self.bookmarks.change(public_id, **fields)
+        except IntegrityError:
+            collection = fields["collection"]
+            if collection and not self.collections.filter(pk=collection.pk).exists():
+                raise CollectionDoesNotExist from None  # deleted since the look at it
+            raise BookmarkExists from None
+        return Response(BookmarkEnvelope({"bookmark": bookmark}).data)
+
+    @openapi.delete_bookmark
+    def delete(self, request: Request, public_id: str) -> Response:
+        self.bookmarks.remove(public_id)
+        return Response(Envelope({}).data)
+
+
+class BookmarkBatchView(UserGroupView):
+    parser_classes = [batch.BatchParser]
+
+    @openapi.create_bookmarks
+    def post(self, request: Request) -> Response:
+        data = cast(dict[str, Any], request.data)
+        for _ in range(ATTEMPTS):
+            named = self.named_in(data.get("bookmarks"))
+            items = self.validated(BookmarkBatchSerializer, data, collections=named)["bookmarks"]
+            with suppress(IntegrityError):  # a collection was deleted since the look at it: look again
+                done = Bookmark.objects.add_many(self.user_group, batch.valid(items))
+                break
+        else:
+            raise InvalidToken  # the group was deleted, and the token with it
+        answers = (
+            (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in done
+        )
+        envelope = BookmarkBatchEnvelope({"user_group": self.user_group, "results": batch.results(items, answers)})
+        return Response(envelope.data)

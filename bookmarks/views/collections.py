@@ -1,0 +1,60 @@
+"""Collections."""
+
+from django.db import IntegrityError, router, transaction
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from bookmarks.exceptions import CollectionExists
+from bookmarks.models import Collection
+from bookmarks.openapi import collections as openapi
+from bookmarks.serializers import (
+    CollectionEnvelope,
+    CollectionListEnvelope,
+    CollectionListQuery,
+    CollectionWriteSerializer,
+)
+from usergroups.contract.fields import Envelope
+from usergroups.contract.pagination import Page
+from usergroups.tokens.authentication import InvalidToken
+
+from .base import UserGroupView
+
+
+class CollectionsView(UserGroupView):
+    @openapi.list_collections
+    def get(self, request: Request) -> Response:
+        query = self.validated(CollectionListQuery, request.query_params)
+        page = Page(self.collections, "id", **query)
+        return Response(CollectionListEnvelope({"collections": page.items, **page.links(request)}).data)
+
+    @openapi.create_collection
+    def post(self, request: Request) -> Response:
+        fields = self.validated(CollectionWriteSerializer, request.data)
+        try:
+            with transaction.atomic(using=router.db_for_write(Collection)):
+                collection = Collection.objects.create(user_group=self.user_group, **fields)
+        except IntegrityError:
+            if not self.collections.filter(**fields).exists():
+                raise InvalidToken from None  # the group was deleted, and the token with it
+            raise CollectionExists from None
+        return self.created(CollectionEnvelope({"collection": collection}).data, collection)
+
+
+class CollectionView(UserGroupView):
+    @openapi.get_collection
+    def get(self, request: Request, public_id: str) -> Response:
+        return Response(CollectionEnvelope({"collection": self.collections.get_by_public_id(public_id)}).data)
+
+    @openapi.update_collection
+    def patch(self, request: Request, public_id: str) -> Response:
+        fields = self.validated(CollectionWriteSerializer, request.data, partial=True)
+        try:
+            collection = self.collections.change(public_id, **fields)
+        except IntegrityError:
+            raise CollectionExists from None
+        return Response(CollectionEnvelope({"collection": collection}).data)
+
+    @openapi.delete_collection
+    def delete(self, request: Request, public_id: str) -> Response:
+        self.collections.remove(public_id)
+        return Response(Envelope({}).data)

@@ -1,0 +1,199 @@
+"""The operations on collections."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+
+URL = "https://example.com/"
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group)
+
+
+def shown(collection):
+    return {
+        "id": str(collection.pk),
+        "name": collection.name,
+        "created_at": collection.created_at.isoformat().replace("+00:00", "Z"),
+    }
+
+
+def errors(response, status=400):
+    assert response.status_code == status
+    return [(error["attr"], error["code"]) for error in response.json()["errors"]]
+
+
+@pytest.mark.parametrize("name", ["a", " spaced ", "ü\N{GRINNING FACE}", "a" * 255])
+def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, client, access_token, name):
+    response = call_bookmarks("POST", "collections", body={"name": name})
+
+    collection = Collection.objects.get()
+    assert response.status_code == 201
+    assert response.json() == {"success": 1, "collection": shown(collection)}
+    assert (collection.name, collection.user_group) == (name, access_token.user_group)
+    read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Bearer {access_token.secret}")
+    assert read.json() == response.json()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [({}, "required"), ({"name": None}, "null"), ({"name": ""}, "blank"), ({"name": 1}, "invalid"),
+     ({"name": "a" * 256}, "max_length")],
+)  # fmt: skip
+def test_a_bad_name_is_refused(call_bookmarks, collection, body, code):
+    assert errors(call_bookmarks("POST", "collections", body=body)) == [("name", code)]
+    if body:
+        assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [("name", code)]
+
+
+def test_a_name_that_is_taken_is_a_conflict(call_bookmarks, collection):
+    other = CollectionFactory(user_group=collection.user_group)
+    CollectionFactory(name="Of another group")
+
+    for response in (
+        call_bookmarks("POST", "collections", body={"name": collection.name}),
+        call_bookmarks("PATCH", "collection", other.pk, body={"name": collection.name}),
+    ):
+        assert errors(response, 409) == [("name", "already_exists")]
+    assert call_bookmarks("POST", "collections", body={"name": "Of another group"}).status_code == 201
+
+
+def test_a_collection_is_renamed(call_bookmarks, collection):
+    response = call_bookmarks("PATCH", "collection", collection.pk, body={"name": "New"})
+    unchanged = call_bookmarks("PATCH", "collection", collection.pk, body={})
+
+    expected = {"success": 1, "collection": {**shown(collection), "name": "New"}}
+    assert (response.status_code, response.json(), unchanged.json()) == (200, expected, expected)
+
+
+def test_collections_are_listed_newest_first(call_bookmarks, user_group):
+    collections = CollectionFactory.create_batch(3, user_group=user_group)
+    CollectionFactory()
+
+    response = call_bookmarks("GET", "collections")
+
+    assert response.json() == {
+        "success": 1,
+        "next": None,
+        "previous": None,
+        "collections": [shown(collection) for collection in reversed(collections)],
+    }
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_collections_take_two_statements(call_bookmarks, collection, method):
+    queries = queries_of(lambda: call_bookmarks(method, "collections", body={"name": "New"}))
+
+    assert len(queries) == 2  # the token with its group; the page, or the insert
+
+
+# Deletion
+
+
+def test_a_deleted_collection_leaves_its_bookmarks_in_none(call_bookmarks, collection, user_group):
+    inside = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
+    elsewhere = BookmarkFactory(user_group=user_group, collection=CollectionFactory(user_group=user_group))
+
+    response = call_bookmarks("DELETE", "collection", collection.pk)
+
+    assert (response.status_code, response.json()) == (200, {"success": 1})
+    assert not Collection.objects.filter(pk=collection.pk).exists()
+    assert set(Bookmark.objects.filter(collection=None)) == set(inside)
+    assert Bookmark.objects.filter(collection__isnull=False).get() == elsewhere
+    assert errors(call_bookmarks("DELETE", "collection", collection.pk), 404) == [(None, "collection_not_found")]
+
+
+@pytest.mark.parametrize("older", ["inside", "outside"])
+@pytest.mark.parametrize("same_instant", [False, True])
+def test_of_two_that_become_the_same_the_older_one_stays(call_bookmarks, collection, older, same_instant):
+    places = [collection, None] if older == "inside" else [None, collection]
+    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1 if same_instant else 2, tzinfo=UTC)]
+    first, _ = (
+        BookmarkFactory(user_group=collection.user_group, url=url, collection=place, created_at=time)
+        for url, place, time in zip(("https://EXAMPLE.com", URL), places, times, strict=True)
+    )
+    foreign = BookmarkFactory(url=URL)
+
+    call_bookmarks("DELETE", "collection", collection.pk)
+
+    kept = Bookmark.objects.exclude(pk=foreign.pk).get()
+    assert (kept.pk, kept.collection) == (first.pk, None)
+
+
+def test_a_deletion_takes_six_statements(call_bookmarks, collection):
+    BookmarkFactory.create_batch(100, user_group=collection.user_group, collection=collection)
+
+    queries = queries_of(lambda: call_bookmarks("DELETE", "collection", collection.pk))
+
+    # The token with its group, the collection, its lock, the deletion of duplicates, the move, the deletion.
+    assert len(queries) == 6
+
+
+def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
+    BookmarkFactory(user_group=user_group, collection=collection)
+
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM bookmarks_collection")
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        connection.check_constraints()
+    transaction.set_rollback(True)
+
+
+def test_a_group_goes_with_its_collections_and_bookmarks_in_few_statements(user_group, collection):
+    BookmarkFactory.create_batch(100, user_group=user_group, collection=collection)
+
+    queries = queries_of(user_group.delete)
+
+    assert len(queries) == 4  # the access tokens, the collections, the bookmarks, the group
+    assert not Bookmark.objects.exists()
+
+
+# Ownership
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+@pytest.mark.parametrize("url_name", ["bookmark", "collection"])
+@pytest.mark.parametrize(
+    "none", ["00000000-0000-7000-8000-000000000000", "x", "a" * 300, "\0", "{upper}", "{hex}", "{braces}"]
+)
+def test_somebody_elses_is_answered_like_none(call_bookmarks, user_group, method, url_name, none):
+    factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
+    theirs, own = factory(), factory(user_group=user_group)
+    none = none.format(upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}")
+
+    answers = [call_bookmarks(method, url_name, key, body={"name": "New", "title": "New"}) for key in (theirs.pk, none)]
+
+    assert errors(answers[0], 404) == [(None, f"{url_name}_not_found")]
+    assert (answers[0].content, answers[0].headers) == (answers[1].content, answers[1].headers)
+    theirs.refresh_from_db()
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks", "bookmark", "bookmarks-batch"])
+def test_somebody_elses_collection_is_answered_like_none(call_bookmarks, user_group, url_name):
+    own = [BookmarkFactory(user_group=user_group).pk] if url_name == "bookmark" else []
+
+    def answer(collection):
+        body = {"url": URL, "collection": collection, "bookmarks": [{"url": URL, "collection": collection}]}
+        return call_bookmarks("PATCH" if own else "POST", url_name, *own, body=body)
+
+    theirs, none = answer(str(CollectionFactory().pk)), answer("nobodys")
+
+    assert "does_not_exist" in theirs.content.decode()
+    assert (theirs.status_code, theirs.content, theirs.headers) == (none.status_code, none.content, none.headers)
+
+
+def test_a_filter_by_somebody_elses_collection_is_answered_like_one_by_none(call_bookmarks):
+    theirs, none = (
+        call_bookmarks("GET", "bookmarks", query={"collection": key}) for key in (CollectionFactory().pk, "nobodys")
+    )
+
+    assert errors(theirs) == [("collection", "does_not_exist")]
+    assert theirs.content == none.content

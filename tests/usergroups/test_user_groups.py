@@ -1,0 +1,321 @@
+"""The operations on user groups beside the update."""
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.models import UserGroup
+
+
+def shown(user_group):
+    return {
+        "team_id": user_group.team_id,
+        "token": user_group.token,
+        "name": user_group.name,
+        "provided_id": user_group.provided_id,
+        "properties": user_group.properties,
+        "api_environment_tag": user_group.environment or None,
+    }
+
+
+def errors(response, status=400):
+    assert response.status_code == status
+    return [(error["attr"], error["code"]) for error in response.json()["errors"]]
+
+
+# GET api/user
+
+
+def test_a_group_is_read(call_usergroups, user_group):
+    response = call_usergroups("GET", "user", query={"user_group_id": user_group.provided_id})
+
+    assert response.status_code == 200
+    assert response.json() == {"success": 1, "user_group": shown(user_group)}
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [({}, "required"), ({"user_group_id": ""}, "blank"), ({"user_group_id": "a" * 256}, "max_length")],
+)
+def test_the_query_must_name_the_group(call_usergroups, query, code):
+    assert errors(call_usergroups("GET", "user", query=query)) == [("user_group_id", code)]
+
+
+@pytest.mark.parametrize("raw", ["user_group_id=%ff", "user_group_id=a%00", "user_group_id=%ed%a0%80", "%ff=1"])
+def test_a_query_that_is_no_text_is_refused(client, update_user_group, raw):
+    update_user_group.url += f"?{raw}"
+
+    assert errors(update_user_group(method="GET")) == [(None, "parse_error")]
+
+
+@pytest.mark.parametrize("provided_id", [" a ", "a+b", "a&b=c", "ü", "\N{GRINNING FACE}", "a%20b", "\n"])
+def test_ids_are_found_by_every_character(call_usergroups, user_group, provided_id):
+    UserGroup.objects.update(provided_id=provided_id)
+
+    response = call_usergroups("GET", "user", query={"user_group_id": provided_id})
+
+    assert response.json()["user_group"]["provided_id"] == provided_id
+
+
+def test_reading_takes_two_statements(call_usergroups, user_group):
+    queries = queries_of(lambda: call_usergroups("GET", "user", query={"user_group_id": user_group.provided_id}))
+
+    assert len(queries) == 2  # the token with its team, the group
+
+
+# POST api/user
+
+
+def test_a_group_is_created(call_usergroups, api_token):
+    body = {"user_group_id": "new & one", "name": "New", "mapping": {"40": 1}, "properties": {"a": 1}}
+
+    response = call_usergroups("POST", "user", body)
+
+    user_group = UserGroup.objects.get(provided_id="new & one")
+    assert response.status_code == 201
+    assert response.json() == {"success": 1, "user_group": shown(user_group), "new_user_group": True}
+    assert (user_group.name, user_group.mapping, user_group.properties) == ("New", {"40": 1}, {"a": 1})
+    assert (user_group.team, user_group.environment) == (api_token.team, api_token.environment)
+
+
+def test_the_location_of_a_new_group_answers_with_it(call_usergroups, client, api_token):
+    response = call_usergroups("POST", "user", {"user_group_id": "new & one"})
+
+    read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}")
+    assert read.json()["user_group"] == response.json()["user_group"]
+
+
+def test_a_new_group_without_a_name_is_named_as_its_id(call_usergroups):
+    response = call_usergroups("POST", "user", {"user_group_id": "new"})
+
+    assert response.json()["user_group"]["name"] == "new"
+
+
+def test_a_group_that_is_there_is_returned_unchanged(call_usergroups, user_group):
+    response = call_usergroups("POST", "user", {"user_group_id": user_group.provided_id, "name": "Other"})
+
+    assert response.status_code == 200
+    assert response.json() == {"success": 1, "user_group": shown(user_group), "new_user_group": False}
+    assert "Location" not in response
+
+
+def test_a_new_group_takes_three_statements(call_usergroups):
+    queries = queries_of(lambda: call_usergroups("POST", "user", {"user_group_id": "new"}))
+
+    assert len(queries) == 3  # the token with its team, the look for the group, the insert
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("url_name", ["user", "users-batch"])
+def test_a_team_deleted_at_the_same_moment_takes_its_tokens_with_it(call_usergroups, user_group, url_name):
+    UserGroup.objects.all().delete()
+
+    def delete_before_insert(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM usergroups_apitoken")
+                cursor.execute("DELETE FROM usergroups_team")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(delete_before_insert):
+        response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
+
+    assert response.status_code == 401
+    assert not UserGroup.objects.exists()
+
+
+# DELETE api/user
+
+
+def test_a_group_is_deleted(call_usergroups, user_group):
+    other = UserGroupFactory(team=user_group.team)
+
+    response = call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
+
+    assert (response.status_code, response.json()) == (200, {"success": 1})
+    assert list(UserGroup.objects.all()) == [other]
+
+
+# POST api/user/token
+
+
+def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
+    response = call_usergroups("POST", "user-token", {"user_group_id": user_group.provided_id})
+
+    old = user_group.token
+    user_group.refresh_from_db()
+    assert response.json() == {"success": 1, "user_group": shown(user_group)}
+    assert user_group.token.startswith("ugt_")
+    assert user_group.token != old
+
+
+# POST api/users/batch
+
+
+def test_a_batch_updates_and_creates_and_tells_what_is_wrong(call_usergroups, user_group):
+    items = [
+        {"user_group_id": "new", "properties": {"a": 1.0}},
+        {"user_group_id": user_group.provided_id, "mapping": {"40": "eu"}},
+        {"user_group_id": "bad", "name": "", "mapping": {"1": None}},
+        {},
+        "text",
+        None,
+        {"user_group_id": "new", "name": "Named"},
+    ]
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    name = user_group.name
+    user_group.refresh_from_db()
+    new = UserGroup.objects.exclude(pk=user_group.pk).get()
+    assert response.status_code == 200
+    results = response.json()["results"]
+    assert [result["status"] for result in results] == [201, 200, 400, 400, 400, 400, 200]
+    assert results[0] == {"status": 201, "success": 1, "user_group": shown(new), "new_user_group": True}
+    assert results[1] == {"status": 200, "success": 1, "user_group": shown(user_group), "new_user_group": False}
+    assert results[2]["errors"][0]["attr"] == "name"
+    assert results[2]["errors"][1]["attr"] == "mapping.1"
+    assert [result["errors"][0]["attr"] for result in results[3:6]] == ["user_group_id", None, None]
+    assert (new.name, new.properties) == ("Named", {"a": 1.0})
+    assert (user_group.name, user_group.mapping) == (name, {"40": "eu"})
+
+
+def test_a_batch_dates_what_it_updates_and_nothing_else(call_usergroups, user_group):
+    untouched, start = UserGroupFactory(team=user_group.team), timezone.now()
+    items = [{"user_group_id": user_group.provided_id, "name": "Other"}, {"user_group_id": untouched.provided_id}]
+
+    call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert list(UserGroup.objects.filter(updated_at__gte=start)) == [user_group]
+
+
+def test_a_batch_keeps_to_its_team_and_environment(call_usergroups, user_group):
+    foreign = UserGroupFactory(provided_id="same", name="Foreign")
+    tagged = UserGroupFactory(team=user_group.team, environment="Testing", provided_id="same", name="Tagged")
+
+    call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "same", "name": "Own"}]})
+
+    assert {foreign.name, tagged.name} == set(
+        UserGroup.objects.filter(pk__in=[foreign.pk, tagged.pk]).values_list("name", flat=True)
+    )
+    assert UserGroup.objects.get(team=user_group.team, environment="", provided_id="same").name == "Own"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "required"),
+        ({"user_groups": None}, "null"),
+        ({"user_groups": {}}, "not_a_list"),
+        ({"user_groups": "text"}, "not_a_list"),
+        ({"user_groups": [{}] * 1001}, "max_length"),
+    ],
+)
+def test_what_is_no_batch_is_refused(call_usergroups, body, code):
+    assert errors(call_usergroups("POST", "users-batch", body)) == [("user_groups", code)]
+
+
+def test_an_empty_batch_does_nothing(call_usergroups):
+    response = call_usergroups("POST", "users-batch", {"user_groups": []})
+
+    assert response.json() == {"success": 1, "results": []}
+
+
+def test_a_batch_takes_a_handful_of_statements(call_usergroups, user_group):
+    there = UserGroupFactory.create_batch(400, team=user_group.team)
+    ids = [*(group.provided_id for group in there), *(f"new_{n}" for n in range(600))]
+    body = {"user_groups": [{"user_group_id": provided_id, "name": "New"} for provided_id in ids]}
+
+    queries = queries_of(lambda: call_usergroups("POST", "users-batch", body))
+
+    # The token with its team; the groups that are there; the insert of the others; those, as they are now; the update.
+    in_pieces = connection.features.max_query_params or 10**6
+    rows_each = in_pieces // 9
+    inserts = sum(sql.startswith("INSERT") for sql in queries)
+    assert inserts == -(-600 // rows_each) + -(-400 // (in_pieces // 10))
+    assert len(queries) - inserts == 3
+    assert UserGroup.objects.filter(name="New").count() == 1000
+
+
+# GET api/users
+
+
+def test_groups_are_listed_newest_first(call_usergroups, user_group):
+    others = UserGroupFactory.create_batch(2, team=user_group.team)
+    UserGroupFactory()
+    UserGroupFactory(team=user_group.team, environment="Testing")
+
+    response = call_usergroups("GET", "users")
+
+    assert response.json() == {
+        "success": 1,
+        "next": None,
+        "previous": None,
+        "user_groups": [shown(group) for group in (*reversed(others), user_group)],
+    }
+
+
+def test_groups_are_filtered_by_their_update(call_usergroups, user_group):
+    updated = UserGroupFactory(team=user_group.team)
+
+    response = call_usergroups("GET", "users", query={"updated_since": updated.updated_at.isoformat()})
+
+    assert [group["provided_id"] for group in response.json()["user_groups"]] == [updated.provided_id]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "found"),
+    [("A", {"Alpha", "A%b"}), ("a", {"alpha"}), ("A%", {"A%b"}), ("Ü", {"Über"}), ("lpha", set()), (" ", {" spaced"})],
+)
+def test_groups_are_filtered_by_the_beginning_of_their_name(call_usergroups, user_group, beginning, found):
+    for name in ("Alpha", "alpha", "A%b", "Über", " spaced"):
+        UserGroupFactory(team=user_group.team, name=name)
+
+    response = call_usergroups("GET", "users", query={"name": beginning})
+
+    assert {group["name"] for group in response.json()["user_groups"]} == found
+
+
+def test_a_list_takes_two_statements(call_usergroups, user_group):
+    UserGroupFactory.create_batch(60, team=user_group.team)
+
+    queries = queries_of(lambda: call_usergroups("GET", "users"))
+
+    assert len(queries) == 2  # the token with its team, the page
+    assert not any("COUNT" in sql for sql in queries)
+
+
+# Ownership
+
+
+@pytest.mark.parametrize(
+    ("method", "url_name"),
+    [("GET", "user"), ("PUT", "user"), ("DELETE", "user"), ("POST", "user-token")],
+)
+@pytest.mark.parametrize("environment", ["", "Testing"])
+def test_somebody_elses_group_is_answered_like_none(call_usergroups, user_group, method, url_name, environment):
+    UserGroupFactory(
+        provided_id="theirs", **({"team": user_group.team} if environment else {}), environment=environment
+    )
+
+    def answer(provided_id):
+        names = {"user_group_id": provided_id}
+        return call_usergroups(method, url_name, names, query=names)
+
+    theirs, none = answer("theirs"), answer("nobodys")
+
+    assert (theirs.status_code, theirs.content, theirs.headers) == (404, none.content, none.headers)
+    assert UserGroup.objects.filter(provided_id="theirs").exists()
+
+
+def test_a_cursor_of_another_team_shows_nothing_of_it(call_usergroups, user_group):
+    theirs = UserGroupFactory.create_batch(3)
+    token = ApiTokenFactory(team=theirs[2].team, just_used=True)
+    UserGroupFactory.create_batch(2, team=theirs[2].team)
+    link = call_usergroups("GET", "users", query={"limit": 1}, token=token).json()["next"]
+
+    response = call_usergroups("GET", "users", query={"cursor": link.partition("cursor=")[2]})
+
+    assert [group["provided_id"] for group in response.json()["user_groups"]] == [user_group.provided_id]
