@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from usergroups.admin import ChangedFieldsAdmin
 from usergroups.tokens.admin import TokenAdmin
 
+from .files.admin import FilesAdmin
 from .models import AccessToken, Bookmark, Collection
 
 
@@ -34,7 +35,7 @@ class CollectionAdmin(ChangedFieldsAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(ChangedFieldsAdmin):
+class BookmarkAdmin(FilesAdmin, ChangedFieldsAdmin):
     list_display = ("url", "title", "user_group", "collection", "created_at")
     list_filter = ("created_at",)
     list_select_related = ("user_group", "collection")

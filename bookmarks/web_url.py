@@ -22,7 +22,10 @@ def serialize(url: str) -> str:
     """
     if _CONTROL_CHARACTER.search(url) or url != url.strip():
         raise ValueError("The URL has control characters or surrounding white space.")
-    parsed = can_ada.parse(url)
+    try:
+        parsed = can_ada.parse(url)
+    except ValueError:
+        raise ValueError("The URL is not absolute, or not valid.") from None
     if parsed.protocol not in ("http:", "https:"):
         raise ValueError("The URL is neither http nor https.")
     return str(parsed.href)

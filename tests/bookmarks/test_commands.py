@@ -1,8 +1,12 @@
+import re
+
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
-from bookmarks.models import AccessToken, Collection
-from tests.bookmarks.factories import CollectionFactory
+from bookmarks.files import FORMATS, importing
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -60,3 +64,119 @@ def test_an_unknown_team_or_group_is_told(command):
     with pytest.raises(CommandError, match="has no user group 'example_1' in no environment") as error:
         call_command(*command, *GROUP)
     assert error.value.returncode == 1
+
+
+# Files
+
+
+def write(path, *lines):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return str(path)
+
+
+def test_a_file_is_imported_and_what_is_refused_is_told(user_group, tmp_path, capsys):
+    file = write(tmp_path / "a.jsonl", '{"url": "https://a/"}', '{"url": "x"}', '{"url": "https://b/"}', "{")
+
+    for expected in ("2 created, 0 there already, 2 refused.\n", "0 created, 2 there already, 2 refused.\n"):
+        call_command("import_bookmarks", file, *GROUP)
+
+        out, err = capsys.readouterr()
+        assert out == expected
+        assert err.splitlines()[0] == "line 2: The URL is not absolute, or not valid."
+        assert err.splitlines()[1].startswith("line 4: It is not valid JSON: ")
+    assert set(Bookmark.objects.values_list("url", flat=True)) == {"https://a/", "https://b/"}
+
+
+def test_a_dry_run_tells_the_same_and_does_nothing(user_group, tmp_path, capsys):
+    BookmarkFactory(user_group=user_group, url="https://b/")
+    file = write(tmp_path / "a.html", *(f'<A HREF="https://{letter}/">{letter}</A>' for letter in "abca"))
+
+    call_command("import_bookmarks", file, *GROUP, "--dry-run")
+
+    assert capsys.readouterr().out == "Nothing was done. It would be: 2 created, 2 there already, 0 refused.\n"
+    assert Bookmark.objects.count() == 1
+
+
+def test_all_is_imported_into_one_collection(user_group, tmp_path):
+    collection = CollectionFactory(user_group=user_group)
+    file = write(tmp_path / "a.csv", "url,collection", "https://a/,Other")
+
+    call_command("import_bookmarks", file, *GROUP, "--collection", str(collection.pk))
+
+    assert Bookmark.objects.get().collection == collection
+    assert Collection.objects.count() == 1
+
+
+def test_an_interrupted_import_keeps_what_was_done_and_is_run_again(user_group, tmp_path, capsys, monkeypatch):
+    file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)))
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
+    inserts = []
+
+    def interrupt(execute, sql, params, many, context):
+        if sql.startswith(("INSERT", "SAVEPOINT")):
+            inserts.append(sql)
+        if len(inserts) > 4:
+            raise KeyboardInterrupt
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(interrupt), pytest.raises(CommandError, match=r"Interrupted.* So far: \d+ created"):
+        call_command("import_bookmarks", file, *GROUP)
+    before = Bookmark.objects.count()
+    call_command("import_bookmarks", file, *GROUP)
+
+    assert 0 < before < 10
+    assert capsys.readouterr().out == f"{10 - before} created, {before} there already, 0 refused.\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_is_imported_again(user_group, tmp_path, name, capsys):
+    collection = CollectionFactory(user_group=user_group, name="One")
+    BookmarkFactory(user_group=user_group, title="ü")
+    BookmarkFactory(user_group=user_group, collection=collection)
+    before = set(Bookmark.objects.values_list("url", "title", "collection__name", "created_at"))
+    file = str(tmp_path / f"a.{name}")
+
+    call_command("export_bookmarks", file, *GROUP)
+    Bookmark.objects.all().delete()
+    Collection.objects.all().delete()
+    call_command("import_bookmarks", file, *GROUP)
+
+    assert set(Bookmark.objects.values_list("url", "title", "collection__name", "created_at")) == before
+    assert [path.name for path in tmp_path.iterdir()] == [f"a.{name}"]
+
+
+def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
+    collection = CollectionFactory(user_group=user_group)
+    BookmarkFactory(user_group=user_group)
+    inside = BookmarkFactory(user_group=user_group, collection=collection, title="ü")
+
+    call_command("export_bookmarks", "-", *GROUP, "--format", "jsonl", "--collection", str(collection.pk))
+
+    [line] = capfdbinary.readouterr().out.decode().splitlines()
+    assert f'"url": "{inside.url}", "title": "ü"' in line
+
+
+@pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.txt"], "Name the file's format with --format: html, jsonl, csv."),
+        (["-"], "Name the file's format with --format"),
+        (["missing/a.csv"], "missing/a.csv: No such file or directory."),
+        (["a.csv", "--collection", "x"], "The user group has no collection with the id 'x'."),
+        (["a.csv", "--user-group", "x"], "has no user group 'x'"),
+    ],
+)
+def test_what_cannot_be_done_with_a_file_is_told(user_group, command, arguments, message):
+    with pytest.raises(CommandError, match=re.escape(message)):
+        call_command(command, *GROUP, *arguments)
+
+
+def test_a_failed_export_leaves_nothing(user_group, tmp_path):
+    (tmp_path / "a.csv").mkdir()
+
+    with pytest.raises(CommandError, match="Is a directory"):
+        call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -76,3 +76,50 @@ def test_an_unknown_team_is_told(command):
         call_command(*command, "--team", "Acme")
 
     assert error.value.returncode == 1
+
+
+# sync_user_groups
+
+
+def test_groups_are_synchronised_with_a_file(tmp_path, capsys):
+    there = UserGroupFactory(team=TeamFactory(name="Acme"), provided_id="there", name="There", properties={"a": 1})
+    file = tmp_path / "groups.jsonl"
+    lines = [
+        '{"user_group_id": "there", "name": "Renamed"}',
+        '{"user_group_id": "new", "properties": {"b": 2}}',
+        "{}",
+        "[",
+    ]
+    file.write_text("\n".join(lines))
+
+    call_command("sync_user_groups", str(file), "--team", "Acme")
+
+    out, err = capsys.readouterr()
+    there.refresh_from_db()
+    assert out == "1 created, 1 updated, 2 refused.\n"
+    assert err.splitlines()[0] == "line 3: user_group_id: This field is required."
+    assert err.splitlines()[1].startswith("line 4: It is not valid JSON: ")
+    assert (there.name, there.properties) == ("Renamed", {"a": 1})
+    assert UserGroup.objects.get(provided_id="new").properties == {"b": 2}
+
+
+def test_a_dry_run_of_the_synchronisation_does_nothing(tmp_path, capsys):
+    TeamFactory(name="Acme")
+    file = tmp_path / "groups.jsonl"
+    file.write_text("".join(f'{{"user_group_id": "{n}"}}\n' for n in range(1500)))
+
+    call_command("sync_user_groups", str(file), "--team", "Acme", "--environment", "Testing", "--dry-run")
+    assert not UserGroup.objects.exists()
+    call_command("sync_user_groups", str(file), "--team", "Acme", "--environment", "Testing")
+
+    assert capsys.readouterr().out == (
+        "Nothing was done. It would be: 1500 created, 0 updated, 0 refused.\n1500 created, 0 updated, 0 refused.\n"
+    )
+    assert UserGroup.objects.filter(environment="Testing").count() == 1500
+
+
+def test_a_file_that_is_not_there_is_told():
+    TeamFactory(name="Acme")
+
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("sync_user_groups", "missing.jsonl", "--team", "Acme")

@@ -24,13 +24,13 @@ def loads(body: bytes) -> Any:
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise ValueError("The body is not UTF-8.") from None
+        raise ValueError("The JSON is not UTF-8.") from None
     if _depth(text) > MAX_DEPTH:
-        raise ValueError(f"The body is nested deeper than {MAX_DEPTH}.")
+        raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH}.")
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"The body is not valid JSON: {error}.") from None
+        raise ValueError(f"It is not valid JSON: {error}.") from None
     if "\\u" in text:  # the only way to U+0000 and to lone surrogates
         for string in _strings(value):
             _check_text(string)
@@ -69,7 +69,7 @@ def _check_text(string: str) -> None:
 def _float(literal: str) -> float:
     number = float(literal)
     if math.isinf(number):
-        raise ValueError("The body contains a number that is too large.")
+        raise ValueError("The JSON contains a number that is too large.")
     return number
 
 
@@ -80,7 +80,7 @@ def _int(literal: str) -> int:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"The body is not valid JSON: {name} is not a number.")
+    raise ValueError(f"It is not valid JSON: {name} is not a number.")
 
 
 _decoder = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)

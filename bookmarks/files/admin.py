@@ -1,0 +1,116 @@
+"""Import and export in the admin, beside the list of bookmarks."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.text import slugify
+
+from bookmarks.models import Bookmark
+from usergroups.models import UserGroup
+
+from . import FORMATS, format_of
+from .importing import store
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Bookmark]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+MAX_REASONS = 100  # shown on the page
+
+CONTENT_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv"}
+
+
+class UserGroupForm(forms.Form):
+    def __init__(self, admin_site: admin.AdminSite, *args: Any) -> None:
+        super().__init__(*args)
+        widget = AutocompleteSelect(Bookmark._meta.get_field("user_group"), admin_site)
+        self.fields = {
+            "user_group": forms.ModelChoiceField(UserGroup.objects.all(), widget=widget),
+            **self.fields,
+        }
+
+
+class ImportForm(UserGroupForm):
+    file = forms.FileField(help_text="What a browser exports (HTML), JSON Lines or CSV, told by its name's ending.")
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if format_of(file.name) is None:
+            raise forms.ValidationError(f"The name ends in none of: {', '.join(FORMATS)}.")
+        return file
+
+
+class ExportForm(UserGroupForm):
+    format = forms.ChoiceField(
+        choices=[("html", "HTML, for browsers"), ("jsonl", "JSON Lines"), ("csv", "CSV")],
+    )
+
+
+class FilesAdmin(ModelAdmin):
+    change_list_template = "admin/bookmarks/bookmark/change_list.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        site = self.admin_site
+        return [
+            path("import/", site.admin_view(self.import_view), name="bookmarks_bookmark_import"),
+            path("export/", site.admin_view(self.export_view), name="bookmarks_bookmark_export"),
+            *super().get_urls(),
+        ]
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = ImportForm(self.admin_site, *((request.POST, request.FILES) if request.method == "POST" else ()))
+        if not form.is_valid():
+            return self.render_form(request, form, "Import bookmarks")
+        user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
+        created = existing = refused = 0
+        reasons: list[Any] = []
+        problem = ""
+        try:
+            for outcome in store(user_group, FORMATS[str(format_of(file.name))].read(file)):
+                created += outcome.created
+                existing += outcome.existing
+                refused += len(outcome.refusals)
+                reasons += outcome.refusals[: MAX_REASONS - len(reasons)]
+        except IntegrityError:
+            problem = "The user group was deleted meanwhile."
+        else:
+            self.log_change(request, user_group, f"Imported {created} bookmarks.")
+        context = {
+            **self.page_context(request, "Bookmarks imported"),
+            "user_group": user_group,
+            "counts": {"created": created, "there already": existing, "refused": refused},
+            "reasons": reasons,
+            "problem": problem,
+        }
+        return TemplateResponse(request, "bookmarks/imported.html", context)
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = ExportForm(self.admin_site, *((request.POST,) if request.method == "POST" else ()))
+        if not form.is_valid():
+            return self.render_form(request, form, "Export bookmarks")
+        user_group, name = form.cleaned_data["user_group"], form.cleaned_data["format"]
+        text = FORMATS[name].write(Bookmark.objects.filter(user_group=user_group).for_export())
+        response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])
+        filename = f"{slugify(user_group.name) or 'bookmarks'}.{name}"
+        response["Content-Disposition"] = f'attachment; filename="{filename}"'
+        return response
+
+    def render_form(self, request: HttpRequest, form: forms.Form, title: str) -> HttpResponse:
+        context = {**self.page_context(request, title), "form": form, "media": self.media + form.media}
+        return TemplateResponse(request, "bookmarks/file_form.html", context)
+
+    def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
+        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}

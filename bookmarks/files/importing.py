@@ -1,0 +1,211 @@
+"""From a file's records to rows."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import IntegrityError, connections, router, transaction
+from django.utils import timezone
+from uuid_utils import uuid7
+
+from bookmarks import web_url
+from bookmarks.models import Bookmark, Collection
+from usergroups.models import UserGroup
+
+from .records import Record, Unreadable
+
+BLOCK_SIZE = 500  # records that are sent at once
+CHUNK_SIZE = 20  # blocks in a transaction
+
+# PostgreSQL's COPY and its text format. https://www.postgresql.org/docs/current/sql-copy.html
+COLUMNS = ("id", "user_group_id", "collection_id", "url", "url_digest", "title", "created_at")
+ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+NULL = "\\N"
+BYTES = "\\\\x"
+
+
+@dataclass
+class Outcome:
+    """What became of some records."""
+
+    created: int = 0
+    existing: int = 0
+    refusals: list[Unreadable] = field(default_factory=list)
+
+
+def store(
+    user_group: UserGroup, records: Iterable[Record | Unreadable], collection: Collection | None = None
+) -> Iterator[Outcome]:
+    """Store the records, each once, and yield what became of them, chunk by chunk, each in a transaction of its own.
+
+    A record goes into ``collection``, or else into the one that it names, which is made if there is none. What is
+    there already stays as it is, so that a file can be stored again from the start after an interruption.
+    """
+    importer = _Importer(user_group, collection, iter(records))
+    while importer.block:
+        with transaction.atomic(using=importer.database):
+            outcome = importer.store_chunk()
+        yield outcome
+
+
+class _Row(NamedTuple):
+    id: str
+    url: str
+    digest: bytes
+    title: str
+    collection: str | None
+    created_at: datetime
+
+
+@dataclass
+class _Block:
+    rows: list[_Row]
+    refusals: list[Unreadable]
+    names: set[str | None]
+    """Of the collections."""
+
+
+class _Importer:
+    def __init__(
+        self, user_group: UserGroup, collection: Collection | None, records: Iterator[Record | Unreadable]
+    ) -> None:
+        self.user_group, self.collection = user_group, collection
+        self.database = router.db_for_write(Bookmark)
+        self.keys: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+        """Of the group's collections, by name, as far as they are known."""
+        self.blocks = self.read(records)
+        self.block = next(self.blocks, None)
+
+    def read(self, records: Iterator[Record | Unreadable]) -> Iterator[_Block]:
+        while part := list(islice(records, BLOCK_SIZE)):
+            block = _Block([], [], set())
+            for record in part:
+                try:
+                    block.rows.append(_row(record, self.collection is None))
+                except ValueError as error:
+                    block.refusals.append(Unreadable(record.line, str(error)))
+            block.names = {row.collection for row in block.rows}
+            yield block
+
+    def store_chunk(self) -> Outcome:
+        """Store the blocks from the next one on; before one with a collection that is not known yet the chunk ends."""
+        assert self.block is not None  # noqa: S101
+        self.find_collections(self.block.names - self.keys.keys())
+        chunk: list[_Block] = []
+        rows = self.copy(self.take(chunk))
+        if rows is None:
+            for _ in self.take(chunk):
+                pass
+            rows = self.insert([row for block in chunk for row in block.rows])
+        existing = sum(len(block.rows) for block in chunk) - rows
+        return Outcome(rows, existing, [refusal for block in chunk for refusal in block.refusals])
+
+    def take(self, chunk: list[_Block]) -> Iterator[_Block]:
+        while self.block and len(chunk) < CHUNK_SIZE and self.block.names <= self.keys.keys():
+            chunk.append(self.block)
+            self.block = next(self.blocks, None)
+            yield chunk[-1]
+
+    def copy(self, blocks: Iterable[_Block]) -> int | None:
+        """Insert the blocks' rows by COPY, which takes a block while the next one is being read; return how many.
+
+        None, with nothing done, where there is no PostgreSQL with psycopg 3, or one of the rows already.
+        """
+        connection = connections[self.database]
+        with connection.cursor() as cursor:
+            if not hasattr(cursor, "copy"):
+                return None
+            table, *columns = map(connection.ops.quote_name, (Bookmark._meta.db_table, *COLUMNS))
+            sql = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+            seen: set[tuple[str | None, bytes]] = set()
+            try:
+                with transaction.atomic(self.database), connection.wrap_database_errors, cursor.copy(sql) as copy:
+                    for block in blocks:
+                        new = {(row.collection, row.digest): row for row in reversed(block.rows)}
+                        copy.write("".join(self.line(row) for key, row in new.items() if key not in seen))
+                        seen |= new.keys()
+            except IntegrityError:
+                return None
+        return len(seen)
+
+    def line(self, row: _Row) -> str:
+        key, url, digest, title, collection, created_at = row
+        return (
+            f"{key}\t{self.user_group.pk}\t{self.keys[collection] or NULL}\t{_escaped(url)}\t{BYTES}{digest.hex()}\t"
+            f"{_escaped(title)}\t{created_at.isoformat()}\n"
+        )
+
+    def insert(self, rows: list[_Row]) -> int:
+        """Insert the rows that are not there, and return how many that were."""
+        bookmarks = Bookmark.objects.using(self.database)
+        bookmarks.bulk_create(
+            (
+                Bookmark(
+                    id=row.id,
+                    user_group=self.user_group,
+                    collection_id=self.keys[row.collection],
+                    url=row.url,
+                    title=row.title,
+                    created_at=row.created_at,
+                )
+                for row in rows
+            ),
+            ignore_conflicts=True,
+        )
+        return bookmarks.filter(pk__in=[row.id for row in rows]).count()
+
+    def find_collections(self, names: set[Any]) -> None:
+        """Get to know the collections with these names, and make those that are missing."""
+        if not names:
+            return
+        named = Collection.objects.using(self.database).filter(user_group=self.user_group, name__in=names)
+        self.keys |= dict(named.values_list("name", "pk"))
+        if missing := names - self.keys.keys():
+            made = [Collection(user_group=self.user_group, name=name) for name in missing]
+            Collection.objects.using(self.database).bulk_create(made, ignore_conflicts=True)
+            self.keys |= dict(named.values_list("name", "pk"))
+
+
+def _escaped(text: str) -> str:
+    return text if text.isprintable() and "\\" not in text else text.translate(ESCAPES)
+
+
+def _row(record: Record | Unreadable, with_collection: bool) -> _Row:
+    """Raises ValueError with the reason why the record cannot be stored."""
+    if isinstance(record, Unreadable):
+        raise ValueError(record.reason)
+    _, url, title, collection, created_at = record
+    _check_text("url", url, 1, web_url.MAX_LENGTH)
+    _check_text("title", title, 0, 1000)
+    if not with_collection:
+        collection = None
+    elif collection is not None:
+        _check_text("collection", collection, 1, 255)
+    return _Row(str(uuid7()), url, web_url.digest(url), title, collection, _time(created_at))
+
+
+def _check_text(name: str, value: Any, min_length: int, max_length: int) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is not text.")
+    if not min_length <= len(value) <= max_length:
+        raise ValueError(f"{name} is not {min_length} to {max_length} characters long.")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} is not UTF-8.") from None
+    if "\0" in value:
+        raise ValueError(f"{name} contains U+0000.")
+
+
+def _time(value: Any) -> datetime:
+    if value is None:
+        return timezone.now()
+    try:
+        time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("created_at is not a date and time as 2026-01-31T09:26:53Z.") from None

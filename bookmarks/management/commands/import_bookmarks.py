@@ -1,0 +1,50 @@
+import gc
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import IntegrityError, router
+
+from bookmarks.files.importing import store
+from bookmarks.management import options as own
+from bookmarks.models import Bookmark
+from usergroups.management import options as shared
+from usergroups.management.files import opened, undone
+
+
+class Command(BaseCommand):
+    help = (
+        "Stores the bookmarks of a file that a browser, a service or export_bookmarks wrote. What is there already "
+        "stays as it is: after an interruption, run it again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="- is standard input.")
+        shared.add_user_group(parser)
+        own.add_collection(parser, "Of all. Left out: the folder or collection that the file names, made if need be.")
+        own.add_format(parser)
+        parser.add_argument("--dry-run", action="store_true", help="Tell what would be done, and do nothing.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user_group = shared.user_group(options)
+        collection = own.collection(options, user_group)
+        records = own.file_format(options).read
+        created = existing = refused = 0
+        problem = ""
+        gc.freeze()  # millions of rows come and go: the collector need not look through all of Django each time
+        with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
+            try:
+                for outcome in store(user_group, records(source.file), collection):
+                    source.advance()
+                    for line, reason in outcome.refusals:
+                        self.stderr.write(f"line {line}: {reason}")
+                    created += outcome.created
+                    existing += outcome.existing
+                    refused += len(outcome.refusals)
+            except KeyboardInterrupt:
+                problem = "Interrupted; run it again for the rest. So far: "
+            except IntegrityError:
+                problem = "The user group or the collection was deleted meanwhile. Until then: "
+        summary = f"{problem}{created} created, {existing} there already, {refused} refused."
+        if problem:
+            raise CommandError(summary)
+        self.stdout.write(f"{'Nothing was done. It would be: ' if options['dry_run'] else ''}{summary}")

@@ -1,0 +1,315 @@
+"""Files of bookmarks: read, stored, written."""
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bookmarks.files import FORMATS, importing
+from bookmarks.files.records import Record, Unreadable
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import UserGroupFactory
+
+URL = "https://example.com/"
+
+
+def read(name, text):
+    data = text if isinstance(text, bytes) else text.encode()
+    return list(FORMATS[name].read(io.BytesIO(data)))
+
+
+def stored(user_group):
+    return {
+        (bookmark.url, bookmark.title, bookmark.collection and bookmark.collection.name, bookmark.created_at)
+        for bookmark in Bookmark.objects.filter(user_group=user_group).select_related("collection")
+    }
+
+
+def store(user_group, *records, collection=None):
+    outcomes = list(importing.store(user_group, records, collection))
+    return (
+        sum(outcome.created for outcome in outcomes),
+        sum(outcome.existing for outcome in outcomes),
+        [refusal for outcome in outcomes for refusal in outcome.refusals],
+    )
+
+
+# Netscape's format
+
+FIREFOX = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'self'"></meta>
+<TITLE>Bookmarks</TITLE>
+<H1>Bookmarks Menu</H1>
+
+<DL><p>
+    <DT><A HREF="https://example.com/1?a=1&amp;b=2" ADD_DATE="1700000000" ICON="data:,">R&amp;D &lt;1&gt;</A>
+    <DD>A description
+    <HR>
+    <DT><H3 ADD_DATE="1700000000" PERSONAL_TOOLBAR_FOLDER="true">Toolbar</H3>
+    <DL><p>
+        <DT><A HREF="https://example.com/2" ADD_DATE="1700000000123">In a folder</A>
+        <DT><H3>Deep</H3>
+        <DL><p>
+            <DT><A HREF="https://example.com/3" ADD_DATE="1700000000123456">Deeper</A>
+        </DL><p>
+        <DT><A HREF="https://example.com/4">After it</A>
+    </DL><p>
+    <DT><A HREF="https://example.com/5">At the end</A>
+</DL>
+"""
+
+
+def test_what_firefox_exports_is_read():
+    records = read("html", FIREFOX)
+
+    seconds = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert [(record.url, record.title, record.collection, record.created_at) for record in records] == [
+        ("https://example.com/1?a=1&b=2", "R&D <1>", None, seconds),
+        ("https://example.com/2", "In a folder", "Toolbar", seconds.replace(microsecond=123000)),
+        ("https://example.com/3", "Deeper", "Toolbar / Deep", seconds.replace(microsecond=123456)),
+        ("https://example.com/4", "After it", "Toolbar", None),
+        ("https://example.com/5", "At the end", None, None),
+    ]
+    assert records[0].line == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("<A HREF=https://a/>b</A>", [("https://a/", "b")], id="no quotes"),
+        pytest.param("<a href='https://a/'>b</a>", [("https://a/", "b")], id="single quotes"),
+        pytest.param('<A HREF="https://a/">b', [("https://a/", "b")], id="not closed"),
+        pytest.param('<A HREF="https://a/">b\n  <DT><A HREF="https://c/">d', [("https://a/", "b"), ("https://c/", "d")],
+                     id="closed by the next"),
+        pytest.param('<A HREF="https://a/">b</DL></DL></DL><A HREF="https://c/">d</A>',
+                     [("https://a/", "b"), ("https://c/", "d")], id="too many ends"),
+        pytest.param('<A HREF=" https://a/ ">1 < 2 &amp b</A>', [("https://a/", "1 < 2 & b")], id="bare characters"),
+        pytest.param('<A HREF="https://a/"><b>b</b>old</A>', [("https://a/", "bold")], id="tags in a title"),
+        pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no address"),
+        pytest.param('<A HREF>b</A>', [("", "b")], id="an empty address"),
+        pytest.param("just text < & >", [], id="no bookmarks"),
+        pytest.param("", [], id="empty"),
+        pytest.param('<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>', [("https://a/", "b")],
+                     id="a date that is none"),
+        pytest.param('\ufeff<A HREF="https://a/">b</A>', [("https://a/", "b")], id="byte order mark"),
+    ],
+)  # fmt: skip
+def test_malformed_html_is_read_as_far_as_it_goes(text, expected):
+    assert [(record.url, record.title) for record in read("html", text)] == expected
+
+
+def test_a_link_across_the_pieces_of_a_file_is_read_whole():
+    text = " " * 65_530 + '<A HREF="https://example.com/ü">A title</A>'
+
+    [record] = read("html", text)
+
+    assert (record.url, record.title) == ("https://example.com/ü", "A title")
+
+
+# JSON Lines and CSV
+
+
+def test_json_lines_are_read():
+    text = '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": "2026-01-01T00:00:00Z"}\r\n'
+    text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": "\\u0000"}'
+
+    assert read("jsonl", text)[:2] == [
+        Record(1, "https://a/", "b", "c", "2026-01-01T00:00:00Z"),
+        Record(3, "https://d/", "", None, None),
+    ]
+    assert [(type(record), record.line) for record in read("jsonl", text)[2:]] == [
+        (Unreadable, 4), (Unreadable, 5), (Unreadable, 6),
+    ]  # fmt: skip
+
+
+def test_a_line_without_end_is_refused_and_the_next_one_read():
+    records = read("jsonl", b" " * 3_000_000 + b'\n{"url": "https://a/"}\n')
+
+    assert records[0] == Unreadable(1, "The line is longer than 1048576 bytes.")
+    assert records[1] == Record(2, "https://a/")
+
+
+def test_csv_is_read():
+    text = '\ufeffcollection,other,url,title\n,x,https://a/,"b ""c"",\nd"\nE,,https://f/\n\n'
+
+    assert read("csv", text) == [Record(2, "https://a/", 'b "c",\nd'), Record(4, "https://f/", "", "E")]
+
+
+def test_a_csv_field_without_end_is_refused():
+    assert [type(record) for record in read("csv", 'url\n"' + "a" * 200_000 + '"\nhttps://b/\n')] == [
+        Unreadable, Record,
+    ]  # fmt: skip
+
+
+# Storing
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (Record(1, None), "url is not text."),
+        (Record(1, ""), "url is not 1 to 8000 characters long."),
+        (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
+        (Record(1, "example.com"), "The URL is not absolute, or not valid."),
+        (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
+        (Record(1, URL, "a" * 1001), "title is not 0 to 1000 characters long."),
+        (Record(1, URL, None), "title is not text."),
+        (Record(1, URL, "a\0"), "title contains U+0000."),
+        (Record(1, URL, "\udcff"), "title is not UTF-8."),
+        (Record(1, URL, "", ""), "collection is not 1 to 255 characters long."),
+        (Record(1, URL, "", 1), "collection is not text."),
+        (Record(1, URL, "", None, "yesterday"), "created_at is not a date and time as 2026-01-31T09:26:53Z."),
+        (Record(1, URL, "", None, 1), "created_at is not a date and time as 2026-01-31T09:26:53Z."),
+        (Record(1, URL, "", None, "0001-01-01T00:00:00+14:00"),
+         "created_at is not a date and time as 2026-01-31T09:26:53Z."),
+        (Unreadable(1, "Not CSV: x."), "Not CSV: x."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_stored_is_told_and_the_rest_stored(user_group, record, reason):
+    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [Unreadable(1, reason)])
+    assert Bookmark.objects.get().url == "https://b/"
+
+
+def test_records_are_stored_with_their_collections_and_dates(user_group):
+    time = datetime(2020, 2, 29, 12, tzinfo=UTC)
+    CollectionFactory(user_group=user_group, name="There")
+    CollectionFactory(name="New")
+
+    outcome = store(
+        user_group,
+        Record(1, "https://a/", "\\.\t\n\r\\N", "There", time),
+        Record(2, "https://b\\c", "", "New", "2020-02-29T14:00:00+02:00"),
+        Record(3, "https://d/", "ü", None, "2020-02-29T12:00:00"),
+    )
+
+    assert outcome == (3, 0, [])
+    assert stored(user_group) == {
+        ("https://a/", "\\.\t\n\r\\N", "There", time),
+        ("https://b\\c", "", "New", time),
+        ("https://d/", "ü", None, time),
+    }
+    for bookmark in Bookmark.objects.all():
+        found = Bookmark.objects.of_url(bookmark.url).get()
+        assert found == bookmark
+
+
+def test_what_is_there_already_stays_as_it_is(user_group):
+    there = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="There")
+
+    outcome = store(user_group, Record(1, URL, "Other"), Record(2, "https://b/"), Record(3, "HTTPS://b", "Twice"))
+
+    assert outcome == (1, 2, [])
+    assert set(Bookmark.objects.values_list("url", "title")) == {(there.url, "There"), ("https://b/", "")}
+
+
+def test_of_two_in_one_file_the_first_is_stored(user_group):
+    assert store(user_group, Record(1, URL, "First"), Record(2, URL, "Second")) == (1, 1, [])
+    assert Bookmark.objects.get().title == "First"
+
+
+def test_all_go_into_one_collection(user_group):
+    collection = CollectionFactory(user_group=user_group)
+
+    store(user_group, Record(1, URL, "", "Other"), Record(2, "https://b/", "", 1), collection=collection)
+
+    assert {bookmark.collection for bookmark in Bookmark.objects.all()} == {collection}
+    assert Collection.objects.count() == 1
+
+
+@pytest.mark.parametrize("block_size", [1, 2, 500])
+@pytest.mark.parametrize("chunk_size", [1, 2, 20])
+def test_wherever_a_chunk_ends_nothing_is_lost_or_doubled(user_group, monkeypatch, block_size, chunk_size):
+    monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
+    records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
+
+    first, second = store(user_group, *records), store(user_group, *records)
+
+    urls = {(record.url, record.collection) for record in records}
+    assert first == (len(urls), 30 - len(urls), [])
+    assert second == (0, 30, [])
+    assert {(url, name) for url, _, name, _ in stored(user_group)} == urls
+
+
+def test_a_chunk_takes_few_statements(user_group):
+    records = [Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}") for n in range(1000)]
+
+    queries = queries_of(lambda: store(user_group, *records))
+
+    inserts = [sql for sql in queries if "bookmarks_bookmark" in sql]
+    assert len(queries) - len(inserts) == 3  # the collections by name, the insert of them, again by name
+    assert len([sql for sql in inserts if not sql.startswith("INSERT")]) <= 1
+
+
+# Writing
+
+
+def exported(user_group, name):
+    return "".join(FORMATS[name].write(Bookmark.objects.filter(user_group=user_group).for_export()))
+
+
+@pytest.fixture
+def bookmarks(user_group):
+    """Some in each of two collections and in none."""
+    one, two = (CollectionFactory(user_group=user_group, name=name) for name in ('A "quoted" <name>', " spaced / ü "))
+    for place, url, title in [
+        (None, "https://example.com/?a=1&b=%22<>'\"", "<b>R&amp;D</b>"),
+        (None, "https://example.com/ü", ""),
+        (one, "https://example.com/", " spaced\tand\nbroken "),
+        (two, "https://example.com/", "\"quoted\", \\ 'too'"),
+        (two, "http://a\\b", "\N{GRINNING FACE}"),
+    ]:
+        BookmarkFactory(user_group=user_group, collection=place, url=url, title=title)
+    BookmarkFactory()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_import_of_an_export_gives_the_same_set(user_group, bookmarks, name):
+    other = UserGroupFactory()
+
+    outcome = store(other, *read(name, exported(user_group, name)))
+
+    assert outcome == (5, 0, [])
+    assert stored(other) == stored(user_group)
+
+
+text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(title=text, collection=st.none() | text.filter(len), moment=st.datetimes(timezones=st.just(UTC)))
+def test_every_text_and_time_survives(user_group, name, title, collection, moment):
+    Bookmark.objects.all().delete()
+    Collection.objects.all().delete()
+    store(user_group, Record(1, URL, title, collection, moment))
+    other = UserGroupFactory()
+
+    outcome = store(other, *read(name, exported(user_group, name)))
+
+    assert outcome == (1, 0, [])
+    assert stored(other) == stored(user_group) == {(URL, title, collection, moment)}
+
+
+def test_the_browsers_date_is_in_seconds(user_group):
+    BookmarkFactory(user_group=user_group, created_at=datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC))
+
+    assert 'ADD_DATE="1700000000"' in exported(user_group, "html")
+
+
+def test_json_lines_are_objects(user_group, bookmarks):
+    lines = [json.loads(line) for line in exported(user_group, "jsonl").splitlines()]
+
+    assert len(lines) == 5
+    assert all(line.keys() == {"url", "title", "collection", "created_at"} for line in lines)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_takes_one_statement(user_group, bookmarks, name):
+    assert len(queries_of(lambda: exported(user_group, name))) == 1

@@ -1,0 +1,89 @@
+"""Import and export in the admin."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from bookmarks.models import Bookmark
+from tests.bookmarks.factories import BookmarkFactory
+from tests.usergroups.factories import UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+IMPORT, EXPORT, LIST = (
+    reverse(f"admin:bookmarks_bookmark_{name}") for name in ("import", "export", "changelist")
+)  # fmt: skip
+
+
+def upload(client, user_group, name, content):
+    return client.post(IMPORT, {"user_group": user_group.pk, "file": SimpleUploadedFile(name, content)})
+
+
+def test_the_list_leads_to_both(admin_client):
+    page = admin_client.get(LIST).content.decode()
+
+    assert f'href="{IMPORT}"' in page
+    assert f'href="{EXPORT}"' in page
+    assert admin_client.get(IMPORT).status_code == admin_client.get(EXPORT).status_code == 200
+
+
+def test_a_file_is_imported_and_that_is_recorded(admin_client):
+    user_group = UserGroupFactory()
+    BookmarkFactory(user_group=user_group, url="https://a/")
+
+    page = upload(
+        admin_client, user_group, "A.HTM", b'<A HREF="https://a/">1</A>\n<A HREF="https://b/">2</A>\n<A HREF="x">3'
+    )
+
+    text = page.content.decode()
+    assert all(count in text for count in ("1 created", "1 there already", "1 refused"))
+    assert "Line 3: The URL is not absolute, or not valid." in text
+    assert Bookmark.objects.filter(user_group=user_group).count() == 2
+    assert LogEntry.objects.get().change_message == "Imported 1 bookmarks."
+
+
+def test_only_the_first_reasons_are_shown(admin_client):
+    page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150)
+
+    assert "150 refused" in page.content.decode()
+    assert page.content.decode().count("<li>Line ") == 100
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")])
+def test_another_file_is_refused_with_a_message(admin_client, name, content):
+    page = upload(admin_client, UserGroupFactory(), name, content)
+
+    assert page.context["form"].errors.keys() == {"file"}
+
+
+@pytest.mark.parametrize("user_group", ["", "0"])
+def test_a_group_must_be_chosen(admin_client, user_group):
+    for address, fields in ((IMPORT, {"file": SimpleUploadedFile("a.csv", b"url")}), (EXPORT, {"format": "csv"})):
+        page = admin_client.post(address, {"user_group": user_group, **fields})
+
+        assert page.context["form"].errors.keys() == {"user_group"}
+
+
+@pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
+def test_an_export_is_downloaded_and_imported(admin_client, name):
+    one, other = UserGroupFactory(name="Größe & Co"), UserGroupFactory()
+    BookmarkFactory(user_group=one, title="ü")
+    BookmarkFactory()
+
+    response = admin_client.post(EXPORT, {"user_group": one.pk, "format": name})
+    upload(admin_client, other, f"a.{name}", b"".join(response.streaming_content))
+
+    assert response["Content-Disposition"] == f'attachment; filename="groe-co.{name}"'
+    [(url, title)] = Bookmark.objects.filter(user_group=other).values_list("url", "title")
+    assert (url, title) == (one.bookmarks.get().url, "ü")
+
+
+@pytest.mark.parametrize(("permissions", "statuses"), [([], (403, 403)), (["view"], (403, 200)), (["add"], (200, 403))])
+def test_each_needs_its_permission(client, django_user_model, permissions, statuses):
+    user = django_user_model.objects.create_user("staff", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=[f"{name}_bookmark" for name in permissions]))
+    client.force_login(user)
+
+    assert (client.get(IMPORT).status_code, client.get(EXPORT).status_code) == statuses

@@ -1,0 +1,29 @@
+"""JSON Lines: a file with a JSON object on each line. https://jsonlines.org/"""
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from .contract import strict_json
+
+MAX_LINE = 1024 * 1024  # bytes
+
+
+def read(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
+    """Yield the number of each line that is not empty, and its object or why it has none."""
+    number = 0
+    while line := file.readline(MAX_LINE):
+        number += 1
+        if len(line) == MAX_LINE and not line.endswith(b"\n"):
+            while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                pass
+            yield number, ValueError(f"The line is longer than {MAX_LINE} bytes.")
+        elif line.strip():
+            yield number, _parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+
+
+def _parse(line: bytes) -> dict[str, Any] | ValueError:
+    try:
+        value = strict_json.loads(line)
+    except ValueError as error:
+        return error
+    return value if isinstance(value, dict) else ValueError("The line is not a JSON object.")
