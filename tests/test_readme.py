@@ -106,7 +106,7 @@ def test_the_service_is_served_as_shown():
 
 
 def test_the_commands_take_the_options_that_are_shown():
-    for row in rows_under("Tokens, groups and collections"):
+    for row in rows_under("Commands"):
         name = re.match(r"\| `(\w+)", row[0])[1]
         command = load_command_class(get_commands()[name], name)
         options = set(command.create_parser("manage.py", name)._option_string_actions)

@@ -2,20 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connections, router, transaction
-from django.utils import timezone
-from uuid_utils import uuid7
 
-from bookmarks import web_url
 from bookmarks.models import Bookmark, Collection
 from usergroups.models import UserGroup
 
-from .records import Record, Unreadable
+from .records import Record, Row, Unreadable, checked
 
 BLOCK_SIZE = 500  # records that are sent at once
 CHUNK_SIZE = 20  # blocks in a transaction
@@ -51,18 +47,9 @@ def store(
         yield outcome
 
 
-class _Row(NamedTuple):
-    id: str
-    url: str
-    digest: bytes
-    title: str
-    collection: str | None
-    created_at: datetime
-
-
 @dataclass
 class _Block:
-    rows: list[_Row]
+    rows: list[Row]
     refusals: list[Unreadable]
     names: set[str | None]
     """Of the collections."""
@@ -84,7 +71,7 @@ class _Importer:
             block = _Block([], [], set())
             for record in part:
                 try:
-                    block.rows.append(_row(record, self.collection is None))
+                    block.rows.append(checked(record, with_collection=self.collection is None))
                 except ValueError as error:
                     block.refusals.append(Unreadable(record.line, str(error)))
             block.names = {row.collection for row in block.rows}
@@ -131,14 +118,14 @@ class _Importer:
                 return None
         return len(seen)
 
-    def line(self, row: _Row) -> str:
+    def line(self, row: Row) -> str:
         key, url, digest, title, collection, created_at = row
         return (
             f"{key}\t{self.user_group.pk}\t{self.keys[collection] or NULL}\t{_escaped(url)}\t{BYTES}{digest.hex()}\t"
             f"{_escaped(title)}\t{created_at.isoformat()}\n"
         )
 
-    def insert(self, rows: list[_Row]) -> int:
+    def insert(self, rows: list[Row]) -> int:
         """Insert the rows that are not there, and return how many that were."""
         bookmarks = Bookmark.objects.using(self.database)
         bookmarks.bulk_create(
@@ -171,41 +158,3 @@ class _Importer:
 
 def _escaped(text: str) -> str:
     return text if text.isprintable() and "\\" not in text else text.translate(ESCAPES)
-
-
-def _row(record: Record | Unreadable, with_collection: bool) -> _Row:
-    """Raises ValueError with the reason why the record cannot be stored."""
-    if isinstance(record, Unreadable):
-        raise ValueError(record.reason)
-    _, url, title, collection, created_at = record
-    _check_text("url", url, 1, web_url.MAX_LENGTH)
-    _check_text("title", title, 0, 1000)
-    if not with_collection:
-        collection = None
-    elif collection is not None:
-        _check_text("collection", collection, 1, 255)
-    return _Row(str(uuid7()), url, web_url.digest(url), title, collection, _time(created_at))
-
-
-def _check_text(name: str, value: Any, min_length: int, max_length: int) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is not text.")
-    if not min_length <= len(value) <= max_length:
-        raise ValueError(f"{name} is not {min_length} to {max_length} characters long.")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"{name} is not UTF-8.") from None
-    if "\0" in value:
-        raise ValueError(f"{name} contains U+0000.")
-
-
-def _time(value: Any) -> datetime:
-    if value is None:
-        return timezone.now()
-    try:
-        time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError("created_at is not a date and time as 2026-01-31T09:26:53Z.") from None
