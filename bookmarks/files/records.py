@@ -39,7 +39,10 @@ class Row(NamedTuple):
 
 
 def checked(record: Record | Unreadable, with_collection: bool) -> Row:
-    """Return what is stored of the record, with its collection or without. Raises ValueError with the reason why the record cannot be stored."""
+    """Return what is stored of the record, with its collection or without.
+
+    Raises ValueError with the reason why it cannot be stored.
+    """
     if isinstance(record, Unreadable):
         raise ValueError(record.reason)
     _, url, title, collection, created_at = record
