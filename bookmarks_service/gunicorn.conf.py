@@ -19,4 +19,7 @@ keepalive = 5  # seconds
 # What ?url= may take: 8,000 characters of 4 bytes, percent-encoded. gunicorn's own setting goes to 8,190, and beyond
 # that only to "no limit", with which one request line could fill the memory.
 gunicorn.http.message.MAX_REQUEST_LINE = limit_request_line = 100_000
+# For what serves, and not for commands: a database that hangs is an answer of 503, and not a thread less.
+os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
+os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
 control_socket_disable = True

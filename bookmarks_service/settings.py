@@ -6,6 +6,7 @@ from urllib.parse import quote
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
+from pythonjsonlogger.core import RESERVED_ATTRS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -33,6 +34,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "bookmarks_service.request_log.log_requests",
+    "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -80,11 +83,17 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 
 CACHE_URL = env.str("CACHE_URL", "")
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CACHE_URL,
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},  # seconds: calls do not wait for their count
+    }
     if CACHE_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
 
+API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None
+API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
 API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -107,6 +116,7 @@ HTTPS = env.bool("HTTPS", False)
 SECURE_REDIRECT_EXEMPT = [r"^(?!$|(admin|docs|schema|static)(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
+API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 # HSTS for subdomains and preloading bind a whole domain, of which this service is one host.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -114,10 +124,21 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request_id": {"()": "bookmarks_service.request_log.RequestIdFilter"}},
+    "formatters": {
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "fmt": "{asctime} {levelname} {name} {message} {request_id}",
+            "style": "{",
+            "reserved_attrs": [*RESERVED_ATTRS, "request", "status_code"],  # Django's: they would show the query
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id"]}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},  # each request has its line, whatever its status
+    },
 }
 
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # for the views of /schema/ and /docs/

@@ -1,19 +1,51 @@
 import json
+import logging
 import os
+import re
 from collections import defaultdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.tokens import format as token_format
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
 """Each failure that was answered, by test: tests/host compares them."""
+
+
+SECRETS: set[str] = set()
+"""Each that was made in this process."""
+
+LOG = StringIO()
+"""All that was logged in this process, as the service writes it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_secret_is_logged():
+    """Fails at the end of the run if one was."""
+    generate = token_format.generate
+
+    def generate_and_keep(prefix: str) -> str:
+        token = generate(prefix)
+        SECRETS.add(token)
+        return token
+
+    handler = logging.StreamHandler(LOG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_format, "generate", generate_and_keep)
+        logging.getLogger().addHandler(handler)
+        yield
+        logging.getLogger().removeHandler(handler)
+    found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))
+    assert not found & SECRETS
 
 
 def pytest_sessionfinish() -> None:
@@ -45,6 +77,18 @@ class Caller:
                 [response.status_code, headers, response.content.decode()]
             )
         return response
+
+
+def as_seen(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
+    """Return all of an answer but what no two have in common: the request's id and the calls that are left."""
+    headers = {name: value for name, value in response.items() if name not in ("X-Request-ID", "RateLimit")}
+    return response.status_code, response.content, headers
+
+
+@pytest.fixture(autouse=True)
+def no_calls_yet():
+    """No test is throttled for what another one did."""
+    cache.clear()
 
 
 @pytest.fixture

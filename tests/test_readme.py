@@ -76,7 +76,7 @@ def test_the_errors_are_those_in_the_code():
     from_rest_framework = {
         "required", "null", "blank", "max_length", "not_a_dict", "parse_error", "not_authenticated",
         "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
-        "max_string_length", "overflow",
+        "max_string_length", "overflow", "throttled",
     }  # fmt: skip
     assert listed == from_the_apps | from_rest_framework | {"does_not_exist"}
 

@@ -8,7 +8,7 @@ from django.db.models.functions import Left
 from django.utils import timezone
 
 from .fields import JSONObjectField
-from .tokens.format import generate
+from .tokens import format as token_format
 from .tokens.models import Token
 
 
@@ -53,7 +53,7 @@ CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
 
 
 def new_user_group_token() -> str:
-    return generate("ugt")
+    return token_format.generate("ugt")
 
 
 class UserGroupQuerySet(models.QuerySet["UserGroup"]):

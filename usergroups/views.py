@@ -28,6 +28,7 @@ from .serializers import (
     UserGroupUpdateSerializer,
 )
 from .tokens.authentication import InvalidToken, TokenPermission
+from .tokens.throttling import TokenThrottle
 
 
 class TeamView(ContractView):
@@ -35,6 +36,7 @@ class TeamView(ContractView):
 
     authentication_classes = [ApiTokenAuthentication]
     permission_classes = [TokenPermission]
+    throttle_classes = [TokenThrottle]
 
     @property
     def token(self) -> ApiToken:

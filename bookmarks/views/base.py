@@ -13,6 +13,7 @@ from usergroups.contract import batch
 from usergroups.contract.views import ContractView
 from usergroups.models import UserGroup
 from usergroups.tokens.authentication import TokenPermission
+from usergroups.tokens.throttling import TokenThrottle
 
 
 class UserGroupView(ContractView):
@@ -20,6 +21,7 @@ class UserGroupView(ContractView):
 
     authentication_classes = [AccessTokenAuthentication]
     permission_classes = [TokenPermission]
+    throttle_classes = [TokenThrottle]
 
     @property
     def user_group(self) -> UserGroup:

@@ -84,6 +84,8 @@ class Service:
     def __exit__(self, *exc_info: object) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=30)
+        _, _, log = self.log.read_text().partition("Starting gunicorn")
+        assert not re.search(r"(uga|bma|ugt)_\w{38}", log), "a secret was logged"
 
     def manage(self, *args: str) -> subprocess.CompletedProcess[str]:
         return manage(*args, DATABASE_URL=self.database_url, SECRET_KEY="not-a-secret")

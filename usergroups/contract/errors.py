@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.log import log_response
 from rest_framework import exceptions
@@ -40,7 +40,7 @@ class ServerError(exceptions.APIException):
 class DatabaseUnavailable(exceptions.APIException):
     status_code = 503
     default_code = "service_unavailable"
-    default_detail = "The database cannot be reached. Try again later."
+    default_detail = "The database cannot do this now. Try again later."
     wait = 5  # seconds
 
 
@@ -98,7 +98,7 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
             return exceptions.PermissionDenied()
         case SuspiciousOperation():
             return BadRequest()
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | InternalError():
             return DatabaseUnavailable()
         case _:
             return ServerError()

@@ -22,6 +22,7 @@ from rest_framework.exceptions import (
     NotAuthenticated,
     ParseError,
     PermissionDenied,
+    Throttled,
     UnsupportedMediaType,
     ValidationError,
 )
@@ -41,12 +42,14 @@ DESCRIPTIONS = {
     413: "The body is larger than the limit.",
     415: "The body is not declared as application/json.",
     500: "A fault of the server.",
-    503: "The database cannot be reached.",
+    429: "The token was used, or bad tokens came from the address, more often than is allowed.",
+    503: "The database cannot do this now: out of reach, busy or read-only.",
 }
 
 FAILURES: list[APIException] = [
     NotAuthenticated(),
     AuthenticationFailed("The token is unknown, expired or revoked."),
+    Throttled(17),
     ServerError(),
     DatabaseUnavailable(),
 ]
@@ -66,7 +69,21 @@ RESPONSE_HEADERS = [
     OpenApiParameter(
         "WWW-Authenticate", OpenApiTypes.STR, "header", response=[401], description="The scheme that is asked for."
     ),
-    OpenApiParameter("Retry-After", OpenApiTypes.INT, "header", response=[503], description="Seconds."),
+    OpenApiParameter("Retry-After", OpenApiTypes.INT, "header", response=[429, 503], description="Seconds."),
+    OpenApiParameter(
+        "RateLimit",
+        OpenApiTypes.STR,
+        "header",
+        response=[200, 201, 429],
+        description="Calls left, seconds to the next.",
+    ),
+    OpenApiParameter(
+        "RateLimit-Policy",
+        OpenApiTypes.STR,
+        "header",
+        response=[200, 201, 429],
+        description="Calls in so many seconds.",
+    ),
 ]
 
 

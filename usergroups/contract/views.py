@@ -19,7 +19,8 @@ from .parsers import ContractRequest, JSONObjectParser
 class ContractView(APIView):
     """Sets every policy that the contract rests on, so that nothing depends on the host's REST_FRAMEWORK.
 
-    A subclass adds who may call: ``authentication_classes`` and ``permission_classes``.
+    A subclass adds who may call, and how often: ``authentication_classes``, ``permission_classes`` and
+    ``throttle_classes``, which have ``headers()`` for the answer.
     """
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
@@ -53,6 +54,16 @@ class ContractView(APIView):
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)  # whoever asks: credentials would not help
         super().initial(request, *args, **kwargs)
+
+    def get_throttles(self) -> list[Any]:
+        self.throttles: list[Any] = super().get_throttles()
+        return self.throttles
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
+        for throttle in getattr(self, "throttles", []):
+            for name, value in throttle.headers().items():
+                response[name] = value
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return exception_handler

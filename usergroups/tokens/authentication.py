@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from .models import Token
+from .throttling import FailureThrottle
 
 
 class InvalidToken(AuthenticationFailed):
@@ -20,6 +21,17 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """Sets ``request.auth`` to the token. There is no user: a token speaks for its owner, not for a person."""
 
     model: type[Token]
+
+    def authenticate(self, request: Request) -> tuple[Any, Any] | None:
+        if not authentication.get_authorization_header(request):
+            return None
+        failures = FailureThrottle()
+        failures.check(request)
+        try:
+            return super().authenticate(request)
+        except AuthenticationFailed:
+            failures.add(request)
+            raise
 
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
         token = self.model.objects.authenticate(key)

@@ -1,0 +1,64 @@
+"""What load balancers ask: does this process run (/livez), and can it serve (/readyz)?"""
+
+from collections.abc import Callable
+from functools import cache as remembered
+from typing import Any
+
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from rest_framework.exceptions import MethodNotAllowed
+
+from usergroups.contract.errors import DatabaseUnavailable, failure_response
+
+View = Callable[[HttpRequest], Any]
+
+
+def health(get_response: View) -> View:
+    """Middleware before all that asks for https or for a host: probes come in plain text, and to an address."""
+
+    def middleware(request: HttpRequest) -> Any:
+        answer = {"/livez": alive, "/readyz": ready}.get(request.path)
+        if answer is None:
+            return get_response(request)
+        if request.method in ("GET", "HEAD"):
+            return answer()
+        response = failure_response(MethodNotAllowed(str(request.method)))
+        response["Allow"] = "GET, HEAD"
+        return response
+
+    return middleware
+
+
+def alive() -> HttpResponse:
+    return JsonResponse({"success": 1})
+
+
+def ready() -> HttpResponse:
+    """503 if the database or a migration is missing. The service does without its cache, and so the answer says it."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        migrations_applied()
+    except DatabaseError:
+        response = failure_response(DatabaseUnavailable())
+        response["Retry-After"] = str(DatabaseUnavailable.wait)
+        return response
+    return JsonResponse({"success": 1, "cache": "ok" if cache_answers() else "out of reach"})
+
+
+@remembered
+def migrations_applied() -> None:
+    """Raises DatabaseError if one is not; once they are, it is not asked again."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise DatabaseError("There are migrations that are not applied.")
+
+
+def cache_answers() -> bool:
+    try:
+        cache.get("readyz")
+    except Exception:  # each cache has its own
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""One line of JSON a request, and the request's id on every line that it causes."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from contextvars import ContextVar
+from typing import Any
+from uuid import uuid4
+
+from django.db import connections
+from django.http import HttpRequest
+
+logger = logging.getLogger(__name__)
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+WELL_FORMED = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
+
+View = Callable[[HttpRequest], Any]
+
+
+class QueryCounter:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
+        self.count += 1
+        return execute(sql, params, many, context)
+
+
+def log_requests(get_response: View) -> View:
+    """Middleware around all others. Neither the query, nor a header, nor a body is logged: they may be secret."""
+
+    def middleware(request: HttpRequest) -> Any:
+        sent = request.headers.get("X-Request-ID", "")
+        identity = sent if WELL_FORMED.fullmatch(sent) else uuid4().hex
+        reset = request_id.set(identity)
+        start, queries = time.perf_counter(), QueryCounter()
+        try:
+            with ExitStack() as wrappers:
+                for connection in connections.all():
+                    wrappers.enter_context(connection.execute_wrapper(queries))
+                response = get_response(request)
+            response["X-Request-ID"] = identity
+            fields = {
+                "method": request.method,
+                "path": request.path,
+                "status": response.status_code,
+                "ms": round((time.perf_counter() - start) * 1000, 1),
+                "queries": queries.count,
+                "token": getattr(getattr(request, "auth", None), "hint", None),
+            }
+            logger.info("request", extra=fields)
+        finally:
+            request_id.reset(reset)
+        return response
+
+    return middleware
+
+
+class RequestIdFilter(logging.Filter):
+    """Puts the id of the request that is being answered, if one is, on each record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True

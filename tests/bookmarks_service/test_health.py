@@ -1,0 +1,69 @@
+"""What load balancers are told."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from bookmarks_service import health
+from tests.queries import queries_of
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered():
+    health.migrations_applied.cache_clear()
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_all_is_well(client, db, path):
+    response = client.get(path)
+
+    assert (response.status_code, response.json()["success"]) == (200, 1)
+    assert client.head(path).status_code == 200
+
+
+def test_being_alive_takes_no_database(client):
+    assert client.get("/livez").status_code == 200
+
+
+def test_being_ready_takes_one_statement(client, db):
+    client.get("/readyz")
+
+    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # to see that the database answers
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_a_probe_needs_no_name_and_no_https(client, db, settings, path):
+    settings.SECURE_SSL_REDIRECT = True
+
+    assert client.get(path, headers={"Host": "10.0.0.1:8000"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_a_probe_only_asks(client, path):
+    response = client.post(path)
+
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
+    assert response.json()["errors"][0]["code"] == "method_not_allowed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_its_migrations_it_is_not_ready_and_then_it_is(client):
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'bookmarks' AND name = '0002_titles_and_lists'")
+
+    response = client.get("/readyz")
+    call_command("migrate", "bookmarks", fake=True, verbosity=0)
+
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (503, "service_unavailable")
+    assert int(response["Retry-After"]) > 0
+    assert client.get("/readyz").status_code == 200
+
+
+def test_without_its_cache_it_is_ready_and_says_so(client, db, settings):
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    }
+
+    response = client.get("/readyz")
+
+    assert (response.status_code, response.json()) == (200, {"success": 1, "cache": "out of reach"})

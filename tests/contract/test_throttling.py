@@ -1,0 +1,102 @@
+"""429, and what every answer tells of the rate."""
+
+import pytest
+
+from tests.contract.conftest import caller
+from tests.contract.test_answers import problem
+
+# By the day, so that no window ends while a test is running.
+
+
+@pytest.fixture
+def rates(settings):
+    settings.API_TOKEN_RATE, settings.API_FAILURE_RATE = "3/day", "3/day"
+    return settings
+
+
+def test_a_token_is_throttled_over_its_rate(any_operation, valid_body, rates):
+    allowed = [any_operation(valid_body) for _ in range(3)]
+    response = any_operation(valid_body)
+
+    assert 429 not in [answer.status_code for answer in allowed]
+    assert problem(response, 429)["code"] == "throttled"
+    assert 0 < int(response["Retry-After"]) <= 24 * 60 * 60
+
+
+def test_each_answer_tells_the_rate_and_what_is_left(any_operation, valid_body, rates):
+    answers = [any_operation(valid_body) for _ in range(4)]
+
+    assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=3;w=86400'}
+    left = [answer["RateLimit"].partition(";t=")[0] for answer in answers]
+    assert left == [f'"token";r={calls}' for calls in (2, 1, 0, 0)]
+    assert all(0 < int(answer["RateLimit"].partition(";t=")[2]) <= 86_400 for answer in answers)
+
+
+def test_each_token_has_its_own_rate(client, user_group, rates):
+    first, second = (caller(client, user_group, "list_user_groups") for _ in range(2))
+
+    assert [first().status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert second().status_code == 200
+
+
+def test_without_a_rate_nobody_is_throttled_and_no_field_told(any_operation, valid_body, settings):
+    settings.API_TOKEN_RATE = settings.API_FAILURE_RATE = None
+
+    for _ in range(5):
+        response = any_operation(valid_body)
+
+    assert response.status_code != 429
+    assert "RateLimit" not in response
+    assert "RateLimit-Policy" not in response
+
+
+def bad(call, **extra):
+    return call(HTTP_AUTHORIZATION=f"{call.scheme} x", **extra)
+
+
+def test_an_address_that_tries_tokens_is_not_listened_to(any_operation, valid_body, rates):
+    tries = [bad(any_operation) for _ in range(4)]
+    response = any_operation(valid_body)
+
+    assert [answer.status_code for answer in tries] == [401, 401, 401, 429]
+    assert problem(response, 429)["code"] == "throttled"
+    assert int(response["Retry-After"]) > 0
+    assert any_operation(valid_body, REMOTE_ADDR="192.0.2.1").status_code in (200, 201)
+
+
+def test_who_brings_no_token_tries_none(any_operation, valid_body, rates):
+    for _ in range(5):
+        assert any_operation(HTTP_AUTHORIZATION=None).status_code == 401
+
+    assert any_operation(valid_body).status_code in (200, 201)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "same"),
+    [
+        (0, ["192.0.2.1", "192.0.2.2"], True),  # whoever calls can write anything there
+        (1, ["192.0.2.1", "192.0.2.2"], False),
+        (1, ["192.0.2.9, 192.0.2.1", "192.0.2.8, 192.0.2.1"], True),
+        (2, ["192.0.2.1, 192.0.2.9", "192.0.2.2, 192.0.2.9"], False),
+        (2, ["192.0.2.1", "192.0.2.2"], True),  # a proxy was left out
+    ],
+)
+def test_the_address_is_what_the_outermost_trusted_proxy_saw(any_operation, rates, proxies, forwarded, same):
+    rates.API_TRUSTED_PROXIES = proxies
+    for _ in range(3):
+        bad(any_operation, HTTP_X_FORWARDED_FOR=forwarded[0])
+
+    response = bad(any_operation, HTTP_X_FORWARDED_FOR=forwarded[1])
+
+    assert response.status_code == (429 if same else 401)
+
+
+def test_without_the_cache_nobody_is_throttled_and_the_log_says_so(any_operation, valid_body, rates, caplog):
+    """The service's own cache when its server is gone: nothing listens there."""
+    gone = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    rates.CACHES = {"default": gone}
+
+    answers = [any_operation(valid_body) for _ in range(5)]
+
+    assert 429 not in [answer.status_code for answer in answers]
+    assert "Calls are not counted: the cache is out of reach: " in caplog.text

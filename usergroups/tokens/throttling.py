@@ -1,0 +1,107 @@
+"""How often a token may be used and an address may try one.
+
+The counts are in Django's cache: processes share them if they share the cache, and without it nobody is throttled.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.core.cache import cache
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
+from rest_framework.views import APIView
+
+from . import conf
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class WindowThrottle(SimpleRateThrottle):
+    """Counts in windows of fixed length: two operations of the cache, each atomic, however high the rate."""
+
+    num_requests: int
+    duration: int
+
+    def count(self, ident: str, calls: int) -> int:
+        """Add to the calls in this window and return how many they are by now."""
+        key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
+        return _unless_out_of_reach(lambda: _add(key, calls, self.duration), 0)
+
+    def wait(self) -> float:
+        """Return how many seconds are left of this window."""
+        return self.duration - time.time() % self.duration
+
+
+class TokenThrottle(WindowThrottle):
+    scope = "token"
+    used = 0
+
+    def get_rate(self) -> str | None:
+        return conf.rate()
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        if self.rate is None:
+            return True
+        self.used = self.count(request.auth.digest.hex(), 1)  # type: ignore[union-attr]
+        return self.used <= self.num_requests
+
+    def headers(self) -> dict[str, str]:
+        """Return the fields of the IETF's draft: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/"""
+        if self.rate is None:
+            return {}
+        left = max(0, self.num_requests - self.used)
+        return {
+            "RateLimit-Policy": f'"{self.scope}";q={self.num_requests};w={self.duration}',
+            "RateLimit": f'"{self.scope}";r={left};t={int(self.wait()) + 1}',
+        }
+
+
+class FailureThrottle(WindowThrottle):
+    """Of the tokens from one address that were none."""
+
+    scope = "failure"
+
+    def get_rate(self) -> str | None:
+        return conf.failure_rate()
+
+    def check(self, request: Request) -> None:
+        """Raises Throttled if there were too many, so that another try would not even be looked at."""
+        if self.rate is not None and self.count(address(request), 0) >= self.num_requests:
+            raise Throttled(self.wait())
+
+    def add(self, request: Request) -> None:
+        if self.rate is not None:
+            self.count(address(request), 1)
+
+
+def address(request: Request) -> str:
+    """Return where the request came from, as the outermost proxy that is trusted saw it."""
+    proxies = conf.trusted_proxies()
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    if proxies and len(hops) >= proxies and (hop := hops[-proxies].strip()):
+        return str(hop[:64])
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _add(key: str, calls: int, seconds: int) -> int:
+    if not calls:
+        return int(cache.get(key, 0))
+    if cache.add(key, calls, seconds):
+        return calls
+    try:
+        return cache.incr(key, calls)
+    except ValueError:  # it has just expired
+        return calls
+
+
+def _unless_out_of_reach(operation: Callable[[], T], otherwise: T) -> T:
+    try:
+        return operation()
+    except Exception as error:  # each cache has its own
+        logger.warning("Calls are not counted: the cache is out of reach: %s", error)
+        return otherwise
