@@ -53,8 +53,8 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 class Service:
     """A quickstart that serves."""
 
-    def __init__(self, folder: Path, database_url: str) -> None:
-        self.database_url = database_url
+    def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
+        self.database_url, self.variables = database_url, variables
         self.log = folder / "service.log"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -62,10 +62,11 @@ class Service:
         self.base_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Service":
+        variables = {"DATABASE_URL": self.database_url, **self.variables}
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "quickstart", "--port", str(self.port)],
-                cwd=ROOT, env=environment(DATABASE_URL=self.database_url), stdout=output, stderr=output,
+                cwd=ROOT, env=environment(**variables), stdout=output, stderr=output,
             )  # fmt: skip
         for _ in range(300):
             try:

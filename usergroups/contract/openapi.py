@@ -112,6 +112,14 @@ class FailedResultSerializer(FailureSerializer):
     status = serializers.IntegerField(help_text="The status that the item would have had as a call of its own.")
 
 
+class ContractSchema(AutoSchema):
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        described = super().get_operation(*args, **kwargs)
+        if described and "requestBody" in described:
+            described["requestBody"]["required"] = True  # even where all of its fields may be left out
+        return described
+
+
 def answer(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
     """What an operation that succeeds answers, with an example of what is in the envelope."""
     return OpenApiResponse(envelope, description, [OpenApiExample("Success", {"success": 1, **example})])
@@ -147,7 +155,7 @@ def operation(
     )
 
     def decorate(method: F) -> F:
-        method.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]  # where extend_schema looks first
+        method.kwargs = {"schema": ContractSchema}  # type: ignore[attr-defined]  # where extend_schema looks first
         return document(method)
 
     return decorate

@@ -1,0 +1,212 @@
+"""What a caller is told when the database cannot: each fault is a real one, of a server of the tests' own."""
+
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+
+from tests.bookmarks_service.service import Service
+
+psycopg = pytest.importorskip("psycopg")
+from tests.bookmarks_service.cluster import Cluster, binaries  # noqa: E402
+
+pytestmark = pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started")
+
+TIMEOUTS = {"PGOPTIONS": "-c statement_timeout=2s -c lock_timeout=1s", "PGCONNECT_TIMEOUT": "2", "WEB_CONCURRENCY": "1"}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def service(cluster, tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("faults"), cluster.url, **TIMEOUTS) as running:
+        yield running
+
+
+def assert_unavailable(response):
+    assert response.status_code == 503
+    assert response.headers["Content-Type"] == "application/json"
+    assert int(response.headers["Retry-After"]) > 0
+    assert (response.json()["success"], response.json()["type"]) == (0, "server_error")
+    assert response.json()["errors"][0]["code"] == "service_unavailable"
+
+
+def new_url():
+    return f"https://example.com/{time.time_ns()}"
+
+
+def assert_well(service):
+    """At the first call, without a restart."""
+    assert service.update_user_group(name="Well").status_code == 200
+    assert service.create_bookmark(url=new_url()).status_code == 201
+
+
+def list_bookmarks(service):
+    headers = {"Authorization": f"Bearer {service.access_token}"}
+    return httpx.get(f"{service.base_url}/v1/bookmarks", headers=headers, timeout=60)
+
+
+@contextmanager
+def later(action):
+    """Do it in a thread; yield a function that returns what it gave."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(action()))
+    thread.start()
+
+    def result():
+        thread.join(timeout=30)
+        return results[0]
+
+    yield result
+    thread.join(timeout=30)
+
+
+def wait_until_waiting(connection):
+    """Wait until somebody waits for a lock."""
+    for _ in range(200):
+        if connection.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchone()[0]:
+            return
+        time.sleep(0.02)
+    raise AssertionError("nobody waits")
+
+
+def test_a_stopped_server(service, cluster):
+    assert_well(service)
+    cluster.stop()
+    try:
+        assert_unavailable(service.update_user_group(name="New"))
+        assert_unavailable(service.create_bookmark(url=new_url()))
+        assert_unavailable(list_bookmarks(service))
+        ready = httpx.get(f"{service.base_url}/readyz")
+        assert (ready.status_code, ready.json()["errors"][0]["code"]) == (503, "service_unavailable")
+        assert httpx.get(f"{service.base_url}/livez").status_code == 200
+    finally:
+        cluster.start()
+    assert httpx.get(f"{service.base_url}/readyz").status_code == 200
+    assert_well(service)
+
+
+def test_connections_that_were_ended(service, cluster):
+    for _ in range(3):
+        assert_well(service)
+        cluster.disconnect_all()
+    assert_well(service)
+
+
+def test_a_read_only_server(service, cluster):
+    url = new_url()
+    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+    cluster.execute("SELECT pg_reload_conf()")
+    try:
+        time.sleep(0.5)
+        assert_unavailable(service.create_bookmark(url=url))
+        assert_unavailable(service.update_user_group(name="New"))
+        assert list_bookmarks(service).status_code == 200
+    finally:
+        with cluster.connect() as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            connection.execute("SELECT pg_reload_conf()")
+    time.sleep(0.5)
+    assert service.create_bookmark(url=url).status_code == 201
+    assert_well(service)
+
+
+def test_no_connection_left(service, cluster):
+    held = []
+    cluster.disconnect_all()
+    try:
+        with suppress(psycopg.OperationalError):
+            while len(held) < 30:
+                held.append(cluster.connect())
+        assert len(held) < 30
+        assert_unavailable(service.create_bookmark(url=new_url()))
+    finally:
+        for connection in held:
+            connection.close()
+    assert_well(service)
+
+
+def test_a_lock_that_is_not_given_back(service, cluster):
+    url = new_url()
+    with cluster.connect() as other, other.transaction():
+        other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
+        assert_unavailable(service.create_bookmark(url=url))
+        assert service.update_user_group(name="Well").status_code == 200
+    assert service.create_bookmark(url=url).status_code == 201
+
+
+def test_a_statement_that_takes_too_long(service, cluster):
+    url = new_url()
+    cluster.execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(10); RETURN NEW; END'"
+    )
+    cluster.execute("CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE FUNCTION slow()")
+    try:
+        assert_unavailable(service.create_bookmark(url=url))
+    finally:
+        cluster.execute("DROP FUNCTION slow CASCADE")
+    assert service.create_bookmark(url=url).status_code == 201
+
+
+def test_a_deadlock(service, cluster):
+    headers = {"Authorization": f"Token {service.api_token}"}
+    items = [{"user_group_id": name, "name": "New"} for name in ("first", "second")]
+
+    def put():
+        return httpx.post(
+            f"{service.base_url}/api/users/batch", json={"user_groups": items}, headers=headers, timeout=60
+        )
+
+    assert put().status_code == 200
+    lock = "SELECT 1 FROM usergroups_usergroup WHERE provided_id = %s FOR UPDATE"
+    with cluster.connect() as other, other.transaction():
+        other.execute("SET LOCAL deadlock_timeout = '20s'")  # so that it is the service that finds out, and gives way
+        other.execute(lock, ["second"])
+        cluster.execute("ALTER SYSTEM SET deadlock_timeout = '200ms'")
+        cluster.execute("SELECT pg_reload_conf()")
+        with later(put) as answer, cluster.connect() as onlooker:
+            wait_until_waiting(onlooker)
+            other.execute(lock, ["first"])
+            assert_unavailable(answer())
+    assert put().status_code == 200
+
+
+def test_a_transaction_that_cannot_be_serialized(service, cluster):
+    cluster.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'")
+    cluster.disconnect_all()
+    try:
+        assert_well(service)
+        with cluster.connect() as other, cluster.connect() as onlooker:
+            with later(lambda: service.update_user_group(name="Mine")) as answer:
+                pass
+            assert answer().status_code == 200
+            other.execute("BEGIN")
+            other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
+            with later(lambda: service.update_user_group(name="Mine")) as answer:
+                wait_until_waiting(onlooker)
+                other.execute("COMMIT")
+                assert_unavailable(answer())
+    finally:
+        cluster.execute("ALTER DATABASE postgres RESET default_transaction_isolation")
+        cluster.disconnect_all()
+    assert_well(service)
+
+
+def test_no_connection_is_left_behind(service, cluster):
+    """One process of eight threads keeps one connection each at most, whatever went wrong before."""
+    for _ in range(3):
+        cluster.disconnect_all()
+        assert_well(service)
+
+    with cluster.connect() as connection:
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        assert connection.execute(sql).fetchone()[0] <= 8
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%%'"
+        assert connection.execute(sql).fetchone()[0] == 0
