@@ -5,6 +5,7 @@ gunicorn itself reads GUNICORN_CMD_ARGS (any option).
 
 import multiprocessing
 import os
+from typing import Any
 
 import gunicorn.http.message
 
@@ -23,3 +24,10 @@ gunicorn.http.message.MAX_REQUEST_LINE = limit_request_line = 100_000
 os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
 os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
 control_socket_disable = True
+
+STALLED = 10  # seconds
+
+
+def pre_request(worker: Any, req: Any) -> None:
+    """Let nobody hold a thread who stops sending in the middle of a body, or stops reading the answer."""
+    req.unreader.sock.settimeout(STALLED)

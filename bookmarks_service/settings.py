@@ -115,6 +115,13 @@ HTTPS = env.bool("HTTPS", False)
 # told so, by handlers.refuse_plain_http.
 SECURE_REDIRECT_EXEMPT = [r"^(?!$|(admin|docs|schema|static)(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:
+    if DEBUG:
+        raise ImproperlyConfigured("DEBUG shows the inside to everybody: unset it where HTTPS is on.")
+    if len(SECRET_KEY) < 32:
+        raise ImproperlyConfigured("SECRET_KEY is too short to be secret: set it to 50 random characters.")
+    if "*" in ALLOWED_HOSTS:
+        raise ImproperlyConfigured("ALLOWED_HOSTS takes any name: set it to those of the service.")
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None

@@ -1,10 +1,15 @@
 """The service over real HTTP: what only a server, its sockets and several processes can show."""
 
 import ast
+import gzip
 import json
+import multiprocessing
 import re
+import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from urllib.parse import quote
 
 import httpx
@@ -256,3 +261,73 @@ def test_nothing_secret_is_logged(service):
     assert '"status": 401' in log
     assert service.access_token not in log
     assert service.api_token not in log
+
+
+# Callers that mean no good
+
+
+def test_who_stops_sending_holds_no_thread_for_long(service):
+    """More callers than there are threads announce a body and send one byte of it."""
+    request = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with ExitStack() as stack:
+        stalled = []
+        for _ in range(multiprocessing.cpu_count() * 8 + 4):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=60))
+            connection.sendall(request.encode())
+            stalled.append(connection)
+
+        start = time.monotonic()
+        assert service.create_bookmark(url="https://example.com/stalled").status_code in (200, 201)
+        assert time.monotonic() - start < 25
+        assert stalled[0].recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_calls_in_one_piece_are_answered_in_order(service):
+    call = "GET /v1/{} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n{}\r\n"
+    token = service.access_token
+    calls = [call.format("bookmarks", token, ""), call.format("nothing", token, ""),
+             call.format("collections", token, "Connection: close\r\n")]  # fmt: skip
+
+    answers = service.send("".join(calls).encode()).split(b"HTTP/1.1 ")[1:]
+
+    assert [answer[:3] for answer in answers] == [b"200", b"404", b"200"]
+    assert b'"bookmarks":' in answers[0]
+    assert b'"collections":' in answers[2]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])
+def test_a_compressed_body_is_not_json(service, coding):
+    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Encoding": coding}
+    body = gzip.compress(b'{"url": "https://example.com/"}')
+
+    response = httpx.post(
+        f"{service.base_url}/v1/bookmarks", content=body, headers={**headers, "Content-Type": "application/json"}
+    )
+
+    assert failed(response, 400) == "parse_error"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1//bookmarks", "//v1/bookmarks", "/v1/bookmarks%2F", "/v1%2Fbookmarks/x", "/v1/./bookmarks",
+             "/V1/bookmarks", "/v1/bookmarks;x", "/v1/../api/user", "/%2e%2e/v1/bookmarks", "/v1/bookmarks\\"]
+)  # fmt: skip
+def test_a_path_is_what_it_is(service, path):
+    request = (
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+
+    answer = service.send(request.encode())
+
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert b'{"success":0,' in answer
+
+
+@pytest.mark.parametrize("header", [b"A: " + b"a" * 10_000, b"\r\n".join(b"A%d: a" % n for n in range(200))])
+def test_headers_over_the_limits_are_refused(service, header):
+    answer = service.send(b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n\r\n")
+
+    assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))

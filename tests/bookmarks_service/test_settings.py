@@ -113,6 +113,19 @@ def test_https_is_off_unless_set():
     values = f"[getattr(settings, name) for name in {names}]"
 
     assert setting(values, SECRET_KEY="x") == "[False, False, False, 0, None]"
-    assert setting(values, SECRET_KEY="x", HTTPS="1") == (
+    assert setting(values, SECRET_KEY="x" * 32, HTTPS="1") == (
         "[True, True, True, 31536000, ('HTTP_X_FORWARDED_PROTO', 'https')]"
     )
+
+
+@pytest.mark.parametrize(
+    "unsafe",
+    [{"DEBUG": "1"}, {"SECRET_KEY": "short"}, {"ALLOWED_HOSTS": "a.example,*"}],
+    ids=str,
+)
+def test_what_is_unsafe_in_production_does_not_start(unsafe):
+    result = manage("check", **{"SECRET_KEY": "x" * 50, "HTTPS": "1", **unsafe})
+
+    assert result.returncode == 1
+    assert result.stderr.startswith(next(iter(unsafe)))
+    assert len(result.stderr.splitlines()) == 1
