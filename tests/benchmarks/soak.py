@@ -143,9 +143,8 @@ def main(seconds=300):
             names = {group["provided_id"]: group["name"] for group in groups}
             wrong = [caller for caller in callers if caller.names and names.get(caller.name) not in caller.names]
             statuses = sum((caller.statuses for caller in callers), Counter())
-            print(
-                f"{sum(statuses.values())} answers in {seconds} s, {kills} workers killed: {dict(sorted(statuses.items()))}"
-            )
+            print(f"{sum(statuses.values())} answers in {seconds} s, {kills} workers killed")
+            print(f"by status: {dict(sorted(statuses.items()))}")
             print(f"without an answer: {sum(caller.broken for caller in callers)}")
             print(f"bookmarks acknowledged {len(created)}, found {len(created & found)}, lost {len(created - found)}")
             print(f"deletions acknowledged {len(deleted)}, undone {len(deleted & found)}")

@@ -14,6 +14,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, Colle
 from tests.conftest import as_seen
 from tests.queries import queries_of
 from usergroups.models import UserGroup
+from usergroups.tokens import format as token_format
 
 URL = "https://example.com/"
 
@@ -374,6 +375,15 @@ def test_an_ended_token_is_answered_like_an_unknown_one(create_bookmark, user_gr
 
     assert ended.status_code == 401
     assert as_seen(ended) == as_seen(unknown)
+
+
+@pytest.mark.parametrize("trait", ["revoked", "expired"])
+def test_an_ended_token_takes_the_one_query_of_an_unknown_one(create_bookmark, user_group, trait):
+    ended = AccessTokenFactory(user_group=user_group, **{trait: True}).secret
+
+    for secret in (ended, token_format.generate("bma")):
+        queries = queries_of(lambda secret=secret: create_bookmark({}, HTTP_AUTHORIZATION=f"Bearer {secret}"))
+        assert len(queries) == 1  # the look for the token
 
 
 def test_a_token_lasts_until_it_expires(create_bookmark, user_group):

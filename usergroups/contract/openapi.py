@@ -62,28 +62,17 @@ FAILURES_OF_BODIES: list[APIException] = [
     UnsupportedMediaType("text/plain"),
 ]
 
+
+def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, "header", response=statuses, description=description)
+
+
 RESPONSE_HEADERS = [
-    OpenApiParameter(
-        "Location", OpenApiTypes.URI_REF, "header", response=[201], description="Where the new thing can be read."
-    ),
-    OpenApiParameter(
-        "WWW-Authenticate", OpenApiTypes.STR, "header", response=[401], description="The scheme that is asked for."
-    ),
-    OpenApiParameter("Retry-After", OpenApiTypes.INT, "header", response=[429, 503], description="Seconds."),
-    OpenApiParameter(
-        "RateLimit",
-        OpenApiTypes.STR,
-        "header",
-        response=[200, 201, 429],
-        description="Calls left, seconds to the next.",
-    ),
-    OpenApiParameter(
-        "RateLimit-Policy",
-        OpenApiTypes.STR,
-        "header",
-        response=[200, 201, 429],
-        description="Calls in so many seconds.",
-    ),
+    _header("Location", OpenApiTypes.URI_REF, [201], "Where the new thing can be read."),
+    _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The scheme that is asked for."),
+    _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds."),
+    _header("RateLimit", OpenApiTypes.STR, [200, 201, 429], "Calls that are left, and seconds until there are more."),
+    _header("RateLimit-Policy", OpenApiTypes.STR, [200, 201, 429], "Calls that are allowed, and in how many seconds."),
 ]
 
 

@@ -1,0 +1,53 @@
+"""The same of SQLite: a disk that is full, and a database that somebody else keeps locked."""
+
+import os
+import sqlite3
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from tests.bookmarks_service.service import Service
+from tests.bookmarks_service.test_faults import assert_unavailable, assert_well, list_bookmarks
+
+
+@contextmanager
+def small_disk(folder):
+    """A file system of two megabytes."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root can make a file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk(tmp_path):
+    with small_disk(tmp_path / "disk") as disk, Service(tmp_path, f"sqlite:///{disk / 'db.sqlite3'}") as service:
+        assert_well(service)
+        filler = disk / "filler"
+        with filler.open("wb") as file:
+            file.write(b"x" * (os.statvfs(disk).f_bavail * os.statvfs(disk).f_bsize))
+        for n in range(50):
+            response = service.create_bookmark(url=f"https://example.com/{n}/".ljust(7000, "a"))
+            if response.status_code != 201:
+                break
+        assert_unavailable(response)
+        filler.unlink()
+        assert_well(service)
+        assert list_bookmarks(service).status_code == 200
+
+
+def test_a_database_that_stays_locked(tmp_path):
+    path = tmp_path / "db.sqlite3"
+    with Service(tmp_path, f"sqlite:///{path}") as service:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert_unavailable(service.create_bookmark(url="https://example.com/"))
+        assert list_bookmarks(service).status_code == 200
+        other.execute("ROLLBACK")
+        assert_well(service)
