@@ -2,10 +2,9 @@
 
 from contextlib import suppress
 from typing import Any
-from uuid import UUID
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, models, router, transaction
+from django.db import models, router
 from django.db.models import Exists, F, OuterRef, Q, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -13,11 +12,10 @@ from uuid_utils.compat import uuid7
 
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
+from usergroups.transactions import repeated
 
 from . import web_url
-from .querysets import ATTEMPTS, BookmarkQuerySet, CollectionQuerySet
-
-NO_COLLECTION = UUID(int=0)  # stands for null, which to a unique index equals nothing
+from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, Identity
 
 
 class AccessToken(Token):
@@ -60,16 +58,14 @@ class Collection(models.Model):
         Raises DoesNotExist if it is gone already.
         """
         database = using or router.db_for_write(Collection, instance=self)
-        for _ in range(ATTEMPTS):
-            try:
-                with transaction.atomic(using=database):
-                    # Locked, so that whoever is adding to the collection waits, and fails, instead of this.
-                    Collection.objects.using(database).select_for_update().get(pk=self.pk)
-                    self._release_bookmarks(database)
-                    return super().delete(using, keep_parents)
-            except IntegrityError as error:
-                conflict = error  # one of the bookmarks was added to none meanwhile: it is the older one now
-        raise conflict
+
+        def release_and_delete() -> tuple[int, dict[str, int]]:
+            # Locked, so that whoever is adding to the collection waits, and fails, instead of this.
+            Collection.objects.using(database).select_for_update().get(pk=self.pk)
+            self._release_bookmarks(database)
+            return super(Collection, self).delete(using, keep_parents)
+
+        return repeated(release_and_delete, database)
 
     def _release_bookmarks(self, database: str) -> None:
         own = Bookmark.objects.using(database).filter(collection=self)
@@ -129,7 +125,7 @@ class Bookmark(models.Model):
         return self.url
 
     @property
-    def identity(self) -> tuple[UUID, bytes]:
+    def identity(self) -> Identity:
         """What no two bookmarks of a group have in common. Raises ValueError if the URL is none."""
         return self.collection_id or NO_COLLECTION, web_url.digest(self.url)
 

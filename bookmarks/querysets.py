@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, models, router, transaction
 from django.db.models import F, Q
 
 from usergroups.models import UserGroup
+from usergroups.transactions import ATTEMPTS, repeated
 
 from . import web_url
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=models.Model)
 
 EXPORT_CHUNK_SIZE = 2000  # rows
-ATTEMPTS = 3  # at what another call may forestall or undo
+NO_COLLECTION = UUID(int=0)  # stands for null, which to a unique index equals nothing
+
+Identity = tuple[UUID, bytes]
+"""Of a group's bookmark: its collection's key and its URL's digest."""
+
+
+class Duplicate(Exception):
+    """What was asked for would be there twice."""
 
 
 def key_of(public_id: object) -> UUID | None:
@@ -40,17 +48,28 @@ class PublicIdQuerySet(models.QuerySet[M]):
     def change(self, public_id: object, **changes: Any) -> M:
         """Set the fields in ``changes`` and no others; return the row as it stands afterwards.
 
-        Raises DoesNotExist, and IntegrityError if what was asked for would be there twice or refers to nothing.
+        Raises DoesNotExist; Duplicate if it would be there twice; IntegrityError if it would refer to what is gone.
         """
-        rows = self.using(router.db_for_write(self.model)).filter(pk=key_of(public_id))
-        with transaction.atomic(using=rows.db):
+        rows = self.for_write().filter(pk=key_of(public_id))
+
+        def update() -> M:
             if changes:
                 rows.update(**changes)
             return rows.get()
 
+        return repeated(update, rows.db, lambda: Duplicate() if rows.has_rival(**changes) else None)
+
+    def has_rival(self, **changes: Any) -> bool:
+        """Whether the only row of these would be another's duplicate with ``changes``."""
+        raise NotImplementedError
+
+    def for_write(self) -> Self:
+        return self.using(router.db_for_write(self.model))
+
     def remove(self, public_id: object) -> None:
         """Raises DoesNotExist."""
-        deleted, _ = self.filter(pk=key_of(public_id)).delete()
+        rows = self.for_write().filter(pk=key_of(public_id))
+        deleted, _ = repeated(rows.delete, rows.db)
         if not deleted:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
@@ -60,6 +79,20 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         """Return those of the collections that have one of these ids. At most one query."""
         keys = {key for public_id in public_ids if (key := key_of(public_id))}
         return {str(key): collection for key, collection in self.in_bulk(keys).items()}
+
+    def add(self, user_group: UserGroup, name: str) -> "Collection":
+        """Raises Duplicate if the group has a collection of this name, and IntegrityError if the group is gone."""
+        collections = self.for_write()
+        same = collections.filter(user_group=user_group, name=name)
+        return repeated(
+            lambda: collections.create(user_group=user_group, name=name),
+            collections.db,
+            lambda: Duplicate() if same.exists() else None,
+        )
+
+    def has_rival(self, **changes: Any) -> bool:
+        own = self.get()
+        return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete each as its own ``delete()`` does."""
@@ -87,11 +120,14 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     ) -> tuple["Bookmark", bool]:
         """Return the group's bookmark of ``url`` in ``collection`` and whether it is new, made with ``fields``.
 
-        Raises ValueError for what is no URL, and IntegrityError if the group or the collection is deleted at the same
-        moment.
+        Raises ValueError for what is no URL or another group's collection, and IntegrityError if the group or the
+        collection is gone.
         """
-        bookmarks = self.using(router.db_for_write(self.model))
+        if collection is not None and collection.user_group_id != user_group.pk:
+            raise ValueError("The collection is another group's.")
+        bookmarks = self.for_write()
         same = {"user_group": user_group, "collection": collection, "url_digest": web_url.digest(url)}
+
         for _ in range(ATTEMPTS):
             try:
                 with transaction.atomic(using=bookmarks.db):
@@ -103,26 +139,28 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             # The one in the way is gone by now: try again.
         raise conflict
 
+    def has_rival(self, **changes: Any) -> bool:
+        own = self.get()
+        same = self.model.objects.filter(user_group=own.user_group_id, url_digest=own.url_digest)
+        return same.filter(collection=changes.get("collection")).exclude(pk=own.pk).exists()
+
     def add_many(self, user_group: UserGroup, items: Sequence[dict[str, Any]]) -> list[tuple["Bookmark", bool]]:
         """Do for each item, the fields of a bookmark, what ``add`` does, with one INSERT for all, or for none."""
+        bookmarks = self.for_write().filter(user_group=user_group)
         wanted = [self.model(user_group=user_group, **item) for item in items]
         new = {bookmark.identity: bookmark for bookmark in reversed(wanted)}
-        bookmarks = self.using(router.db_for_write(self.model)).filter(user_group=user_group)
-        found: dict[Any, Bookmark] = {}
-        with transaction.atomic(using=bookmarks.db):
-            for _ in range(ATTEMPTS):
-                missing = new.keys() - found.keys()
-                # In an order that all calls keep, so that no two of them wait for each other.
-                bookmarks.bulk_create([new[identity] for identity in sorted(missing)], ignore_conflicts=True)
-                there = bookmarks.filter(url_digest__in={digest for _, digest in missing})
-                found |= {bookmark.identity: bookmark for bookmark in there}
-                if not new.keys() - found.keys():
-                    break
-            else:
-                raise IntegrityError("The bookmarks were deleted as often as they were added.")
+        found = repeated(lambda: bookmarks._add_many(new), bookmarks.db)
         results = []
         for identity in (bookmark.identity for bookmark in wanted):
-            existing = found[identity]
             made = new.pop(identity, None)
-            results.append((existing, made is not None and made.pk == existing.pk))
+            results.append((found[identity], made is not None and made.pk == found[identity].pk))
         return results
+
+    def _add_many(self, new: dict[Identity, "Bookmark"]) -> dict[Identity, "Bookmark"]:
+        # In an order that all calls keep, so that no two of them wait for each other.
+        self.bulk_create([new[identity] for identity in sorted(new)], ignore_conflicts=True)
+        there = self.filter(url_digest__in={digest for _, digest in new})
+        found = {(row.collection_id or NO_COLLECTION, bytes(row.url_digest)): row for row in there}
+        if new.keys() - found.keys():
+            raise IntegrityError("What was in the way of a new bookmark is gone by now.")
+        return found

@@ -11,11 +11,13 @@ from rest_framework.response import Response
 from . import openapi
 from .authentication import ApiTokenAuthentication
 from .contract import batch
+from .contract.errors import DatabaseUnavailable
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.views import ContractView
 from .exceptions import UserGroupNotFound
-from .models import ApiToken, UserGroup, UserGroupQuerySet
+from .models import ApiToken, Team, UserGroup
+from .querysets import UserGroupQuerySet
 from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
@@ -50,7 +52,9 @@ class TeamView(ContractView):
         if isinstance(exc, UserGroup.DoesNotExist):
             exc = UserGroupNotFound()
         elif isinstance(exc, IntegrityError):
-            exc = InvalidToken()  # the team was deleted during the call, and the token with it
+            # The team was deleted during the call, and the token with it; or others were in the way each time.
+            there = Team.objects.filter(pk=self.token.team_id).exists()
+            exc = DatabaseUnavailable() if there else InvalidToken()
         return super().handle_exception(exc)
 
 
@@ -65,9 +69,7 @@ class UserGroupView(TeamView):
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
         provided_id = fields["provided_id"]
-        user_group, created = UserGroup.objects.get_or_create(
-            **self.token.scope, provided_id=provided_id, defaults={"name": provided_id, **fields}
-        )
+        user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
         envelope = NewUserGroupEnvelope({"user_group": user_group, "new_user_group": created})
         if not created:
             return Response(envelope.data)
@@ -114,7 +116,7 @@ class UserGroupBatchView(TeamView):
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         items = self.validated(UserGroupBatchSerializer, request.data)["user_groups"]
-        done = UserGroup.objects.put(batch.valid(items), **self.token.scope)
+        done = UserGroup.objects.put(batch.valid(items), self.token.scope)
         answers = (
             (201 if new else 200, {"user_group": UserGroupSerializer(user_group).data, "new_user_group": new})
             for user_group, new in done

@@ -2,17 +2,19 @@
 
 from typing import Any, cast
 
+from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
 from rest_framework.response import Response
 
 from bookmarks.authentication import AccessTokenAuthentication
-from bookmarks.exceptions import BookmarkNotFound, CollectionNotFound
+from bookmarks.exceptions import BookmarkNotFound, CollectionDoesNotExist, CollectionNotFound
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.querysets import BookmarkQuerySet, CollectionQuerySet
 from usergroups.contract import batch
+from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
 from usergroups.models import UserGroup
-from usergroups.tokens.authentication import TokenPermission
+from usergroups.tokens.authentication import InvalidToken, TokenPermission
 from usergroups.tokens.throttling import TokenThrottle
 
 
@@ -41,7 +43,16 @@ class UserGroupView(ContractView):
                 exc = BookmarkNotFound()
             case Collection.DoesNotExist():
                 exc = CollectionNotFound()
+            case IntegrityError():
+                # The group was deleted during the call, and the token with it; or others were in the way each time.
+                there = UserGroup.objects.filter(pk=self.user_group.pk).exists()
+                exc = DatabaseUnavailable() if there else InvalidToken()
         return super().handle_exception(exc)
+
+    def check_that_it_is_there(self, collection: Collection | None) -> None:
+        """Raises CollectionDoesNotExist if the collection was deleted since the look at it."""
+        if collection and not self.collections.filter(pk=collection.pk).exists():
+            raise CollectionDoesNotExist
 
     def named_in(self, items: Any) -> dict[object, Collection]:
         """Return those of the group's collections, by id, that the items of a call name. At most one query."""

@@ -1,16 +1,15 @@
 """Bookmarks."""
 
-from contextlib import suppress
 from typing import Any, cast
 
 from django.db import IntegrityError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from bookmarks.exceptions import BookmarkExists, CollectionDoesNotExist
+from bookmarks.exceptions import BookmarkExists
 from bookmarks.models import Bookmark
 from bookmarks.openapi import bookmarks as openapi
-from bookmarks.querysets import ATTEMPTS
+from bookmarks.querysets import Duplicate
 from bookmarks.serializers import (
     BookmarkBatchEnvelope,
     BookmarkBatchSerializer,
@@ -25,7 +24,6 @@ from bookmarks.serializers import (
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
-from usergroups.tokens.authentication import InvalidToken
 
 from .base import UserGroupView
 
@@ -53,8 +51,8 @@ class BookmarksView(UserGroupView):
         try:
             bookmark, created = Bookmark.objects.add(user_group=self.user_group, **fields)
         except IntegrityError:
-            # Between the look at the collection, or at the token, and the insert, it was deleted.
-            raise (CollectionDoesNotExist if fields.get("collection") else InvalidToken) from None
+            self.check_that_it_is_there(fields.get("collection"))
+            raise
         data = NewBookmarkEnvelope({"user_group": self.user_group, "bookmark": bookmark}).data
         return self.created(data, bookmark) if created else Response(data)
 
@@ -69,11 +67,11 @@ class BookmarkView(UserGroupView):
         fields = self.validated(BookmarkUpdateSerializer, request.data, collections=self.named_in([request.data]))
         try:
             bookmark = self.bookmarks.change(public_id, **fields)
-        except IntegrityError:
-            collection = fields["collection"]
-            if collection and not self.collections.filter(pk=collection.pk).exists():
-                raise CollectionDoesNotExist from None  # deleted since the look at it
+        except Duplicate:
             raise BookmarkExists from None
+        except IntegrityError:
+            self.check_that_it_is_there(fields.get("collection"))
+            raise
         return Response(BookmarkEnvelope({"bookmark": bookmark}).data)
 
     @openapi.delete_bookmark
@@ -88,14 +86,15 @@ class BookmarkBatchView(UserGroupView):
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
         data = cast(dict[str, Any], request.data)
-        for _ in range(ATTEMPTS):
+        for last in (False, False, True):
             named = self.named_in(data.get("bookmarks"))
             items = self.validated(BookmarkBatchSerializer, data, collections=named)["bookmarks"]
-            with suppress(IntegrityError):  # a collection was deleted since the look at it: look again
+            try:
                 done = Bookmark.objects.add_many(self.user_group, batch.valid(items))
                 break
-        else:
-            raise InvalidToken  # the group was deleted, and the token with it
+            except IntegrityError:  # a collection was deleted since the look at it: look again
+                if last:
+                    raise
         answers = (
             (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in done
         )

@@ -1,12 +1,12 @@
 """Collections."""
 
-from django.db import IntegrityError, router, transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks.exceptions import CollectionExists
 from bookmarks.models import Collection
 from bookmarks.openapi import collections as openapi
+from bookmarks.querysets import Duplicate
 from bookmarks.serializers import (
     CollectionEnvelope,
     CollectionListEnvelope,
@@ -15,7 +15,6 @@ from bookmarks.serializers import (
 )
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
-from usergroups.tokens.authentication import InvalidToken
 
 from .base import UserGroupView
 
@@ -31,11 +30,8 @@ class CollectionsView(UserGroupView):
     def post(self, request: Request) -> Response:
         fields = self.validated(CollectionWriteSerializer, request.data)
         try:
-            with transaction.atomic(using=router.db_for_write(Collection)):
-                collection = Collection.objects.create(user_group=self.user_group, **fields)
-        except IntegrityError:
-            if not self.collections.filter(**fields).exists():
-                raise InvalidToken from None  # the group was deleted, and the token with it
+            collection = Collection.objects.add(self.user_group, **fields)
+        except Duplicate:
             raise CollectionExists from None
         return self.created(CollectionEnvelope({"collection": collection}).data, collection)
 
@@ -50,7 +46,7 @@ class CollectionView(UserGroupView):
         fields = self.validated(CollectionWriteSerializer, request.data, partial=True)
         try:
             collection = self.collections.change(public_id, **fields)
-        except IntegrityError:
+        except Duplicate:
             raise CollectionExists from None
         return Response(CollectionEnvelope({"collection": collection}).data)
 

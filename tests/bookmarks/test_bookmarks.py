@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.queries import queries_of
+from tests.queries import meanwhile, queries_of
 
 URL = "https://example.com/"
 
@@ -301,38 +301,42 @@ def test_a_batch_takes_a_handful_of_statements(call_bookmarks, user_group):
     assert Bookmark.objects.count() == 1000
 
 
-# At the same moment. What a statement before deletes in the same transaction is back when that has failed; so these
-# show that the failure is met, and the tests over HTTP what becomes of it.
-
-
-def deleted_before(statement):
-    """An execute wrapper that deletes the collection before the first such statement."""
-    done = []
-
-    def wrapper(execute, sql, params, many, context):
-        if sql.startswith(statement) and not done:
-            done.append(sql)
-            with connection.cursor() as cursor:
-                cursor.execute("DELETE FROM bookmarks_collection")
-        return execute(sql, params, many, context)
-
-    return connection.execute_wrapper(wrapper)
+# At the same moment
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_move_into_a_collection_that_is_deleted_is_no_fault(call_bookmarks, bookmark, collection):
-    with deleted_before("UPDATE"):
+def test_a_move_into_a_collection_that_is_deleted_meanwhile(call_bookmarks, bookmark, collection):
+    with meanwhile("UPDATE", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
 
-    assert response.status_code in (400, 409)
+    assert errors(response) == [("collection", "does_not_exist")]
     assert Bookmark.objects.get().collection is None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_looks_again_for_a_collection_that_is_deleted(call_bookmarks, collection):
+def test_in_a_batch_a_collection_that_is_deleted_meanwhile_is_one_items_error(call_bookmarks, collection):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
-    with deleted_before("INSERT"):
+    with meanwhile("INSERT", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
-    assert [result["status"] for result in response.json()["results"]] == [201, 201]
+    assert [result["status"] for result in response.json()["results"]] == [201, 400]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_of_a_group_that_is_deleted_meanwhile(call_bookmarks):
+    with meanwhile("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
+        response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
+
+    assert response.status_code == 401
+    assert not Bookmark.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_reads_the_identity_that_is_stored(call_bookmarks, bookmark):
+    """And does not compute it: another release of the library may serialise a URL otherwise."""
+    Bookmark.objects.update(url="https://example.com/once-serialised-otherwise")
+
+    response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
+
+    assert response.json()["results"][0]["bookmark"]["id"] == str(bookmark.pk)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID, uuid4
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.conftest import as_seen
-from tests.queries import queries_of
-from usergroups.models import UserGroup
+from tests.queries import meanwhile, queries_of
 from usergroups.tokens import format as token_format
 
 URL = "https://example.com/"
@@ -333,13 +332,7 @@ def test_no_way_in_takes_what_is_no_url(user_group):
 def test_a_collection_deleted_at_the_same_moment_does_not_exist(create_bookmark, user_group):
     collection = CollectionFactory(user_group=user_group)
 
-    def delete_before_insert(execute, sql, params, many, context):
-        if sql.startswith("INSERT"):
-            with connection.cursor() as cursor:
-                cursor.execute("DELETE FROM bookmarks_collection")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(delete_before_insert):
+    with meanwhile("INSERT", "DELETE FROM bookmarks_collection"):
         response = create_bookmark({"url": URL, "collection": str(collection.pk)})
 
     assert errors(response) == [("collection", "does_not_exist")]
@@ -348,14 +341,7 @@ def test_a_collection_deleted_at_the_same_moment_does_not_exist(create_bookmark,
 
 @pytest.mark.django_db(transaction=True)
 def test_a_group_deleted_at_the_same_moment_takes_its_tokens_with_it(create_bookmark):
-    def delete_before_insert(execute, sql, params, many, context):
-        if sql.startswith("INSERT") and UserGroup.objects.exists():
-            with connection.cursor() as cursor:
-                cursor.execute("DELETE FROM bookmarks_accesstoken")
-                cursor.execute("DELETE FROM usergroups_usergroup")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(delete_before_insert):
+    with meanwhile("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
         response = create_bookmark({"url": URL})
 
     assert response.status_code == 401

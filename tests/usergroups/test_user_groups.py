@@ -5,7 +5,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.conftest import as_seen
-from tests.queries import queries_of
+from tests.queries import meanwhile, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -113,18 +113,28 @@ def test_a_new_group_takes_three_statements(call_usergroups):
 def test_a_team_deleted_at_the_same_moment_takes_its_tokens_with_it(call_usergroups, user_group, url_name):
     UserGroup.objects.all().delete()
 
-    def delete_before_insert(execute, sql, params, many, context):
-        if sql.startswith("INSERT"):
-            with connection.cursor() as cursor:
-                cursor.execute("DELETE FROM usergroups_apitoken")
-                cursor.execute("DELETE FROM usergroups_team")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(delete_before_insert):
+    with meanwhile("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
         response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
 
     assert response.status_code == 401
     assert not UserGroup.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("url_name", ["user", "users-batch"])
+def test_a_group_made_at_the_same_moment_is_found(call_usergroups, user_group, url_name):
+    made = (
+        "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
+        f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
+    )
+
+    with meanwhile("INSERT", made):
+        body = {"user_group_id": "a", "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}]}
+        response = call_usergroups("POST", url_name, body)
+
+    group = UserGroup.objects.get(provided_id="a")
+    assert response.status_code == 200
+    assert (group.name, group.properties) == ("Theirs", {"b": 1} if url_name == "users-batch" else None)
 
 
 # DELETE api/user

@@ -41,7 +41,7 @@ class Command(BaseCommand):
                         refused += 1
                         self.stderr.write(f"line {number}: {error}")
                 try:
-                    done = UserGroup.objects.put(items, **scope)
+                    done = UserGroup.objects.put(items, scope)
                 except IntegrityError:
                     raise CommandError("The team was deleted meanwhile.") from None
                 new = sum(is_new for _, is_new in done)

@@ -1,0 +1,105 @@
+"""Callers in each other's way: nobody is told of it by a fault, and no token is called bad that is good."""
+
+import random
+import threading
+import time
+from collections import Counter
+
+import httpx
+import pytest
+
+from tests.bookmarks_service.service import Service, empty_database
+
+SECONDS = 6
+
+
+@pytest.fixture
+def own_service(tmp_path):
+    with empty_database(tmp_path) as database_url, Service(tmp_path, database_url) as running:
+        yield running
+
+
+class Caller(threading.Thread):
+    def __init__(self, service, act):
+        super().__init__()
+        self.service, self.act, self.statuses = service, act, Counter()
+
+    def run(self):
+        end = time.monotonic() + SECONDS
+        with httpx.Client(base_url=self.service.base_url, timeout=60) as self.client:
+            while time.monotonic() < end:
+                self.act(self)
+
+    def call(self, method, path, body=None):
+        token = f"Token {self.service.api_token}" if path.startswith("/api") else f"Bearer {self.service.access_token}"
+        response = self.client.request(method, path, json=body, headers={"Authorization": token})
+        self.statuses[response.status_code] += 1
+        return response.json()
+
+
+def statuses_of(service, *acts):
+    callers = [Caller(service, act) for act in acts]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    return sum((caller.statuses for caller in callers), Counter())
+
+
+def test_groups_that_come_and_go(own_service):
+    names = [f"group_{n}" for n in range(8)]
+
+    def put(caller):
+        items = [{"user_group_id": name, "name": "New"} for name in random.sample(names, 8)]
+        caller.call("POST", "/api/users/batch", {"user_groups": items})
+
+    def create(caller):
+        caller.call("POST", "/api/user", {"user_group_id": random.choice(names)})
+
+    def update(caller):
+        caller.call("PUT", "/api/user", {"user_group_id": random.choice(names), "name": "Other"})
+
+    def delete(caller):
+        caller.call("DELETE", f"/api/user?user_group_id={random.choice(names)}")
+
+    statuses = statuses_of(own_service, put, put, put, create, create, update, delete, delete)
+
+    assert statuses.keys() <= {200, 201, 404}
+    assert statuses[200] > 20
+
+
+def test_collections_that_come_and_go(own_service):
+    urls = [f"https://example.com/{n}" for n in range(100)]
+    collections = [None]
+
+    def make(caller):
+        answer = caller.call("POST", "/v1/collections", {"name": random.choice(["a", "b"])})
+        if "collection" in answer:
+            collections.append(answer["collection"]["id"])
+
+    def drop(caller):
+        if (key := random.choice(collections)) is not None:
+            caller.call("DELETE", f"/v1/collections/{key}")
+
+    def fill(caller):
+        items = [{"url": url, "collection": random.choice(collections[-3:])} for url in random.sample(urls, 50)]
+        caller.call("POST", "/v1/bookmarks/batch", {"bookmarks": items})
+
+    def add(caller):
+        caller.call(
+            "POST", "/v1/bookmarks", {"url": random.choice(urls), "collection": random.choice(collections[-3:])}
+        )
+
+    def move(caller):
+        for bookmark in caller.call("GET", "/v1/bookmarks?limit=5")["bookmarks"]:
+            body = {"collection": random.choice(collections[-3:])}
+            caller.call("PATCH", f"/v1/bookmarks/{bookmark['id']}", body)
+
+    def clear(caller):
+        for bookmark in caller.call("GET", "/v1/bookmarks?limit=5")["bookmarks"]:
+            caller.call("DELETE", f"/v1/bookmarks/{bookmark['id']}")
+
+    statuses = statuses_of(own_service, make, drop, fill, fill, fill, add, move, clear)
+
+    assert statuses.keys() <= {200, 201, 400, 404, 409}
+    assert statuses[200] > 20
