@@ -11,10 +11,10 @@ MAX_LINE = 1024 * 1024  # bytes
 def read(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
     """Yield the number of each line that is not empty, and its object or why it has none."""
     number = 0
-    while line := file.readline(MAX_LINE):
+    while line := file.readline(MAX_LINE + 1):
         number += 1
-        if len(line) == MAX_LINE and not line.endswith(b"\n"):
-            while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+        if len(line) > MAX_LINE:
+            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
                 pass
             yield number, ValueError(f"The line is longer than {MAX_LINE} bytes.")
         elif line.strip():

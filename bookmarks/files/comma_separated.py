@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from bookmarks.models import Bookmark
+from usergroups.json_lines import MAX_LINE
 
 from .records import Record, Unreadable, timestamp
 
@@ -14,7 +15,7 @@ COLUMNS = ["url", "title", "collection", "created_at"]
 
 def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(text)
+    reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
     names: list[str] = []
     while True:
         line = reader.line_num + 1
@@ -28,7 +29,11 @@ def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
         if names and row:
             get = dict(zip(names, row, strict=False)).get
             yield Record(line, get("url"), get("title", ""), get("collection") or None, get("created_at") or None)
-        names = names or row
+        elif row:
+            names = [name.strip().casefold() for name in row]
+            if "url" not in names:
+                yield Unreadable(line, "The first line names no column url, so that no bookmark can be read.")
+                break
     text.detach()  # the file is its opener's to close
 
 

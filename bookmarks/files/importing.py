@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, connections, router, transaction
+from django.db import IntegrityError, OperationalError, connections, router, transaction
 
 from bookmarks.models import Bookmark, Collection
 from usergroups.models import UserGroup
+from usergroups.transactions import is_conflict, repeated
 
 from .records import Record, Row, Unreadable, checked
 
@@ -42,9 +43,7 @@ def store(
     """
     importer = _Importer(user_group, collection, iter(records))
     while importer.block:
-        with transaction.atomic(using=importer.database):
-            outcome = importer.store_chunk()
-        yield outcome
+        yield importer.store_chunk()
 
 
 @dataclass
@@ -63,6 +62,8 @@ class _Importer:
         self.database = router.db_for_write(Bookmark)
         self.keys: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
         """Of the group's collections, by name, as far as they are known."""
+        self.copies = True
+        """Whether COPY, which takes no row that is there, is worth a try."""
         self.blocks = self.read(records)
         self.block = next(self.blocks, None)
 
@@ -82,13 +83,18 @@ class _Importer:
         assert self.block is not None  # noqa: S101
         self.find_collections(self.block.names - self.keys.keys())
         chunk: list[_Block] = []
-        rows = self.copy(self.take(chunk))
-        if rows is None:
+        created = self.copy(self.take(chunk)) if self.copies else None
+        if created is None:
+            # Read as a whole before anything is locked: who writes the file may be slow.
             for _ in self.take(chunk):
                 pass
-            rows = self.insert([row for block in chunk for row in block.rows])
-        existing = sum(len(block.rows) for block in chunk) - rows
-        return Outcome(rows, existing, [refusal for block in chunk for refusal in block.refusals])
+            rows: dict[tuple[str, bytes], Row] = {}
+            for row in chain.from_iterable(block.rows for block in chunk):
+                rows.setdefault((row.collection or "", row.digest), row)
+            created = repeated(lambda: self.insert([rows[identity] for identity in sorted(rows)]), self.database)
+        existing = sum(len(block.rows) for block in chunk) - created
+        self.copies = existing == 0
+        return Outcome(created, existing, [refusal for block in chunk for refusal in block.refusals])
 
     def take(self, chunk: list[_Block]) -> Iterator[_Block]:
         while self.block and len(chunk) < CHUNK_SIZE and self.block.names <= self.keys.keys():
@@ -99,7 +105,8 @@ class _Importer:
     def copy(self, blocks: Iterable[_Block]) -> int | None:
         """Insert the blocks' rows by COPY, which takes a block while the next one is being read; return how many.
 
-        None, with nothing done, where there is no PostgreSQL with psycopg 3, or one of the rows already.
+        None, with nothing done, where there is no PostgreSQL with psycopg 3, or one of the rows already, or somebody
+        else with some of them.
         """
         connection = connections[self.database]
         with connection.cursor() as cursor:
@@ -116,6 +123,10 @@ class _Importer:
                         seen |= new.keys()
             except IntegrityError:
                 return None
+            except OperationalError as error:
+                if is_conflict(error):
+                    return None
+                raise
         return len(seen)
 
     def line(self, row: Row) -> str:
@@ -149,11 +160,14 @@ class _Importer:
         if not names:
             return
         named = Collection.objects.using(self.database).filter(user_group=self.user_group, name__in=names)
-        self.keys |= dict(named.values_list("name", "pk"))
-        if missing := names - self.keys.keys():
-            made = [Collection(user_group=self.user_group, name=name) for name in missing]
+
+        def make_missing() -> None:
+            self.keys |= dict(named.values_list("name", "pk"))
+            made = [Collection(user_group=self.user_group, name=name) for name in sorted(names - self.keys.keys())]
             Collection.objects.using(self.database).bulk_create(made, ignore_conflicts=True)
             self.keys |= dict(named.values_list("name", "pk"))
+
+        repeated(make_missing, self.database)
 
 
 def _escaped(text: str) -> str:

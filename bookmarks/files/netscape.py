@@ -6,19 +6,29 @@ constant. https://learn.microsoft.com/en-us/previous-versions/windows/internet-e
 """
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from html import escape
+from html import escape, unescape
+from html.entities import html5
 from html.parser import HTMLParser
 from typing import BinaryIO
 
 from bookmarks.models import Bookmark
 
-from .records import Record, timestamp
+from .records import Record, Unreadable, timestamp
 
 CHUNK_SIZE = 64 * 1024
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLDER_SEPARATOR = " / "
+MAX_TAG = 256 * 1024  # characters; it may have an icon in it
+MAX_PATH = 1000  # characters of the names of nested folders, of which a collection's name takes 255
+
+# Stands for "&" while the parser works, which in attributes decodes more than a browser does: "&region=" is no "®ion=".
+AMPERSAND = "\0"
+REFERENCE = re.compile(r"&(#\d+;?|#[xX][\da-fA-F]+;?|\w+;?)", re.ASCII)
+CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
+
 ENDS_A_TITLE = {"a", "dl", "dt", "h3"}
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -29,44 +39,70 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def read(file: BinaryIO) -> Iterator[Record]:
+def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
     """Yield what the file links to. A folder is a collection; one in another has both names."""
     parser = _Parser()
-    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
-    while chunk := file.read(CHUNK_SIZE):
-        parser.feed(decoder.decode(chunk))
+    chunk = file.read(CHUNK_SIZE)
+    encoding = _encoding(chunk[:1024])
+    # What is not UTF-8 is refused with its line; elsewhere a browser puts a question mark, and so do we.
+    errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
+    decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
+    while chunk:
+        parser.feed(decoder.decode(chunk).replace("&", AMPERSAND))
         yield from parser.take()
-    parser.feed(decoder.decode(b"", final=True))
+        chunk = file.read(CHUNK_SIZE)
+    parser.feed(decoder.decode(b"", final=True).replace("&", AMPERSAND))
     parser.close()
     yield from parser.take()
+
+
+def _encoding(beginning: bytes) -> str:
+    """Return what the byte order mark or the META tag says, as browsers understand it; without either, UTF-8."""
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if not beginning.startswith(codecs.BOM_UTF8) and (named := CHARSET.search(beginning)):
+        try:
+            name = codecs.lookup(named[1].decode()).name
+        except LookupError:
+            name = "utf-8"
+        if name in ("iso8859-1", "ascii"):
+            return "cp1252"
+        if not name.startswith("utf-"):  # in which a META tag of one byte a letter could not be written
+            return name
+    return "utf-8-sig"
 
 
 class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.records: list[Record] = []
+        self.records: list[Record | Unreadable] = []
         self.folders: list[str] = []
+        """The path of each list that is open."""
         self.heading = ""
         self.text: list[str] | None = None
         self.link: Record | None = None
 
-    def take(self) -> list[Record]:
+    def take(self) -> list[Record | Unreadable]:
         """Return the records since the last call."""
+        if len(self.rawdata) > MAX_TAG:
+            self.records.append(Unreadable(self.getpos()[0], f"A tag is longer than {MAX_TAG} characters."))
+            self.rawdata = ""
         records, self.records = self.records, []
         return records
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ENDS_A_TITLE:
             self.end_link()
-        values = {name: value or "" for name, value in attrs}
+        values = {name: _attribute(value or "") for name, value in attrs}
         if tag == "dl":
-            self.folders.append(self.heading)
+            path = FOLDER_SEPARATOR.join(filter(None, [*self.folders[-1:], self.heading]))
+            self.folders.append(path[:MAX_PATH])
             self.heading = ""
         elif tag == "h3":
             self.text = []
         elif tag == "a" and "href" in values:
             self.text = []
-            collection = FOLDER_SEPARATOR.join(filter(None, self.folders)) or None
+            collection = (self.folders or [""])[-1] or None
             created_at = values.get("created_at") or _date(values.get("add_date", ""))
             self.link = Record(self.getpos()[0], values["href"].strip(), "", collection, created_at)
 
@@ -80,7 +116,7 @@ class _Parser(HTMLParser):
         elif tag in ENDS_A_TITLE:
             self.end_link()
         if tag == "h3" and self.text is not None:
-            self.heading = "".join(self.text)
+            self.heading = _text(self.text)
             self.text = None
         elif tag == "dl" and self.folders:
             self.folders.pop()
@@ -91,9 +127,25 @@ class _Parser(HTMLParser):
 
     def end_link(self, closed: bool = False) -> None:
         if self.link is not None:
-            title = "".join(self.text or [])
+            title = _text(self.text or [])
             self.records.append(self.link._replace(title=title if closed else title.strip()))
             self.link = self.text = None
+
+
+def _text(pieces: list[str]) -> str:
+    return unescape("".join(pieces).replace(AMPERSAND, "&"))
+
+
+def _attribute(value: str) -> str:
+    """Decode references as browsers do in an attribute: without a semicolon, before "=" or a letter, there is none."""
+
+    def decode(match: re.Match[str]) -> str:
+        name, after = match[1], value[match.end() : match.end() + 1]
+        known = name in html5 and (name.endswith(";") or after != "=")
+        return unescape(match[0]) if known or name.startswith("#") else match[0]
+
+    value = value.replace(AMPERSAND, "&")
+    return REFERENCE.sub(decode, value)
 
 
 def _date(text: str) -> datetime | None:

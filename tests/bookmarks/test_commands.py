@@ -2,9 +2,9 @@ import re
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from bookmarks.files import FORMATS, importing
+from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
@@ -111,17 +111,19 @@ def test_an_interrupted_import_keeps_what_was_done_and_is_run_again(user_group, 
     file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)))
     monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
     monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
-    inserts = []
+    chunks = []
 
-    def interrupt(execute, sql, params, many, context):
-        if sql.startswith(("INSERT", "SAVEPOINT")):
-            inserts.append(sql)
-        if len(inserts) > 4:
-            raise KeyboardInterrupt
-        return execute(sql, params, many, context)
+    def stop(stored):
+        for outcome in stored:
+            yield outcome
+            chunks.append(outcome)
+            if len(chunks) == 2:
+                raise KeyboardInterrupt
 
-    with connection.execute_wrapper(interrupt), pytest.raises(CommandError, match=r"Interrupted.* So far: \d+ created"):
-        call_command("import_bookmarks", file, *GROUP)
+    with monkeypatch.context() as patch:
+        patch.setattr(import_bookmarks, "store", lambda *args: stop(importing.store(*args)))
+        with pytest.raises(CommandError, match=r"Interrupted.* So far: 8 created"):
+            call_command("import_bookmarks", file, *GROUP)
     before = Bookmark.objects.count()
     call_command("import_bookmarks", file, *GROUP)
 
@@ -173,10 +175,25 @@ def test_what_cannot_be_done_with_a_file_is_told(user_group, command, arguments,
         call_command(command, *GROUP, *arguments)
 
 
-def test_a_failed_export_leaves_nothing(user_group, tmp_path):
-    (tmp_path / "a.csv").mkdir()
+def test_an_export_goes_where_it_is_told_to(user_group, tmp_path):
+    BookmarkFactory(user_group=user_group)
+    file, link = tmp_path / "a.csv", tmp_path / "b.csv"
+    link.symlink_to(file)
 
+    call_command("export_bookmarks", str(link), *GROUP)
+    call_command("export_bookmarks", "/dev/null", *GROUP, "--format", "csv")
+
+    assert link.is_symlink()
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_an_export_that_cannot_be_written_is_told(user_group, tmp_path):
     with pytest.raises(CommandError, match="Is a directory"):
-        call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
+        call_command("export_bookmarks", str(tmp_path), *GROUP, "--format", "csv")
 
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+def test_a_file_without_bookmarks_is_told(user_group, tmp_path, capsys):
+    call_command("import_bookmarks", write(tmp_path / "a.html", "Nothing here."), *GROUP)
+
+    out, err = capsys.readouterr()
+    assert (out, err) == ("0 created, 0 there already, 0 refused.\n", "No bookmark was found in the file.\n")

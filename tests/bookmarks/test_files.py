@@ -104,6 +104,60 @@ def test_malformed_html_is_read_as_far_as_it_goes(text, expected):
     assert [(record.url, record.title) for record in read("html", text)] == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),
+        ("?a=1&amp;b=2&#38;c=3&#x26;d=4", "?a=1&b=2&c=3&d=4"),
+        ("?a=&copy;&eacute;&unknown;&reg", "?a=©é&unknown;®"),
+        ("?a&b&&c", None),
+        ("?q=%26amp%3B&ampx=1&amp", "?q=%26amp%3B&ampx=1&"),
+    ],
+)
+def test_an_address_means_what_it_means_to_a_browser(written, meant):
+    [record] = read("html", f'<A HREF="https://example.com/{written}">A &amp B &copy C</A>')
+
+    assert record.url == f"https://example.com/{meant or written}"
+    assert record.title == "A & B © C"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "head"),
+    [
+        ("utf-8", ""),
+        ("utf-8-sig", ""),
+        ("utf-16", ""),
+        ("cp1252", '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-1">'),
+        ("koi8-r", "<meta charset='koi8-r'>"),
+        ("utf-8", "<meta charset=unheard-of>"),
+        ("utf-8", "<meta charset=utf-16>"),
+    ],
+)
+def test_the_encoding_is_what_the_file_says(encoding, head):
+    letter = "я" if encoding == "koi8-r" else "é"
+
+    [record] = read("html", f'{head}<A HREF="https://a/">{letter}</A>'.encode(encoding))
+
+    assert record.title == letter
+
+
+def test_a_tag_without_end_is_refused_and_what_comes_after_it_read():
+    records = read("html", '<A HREF="https://a/">a</A>\n<A HREF="' + "x" * 400_000 + '">\n<A HREF="https://b/">b</A>')
+
+    assert records[0].url == "https://a/"
+    assert records[1] == Unreadable(2, "A tag is longer than 262144 characters.")
+    assert records[-1].url == "https://b/"
+
+
+def test_folders_without_end_take_no_memory_without_end():
+    text = "<DT><H3>A folder</H3><DL>" * 2000 + '<DT><A HREF="https://a/">a</A>' * 2000
+
+    records = read("html", text)
+
+    assert len(records) == 2000
+    assert {len(record.collection) for record in records} == {1000}
+
+
 def test_a_link_across_the_pieces_of_a_file_is_read_whole():
     text = " " * 65_530 + '<A HREF="https://example.com/ü">A title</A>'
 
@@ -145,6 +199,18 @@ def test_a_csv_field_without_end_is_refused():
     assert [type(record) for record in read("csv", 'url\n"' + "a" * 200_000 + '"\nhttps://b/\n')] == [
         Unreadable, Record,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["url", "URL", " Url "])
+def test_columns_are_known_in_any_case(first):
+    assert read("csv", f"{first}, Title\nhttps://a/,b\n") == [Record(2, "https://a/", "b")]
+
+
+@pytest.mark.parametrize("first", ["address", "url;title", "https://a/"])
+def test_a_csv_without_its_column_is_told_once(first):
+    reason = "The first line names no column url, so that no bookmark can be read."
+
+    assert read("csv", f"{first}\nhttps://b/\n") == [Unreadable(1, reason)]
 
 
 # Storing

@@ -80,10 +80,18 @@ def test_an_export_is_downloaded_and_imported(admin_client, name):
     assert (url, title) == (one.bookmarks.get().url, "ü")
 
 
-@pytest.mark.parametrize(("permissions", "statuses"), [([], (403, 403)), (["view"], (403, 200)), (["add"], (200, 403))])
-def test_each_needs_its_permission(client, django_user_model, permissions, statuses):
+@pytest.mark.parametrize(
+    ("permissions", "statuses"),
+    [
+        ([], (403, 403)),
+        (["view_bookmark"], (403, 200)),
+        (["add_bookmark"], (403, 403)),
+        (["add_bookmark", "add_collection"], (200, 403)),
+    ],
+)
+def test_each_needs_its_permissions(client, django_user_model, permissions, statuses):
     user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=[f"{name}_bookmark" for name in permissions]))
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client.force_login(user)
 
     assert (client.get(IMPORT).status_code, client.get(EXPORT).status_code) == statuses

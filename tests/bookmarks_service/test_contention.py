@@ -68,7 +68,7 @@ def test_groups_that_come_and_go(own_service):
     assert statuses[200] > 20
 
 
-def test_collections_that_come_and_go(own_service):
+def test_collections_that_come_and_go(own_service):  # noqa: C901
     urls = [f"https://example.com/{n}" for n in range(100)]
     collections = [None]
 

@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,8 @@ class Command(BaseCommand):
             for piece in text:
                 sys.stdout.buffer.write(piece.encode())
             return
-        # Under its name the file is never seen half written.
-        part = Path(f"{options['file']}.part")
         try:
-            with part.open("w", encoding="utf-8", newline="") as file:
+            with Path(options["file"]).open("w", encoding="utf-8", newline="") as file:
                 file.writelines(text)
-            os.replace(part, options["file"])
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}.") from None
-        finally:
-            part.unlink(missing_ok=True)

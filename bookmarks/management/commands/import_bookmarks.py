@@ -2,7 +2,7 @@ import gc
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError, router
+from django.db import IntegrityError, OperationalError, router
 
 from bookmarks.files.importing import store
 from bookmarks.management import options as own
@@ -44,7 +44,14 @@ class Command(BaseCommand):
                 problem = "Interrupted; run it again for the rest. So far: "
             except IntegrityError:
                 problem = "The user group or the collection was deleted meanwhile. Until then: "
-        summary = f"{problem}{created} created, {existing} there already, {refused} refused."
+            except OperationalError as error:
+                problem = f"{error}".strip() + " Run it again for the rest. So far: "
+            finally:
+                gc.unfreeze()
+        would = "Nothing was done. It would be: " if options["dry_run"] else ""
+        summary = f"{problem}{would}{created} created, {existing} there already, {refused} refused."
         if problem:
             raise CommandError(summary)
-        self.stdout.write(f"{'Nothing was done. It would be: ' if options['dry_run'] else ''}{summary}")
+        if not created + existing + refused:
+            self.stderr.write("No bookmark was found in the file.")
+        self.stdout.write(summary)
