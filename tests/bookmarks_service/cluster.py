@@ -21,8 +21,9 @@ def binaries() -> Path | None:
 
 
 class Cluster:
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp())
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp())
+        self.log = self.folder.with_suffix(".log")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -37,14 +38,15 @@ class Cluster:
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.log.unlink()
 
     def run(self, program: str, *arguments: Any) -> None:
         command = [binaries() / program, *arguments]  # type: ignore[operator]
         if os.getuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
         # Not to a pipe: the server would inherit it, and it would never end.
-        with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
+        with self.log.open("ab") as log:
             subprocess.run(command, check=True, stdout=log, stderr=log, cwd="/")
 
     def start(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx
+import pytest
 from django.conf import settings
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,20 @@ def empty_database(folder: Path) -> Iterator[str]:
             yield f"{server}/{name}"
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of so many megabytes, in a new folder."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+    if os.getuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root can make a file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+        folder.rmdir()
 
 
 def environment(**variables: str) -> dict[str, str]:

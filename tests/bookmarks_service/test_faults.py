@@ -1,13 +1,16 @@
 """What a caller is told when the database cannot: each fault is a real one, of a server of the tests' own."""
 
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 
-from tests.bookmarks_service.service import Service
+from tests.bookmarks_service.service import Service, small_disk
 
 psycopg = pytest.importorskip("psycopg")
 from tests.bookmarks_service.cluster import Cluster, binaries  # noqa: E402
@@ -196,6 +199,31 @@ def test_a_transaction_that_cannot_be_serialized(service, cluster):
         cluster.execute("ALTER DATABASE postgres RESET default_transaction_isolation")
         cluster.disconnect_all()
     assert_well(service)
+
+
+def test_a_full_disk(tmp_path):
+    """Of a server whose disk has room for itself and little more."""
+    folder = Path(tempfile.gettempdir()) / f"disk_{uuid4().hex}"  # where the server's own user may go
+    with (
+        small_disk(folder, megabytes=160) as disk,
+        Cluster(disk) as cluster,
+        Service(tmp_path, cluster.url, **TIMEOUTS) as service,
+    ):
+        assert_well(service)
+        with (disk / "filler").open("wb") as file, suppress(OSError):
+            while True:
+                file.write(b"x" * 65536)
+        for _ in range(200):
+            response = service.create_bookmark(url=new_url().ljust(8000, "a"))
+            if response.status_code != 201:
+                break
+        assert_unavailable(response)
+        (disk / "filler").unlink()
+        for _ in range(50):  # until the server, if it gave up, is back
+            if httpx.get(f"{service.base_url}/readyz").status_code == 200:
+                break
+            time.sleep(0.2)
+        assert_well(service)
 
 
 def test_no_connection_is_left_behind(service, cluster):

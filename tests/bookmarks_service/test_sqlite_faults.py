@@ -2,32 +2,16 @@
 
 import os
 import sqlite3
-import subprocess
-from contextlib import contextmanager
 
-import pytest
-
-from tests.bookmarks_service.service import Service
+from tests.bookmarks_service.service import Service, small_disk
 from tests.bookmarks_service.test_faults import assert_unavailable, assert_well, list_bookmarks
 
 
-@contextmanager
-def small_disk(folder):
-    """A file system of two megabytes."""
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("only root can make a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-
-
 def test_a_full_disk(tmp_path):
-    with small_disk(tmp_path / "disk") as disk, Service(tmp_path, f"sqlite:///{disk / 'db.sqlite3'}") as service:
+    with (
+        small_disk(tmp_path / "disk", megabytes=2) as disk,
+        Service(tmp_path, f"sqlite:///{disk / 'db.sqlite3'}") as service,
+    ):
         assert_well(service)
         filler = disk / "filler"
         with filler.open("wb") as file:
