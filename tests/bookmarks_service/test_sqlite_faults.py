@@ -29,6 +29,7 @@ def test_a_full_disk(tmp_path):
 def test_a_database_that_stays_locked(tmp_path):
     path = tmp_path / "db.sqlite3"
     with Service(tmp_path, f"sqlite:///{path}") as service:
+        assert_well(service)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         assert_unavailable(service.create_bookmark(url="https://example.com/"))
