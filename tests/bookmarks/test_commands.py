@@ -197,3 +197,17 @@ def test_a_file_without_bookmarks_is_told(user_group, tmp_path, capsys):
 
     out, err = capsys.readouterr()
     assert (out, err) == ("0 created, 0 there already, 0 refused.\n", "No bookmark was found in the file.\n")
+
+
+def test_on_a_terminal_a_bar_tells_how_far_the_import_is(user_group, tmp_path, monkeypatch, capsys):
+    file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)), "x")
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
+    call_command("import_bookmarks", file, *GROUP)
+
+    out, err = capsys.readouterr()
+    assert out == "10 created, 0 there already, 1 refused.\n"
+    assert "100%|" in err
+    assert "line 12: The URL is not absolute, or not valid.\n" in err

@@ -19,10 +19,10 @@ class Source:
         self.bar: tqdm[Any] = tqdm(total=size, unit="B", unit_scale=True, disable=None)
 
     def advance(self) -> None:
-        """Show how far the file has been read, and clear the line for other text."""
+        """Show how far the file has been read."""
         if self.size is not None:
             self.bar.update(self.file.tell() - self.bar.n)
-        self.bar.clear()
+            self.bar.refresh()
 
 
 @contextmanager

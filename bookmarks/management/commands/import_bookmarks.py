@@ -34,12 +34,13 @@ class Command(BaseCommand):
         with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
-                    source.advance()
+                    source.bar.clear()  # for other text on the line
                     for line, reason in outcome.refusals:
                         self.stderr.write(f"line {line}: {reason}")
                     created += outcome.created
                     existing += outcome.existing
                     refused += len(outcome.refusals)
+                    source.advance()
             except KeyboardInterrupt:
                 problem = "Interrupted; run it again for the rest. So far: "
             except IntegrityError:
