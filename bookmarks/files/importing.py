@@ -12,16 +12,13 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.models import UserGroup
 from usergroups.transactions import is_conflict, repeated
 
+from .copy_text import BYTES, NULL, escaped
 from .records import Record, Row, Unreadable, checked
 
 BLOCK_SIZE = 500  # records that are sent at once
 CHUNK_SIZE = 20  # blocks in a transaction
 
-# PostgreSQL's COPY and its text format. https://www.postgresql.org/docs/current/sql-copy.html
 COLUMNS = ("id", "user_group_id", "collection_id", "url", "url_digest", "title", "created_at")
-ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-NULL = "\\N"
-BYTES = "\\\\x"
 
 
 @dataclass
@@ -132,8 +129,8 @@ class _Importer:
     def line(self, row: Row) -> str:
         key, url, digest, title, collection, created_at = row
         return (
-            f"{key}\t{self.user_group.pk}\t{self.keys[collection] or NULL}\t{_escaped(url)}\t{BYTES}{digest.hex()}\t"
-            f"{_escaped(title)}\t{created_at.isoformat()}\n"
+            f"{key}\t{self.user_group.pk}\t{self.keys[collection] or NULL}\t{escaped(url)}\t{BYTES}{digest.hex()}\t"
+            f"{escaped(title)}\t{created_at.isoformat()}\n"
         )
 
     def insert(self, rows: list[Row]) -> int:
@@ -168,7 +165,3 @@ class _Importer:
             self.keys |= dict(named.values_list("name", "pk"))
 
         repeated(make_missing, self.database)
-
-
-def _escaped(text: str) -> str:
-    return text if text.isprintable() and "\\" not in text else text.translate(ESCAPES)

@@ -9,13 +9,13 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from html import escape, unescape
-from html.entities import html5
+from html import escape
 from html.parser import HTMLParser
 from typing import BinaryIO
 
 from bookmarks.models import Bookmark
 
+from . import references
 from .records import Record, Unreadable, timestamp
 
 CHUNK_SIZE = 64 * 1024
@@ -24,9 +24,6 @@ FOLDER_SEPARATOR = " / "
 MAX_TAG = 256 * 1024  # characters; it may have an icon in it
 MAX_PATH = 1000  # characters of the names of nested folders, of which a collection's name takes 255
 
-# Stands for "&" while the parser works, which in attributes decodes more than a browser does: "&region=" is no "®ion=".
-AMPERSAND = "\0"
-REFERENCE = re.compile(r"&(#\d+;?|#[xX][\da-fA-F]+;?|\w+;?)", re.ASCII)
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 
 ENDS_A_TITLE = {"a", "dl", "dt", "h3"}
@@ -48,10 +45,10 @@ def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
     errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
     while chunk:
-        parser.feed(decoder.decode(chunk).replace("&", AMPERSAND))
+        parser.feed(decoder.decode(chunk).replace("&", references.AMPERSAND))
         yield from parser.take()
         chunk = file.read(CHUNK_SIZE)
-    parser.feed(decoder.decode(b"", final=True).replace("&", AMPERSAND))
+    parser.feed(decoder.decode(b"", final=True).replace("&", references.AMPERSAND))
     parser.close()
     yield from parser.take()
 
@@ -93,7 +90,7 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ENDS_A_TITLE:
             self.end_link()
-        values = {name: _attribute(value or "") for name, value in attrs}
+        values = {name: references.attribute(value or "") for name, value in attrs}
         if tag == "dl":
             path = FOLDER_SEPARATOR.join(filter(None, [*self.folders[-1:], self.heading]))
             self.folders.append(path[:MAX_PATH])
@@ -116,7 +113,7 @@ class _Parser(HTMLParser):
         elif tag in ENDS_A_TITLE:
             self.end_link()
         if tag == "h3" and self.text is not None:
-            self.heading = _text(self.text)
+            self.heading = references.text("".join(self.text))
             self.text = None
         elif tag == "dl" and self.folders:
             self.folders.pop()
@@ -127,25 +124,9 @@ class _Parser(HTMLParser):
 
     def end_link(self, closed: bool = False) -> None:
         if self.link is not None:
-            title = _text(self.text or [])
+            title = references.text("".join(self.text or []))
             self.records.append(self.link._replace(title=title if closed else title.strip()))
             self.link = self.text = None
-
-
-def _text(pieces: list[str]) -> str:
-    return unescape("".join(pieces).replace(AMPERSAND, "&"))
-
-
-def _attribute(value: str) -> str:
-    """Decode references as browsers do in an attribute: without a semicolon, before "=" or a letter, there is none."""
-
-    def decode(match: re.Match[str]) -> str:
-        name, after = match[1], value[match.end() : match.end() + 1]
-        known = name in html5 and (name.endswith(";") or after != "=")
-        return unescape(match[0]) if known or name.startswith("#") else match[0]
-
-    value = value.replace(AMPERSAND, "&")
-    return REFERENCE.sub(decode, value)
 
 
 def _date(text: str) -> datetime | None:

@@ -43,11 +43,10 @@ class Cluster:
 
     def run(self, program: str, *arguments: Any) -> None:
         command = [binaries() / program, *arguments]  # type: ignore[operator]
-        if os.getuid() == 0:
-            command = ["runuser", "-u", "postgres", "--", *command]
+        user = "postgres" if os.getuid() == 0 else None
         # Not to a pipe: the server would inherit it, and it would never end.
         with self.log.open("ab") as log:
-            subprocess.run(command, check=True, stdout=log, stderr=log, cwd="/")
+            subprocess.run(command, check=True, stdout=log, stderr=log, cwd="/", user=user)
 
     def start(self) -> None:
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c max_connections=20 -c fsync=off"
