@@ -3,11 +3,15 @@
 gunicorn itself reads GUNICORN_CMD_ARGS (any option).
 """
 
+import logging
 import multiprocessing
 import os
+import time
 from typing import Any
 
 import gunicorn.http.message
+from gunicorn.http.errors import NoMoreData
+from gunicorn.http.unreader import SocketUnreader
 
 wsgi_app = "bookmarks_service.wsgi"
 worker_class = "gthread"
@@ -24,10 +28,44 @@ gunicorn.http.message.MAX_REQUEST_LINE = limit_request_line = 100_000
 os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
 os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
 control_socket_disable = True
+secure_scheme_headers: dict[str, str] = {}  # Django's settings say which header tells of https
 
-STALLED = 10  # seconds
+# A thread is nobody's to keep: not by silence, and not by a byte now and then. gunicorn itself waits for ever.
+STALLED = 10  # seconds without a byte, and for a whole head
+WHOLE_BODY = 60  # seconds
+
+receive = SocketUnreader.chunk
+
+
+def receive_in_time(self: SocketUnreader, size_hint: int | None = None) -> bytes:
+    now = time.monotonic()
+    deadline = vars(self).setdefault("deadline", now + STALLED)
+    self.sock.settimeout(max(0.01, min(STALLED, deadline - now)))
+    try:
+        return bytes(receive(self, size_hint))
+    except TimeoutError:
+        raise NoMoreData from None
+    finally:
+        self.sock.settimeout(STALLED)  # for the answer
+
+
+SocketUnreader.chunk = receive_in_time
 
 
 def pre_request(worker: Any, req: Any) -> None:
-    """Let nobody hold a thread who stops sending in the middle of a body, or stops reading the answer."""
-    req.unreader.sock.settimeout(STALLED)
+    req.unreader.deadline = time.monotonic() + WHOLE_BODY
+
+
+def post_request(worker: Any, req: Any, environ: Any, resp: Any) -> None:
+    vars(req.unreader).pop("deadline", None)
+
+
+def without_content(record: logging.LogRecord) -> bool:
+    """What is no HTTP is logged without what it says: there may be a token in it."""
+    message = record.getMessage()
+    if message.startswith("Invalid request"):
+        record.msg, record.args = message.partition(": ")[0], ()
+    return True
+
+
+logging.getLogger("gunicorn.error").addFilter(without_content)

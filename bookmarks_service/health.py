@@ -5,7 +5,7 @@ from functools import cache as remembered
 from typing import Any
 
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from rest_framework.exceptions import MethodNotAllowed
@@ -41,7 +41,7 @@ def ready() -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         migrations_applied()
-    except DatabaseError:
+    except Error:
         response = failure_response(DatabaseUnavailable())
         response["Retry-After"] = str(DatabaseUnavailable.wait)
         return response

@@ -17,6 +17,8 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 WELL_FORMED = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
+TOKEN = re.compile(r"[a-z]{3}_[0-9A-Za-z]{30,}")  # in the wrong place
+
 View = Callable[[HttpRequest], Any]
 
 
@@ -34,7 +36,7 @@ def log_requests(get_response: View) -> View:
 
     def middleware(request: HttpRequest) -> Any:
         sent = request.headers.get("X-Request-ID", "")
-        identity = sent if WELL_FORMED.fullmatch(sent) else uuid4().hex
+        identity = sent if WELL_FORMED.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
         reset = request_id.set(identity)
         start, queries = time.perf_counter(), QueryCounter()
         try:
@@ -45,7 +47,7 @@ def log_requests(get_response: View) -> View:
             response["X-Request-ID"] = identity
             fields = {
                 "method": request.method,
-                "path": request.path,
+                "path": TOKEN.sub("(a token)", request.path),
                 "status": response.status_code,
                 "ms": round((time.perf_counter() - start) * 1000, 1),
                 "queries": queries.count,

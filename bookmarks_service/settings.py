@@ -86,10 +86,10 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": CACHE_URL,
-        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},  # seconds: calls do not wait for their count
+        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},  # seconds: calls do not wait for counts
     }
     if CACHE_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
 API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None

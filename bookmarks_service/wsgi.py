@@ -4,12 +4,17 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
+
+from usergroups.checks import check_settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
 
 django_application = get_wsgi_application()
+if problems := check_settings():
+    raise ImproperlyConfigured(f"{problems[0].msg} {problems[0].hint}")
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

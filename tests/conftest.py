@@ -16,6 +16,7 @@ from django.utils.http import urlencode
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import format as token_format
+from usergroups.tokens.throttling import Outage
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
 """Each failure that was answered, by test: tests/host compares them."""
@@ -89,6 +90,7 @@ def as_seen(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 def no_calls_yet():
     """No test is throttled for what another one did."""
     cache.clear()
+    Outage.until = 0
 
 
 @pytest.fixture

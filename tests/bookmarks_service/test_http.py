@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import quote
 
 import httpx
@@ -283,6 +283,45 @@ def test_who_stops_sending_holds_no_thread_for_long(service):
         assert service.create_bookmark(url="https://example.com/stalled").status_code in (200, 201)
         assert time.monotonic() - start < 25
         assert stalled[0].recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_who_stops_in_the_head_holds_no_thread_for_long(service):
+    with ExitStack() as stack:
+        for _ in range(multiprocessing.cpu_count() * 8 + 4):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=60))
+            connection.sendall(b"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nX-A: b")
+
+        start = time.monotonic()
+        assert httpx.get(f"{service.base_url}/livez", timeout=60).status_code == 200
+        assert time.monotonic() - start < 25
+
+
+def test_who_sends_a_byte_now_and_then_is_cut_off(service):
+    with socket.create_connection(("127.0.0.1", service.port), timeout=5) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: ")
+        start = time.monotonic()
+        with suppress(OSError):
+            while time.monotonic() - start < 30:
+                time.sleep(1)
+                connection.sendall(b"b")
+        assert time.monotonic() - start < 20
+
+
+def test_what_is_no_http_is_logged_without_what_it_says(service):
+    answer = service.send(f"GET / HTTP/1.1\r\nAuthorization Bearer {service.access_token}\r\n\r\n".encode())
+    httpx.get(f"{service.base_url}/v1/{service.access_token}", headers={"X-Request-ID": service.access_token})
+
+    _, _, log = service.log.read_text().partition("Starting gunicorn")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert "Invalid request" in log
+    assert "/v1/(a token)" in log
+    assert service.access_token not in log
+
+
+def test_a_proxys_headers_are_djangos_to_read(service):
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Ssl": "off"}
+
+    assert httpx.get(f"{service.base_url}/livez", headers=headers).status_code == 200
 
 
 def test_calls_in_one_piece_are_answered_in_order(service):

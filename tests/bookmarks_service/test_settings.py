@@ -1,9 +1,12 @@
 """The service's settings, each in a process of its own as its environment would start it."""
 
+import subprocess
+import sys
+
 import pytest
 from django.core.management.utils import get_random_secret_key
 
-from tests.bookmarks_service.service import manage
+from tests.bookmarks_service.service import ROOT, environment, manage
 
 PRODUCTION = {"SECRET_KEY": get_random_secret_key(), "ALLOWED_HOSTS": "bookmarks.example", "HTTPS": "1"}
 
@@ -129,3 +132,15 @@ def test_what_is_unsafe_in_production_does_not_start(unsafe):
     assert result.returncode == 1
     assert result.stderr.startswith(next(iter(unsafe)))
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("variable", ["API_TOKEN_RATE", "API_FAILURE_RATE", "API_TRUSTED_PROXIES", "API_MAX_BODY_SIZE"])
+def test_what_serves_does_not_start_with_a_setting_that_means_nothing(variable):
+    value = "lots" if variable.endswith("RATE") else "-1"
+    result = subprocess.run(
+        [sys.executable, "-c", "import bookmarks_service.wsgi"],
+        cwd=ROOT, env=environment(SECRET_KEY="x", **{variable: value}), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert result.returncode == 1
+    assert f"ImproperlyConfigured: {variable} is no" in result.stderr

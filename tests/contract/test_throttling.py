@@ -100,3 +100,13 @@ def test_without_the_cache_nobody_is_throttled_and_the_log_says_so(any_operation
 
     assert 429 not in [answer.status_code for answer in answers]
     assert "Calls are not counted: the cache is out of reach: " in caplog.text
+
+
+def test_a_refused_call_is_counted_too(any_operation, valid_body, rates):
+    type(any_operation.token).objects.update(read_only=True)
+
+    answers = [any_operation(valid_body) for _ in range(4)]
+
+    assert [answer.status_code for answer in answers[:3]] == [200 if any_operation.method == "GET" else 403] * 3
+    assert answers[3].status_code == 429
+    assert all("RateLimit" in answer for answer in answers)

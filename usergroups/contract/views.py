@@ -55,6 +55,15 @@ class ContractView(APIView):
             self.http_method_not_allowed(request)  # whoever asks: credentials would not help
         super().initial(request, *args, **kwargs)
 
+    def check_permissions(self, request: Request) -> None:
+        # What is refused is counted, too: DRF would throttle only who may.
+        if request.successful_authenticator is not None:
+            super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Done before the permissions."""
+
     def get_throttles(self) -> list[Any]:
         self.throttles: list[Any] = super().get_throttles()
         return self.throttles

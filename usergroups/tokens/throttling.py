@@ -99,9 +99,19 @@ def _add(key: str, calls: int, seconds: int) -> int:
         return calls
 
 
+class Outage:
+    """Of the cache: for some seconds no call waits for it again."""
+
+    seconds = 5
+    until = 0.0
+
+
 def _unless_out_of_reach(operation: Callable[[], T], otherwise: T) -> T:
+    if time.monotonic() < Outage.until:
+        return otherwise
     try:
         return operation()
     except Exception as error:  # each cache has its own
+        Outage.until = time.monotonic() + Outage.seconds
         logger.warning("Calls are not counted: the cache is out of reach: %s", error)
         return otherwise
