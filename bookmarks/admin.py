@@ -1,7 +1,4 @@
-from typing import Any, ClassVar
-
 from django.contrib import admin
-from django.db import models
 from django.http import HttpRequest
 
 from usergroups.admin import ChangedFieldsAdmin
@@ -27,7 +24,6 @@ class CollectionAdmin(ChangedFieldsAdmin):
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
     ordering = ("-id",)
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     fields = ("user_group", "name", "id", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
@@ -42,7 +38,6 @@ class BookmarkAdmin(FilesAdmin, ChangedFieldsAdmin):
     search_fields = ("url", "title", "user_group__name", "user_group__provided_id", "collection__name")
     autocomplete_fields = ("user_group", "collection")
     ordering = ("-id",)
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     fields = ("user_group", "collection", "url", "title", "id", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:

@@ -126,7 +126,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         if collection is not None and collection.user_group_id != user_group.pk:
             raise ValueError("The collection is another group's.")
         bookmarks = self.for_write()
-        same = {"user_group": user_group, "collection": collection, "url_digest": web_url.digest(url)}
 
         for _ in range(ATTEMPTS):
             try:
@@ -134,7 +133,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                     return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
             except IntegrityError as error:
                 conflict = error
-            if existing := bookmarks.filter(**same).first():
+            if existing := bookmarks.filter(user_group=user_group, collection=collection).of_url(url).first():
                 return existing, False
             # The one in the way is gone by now: try again.
         raise conflict
@@ -147,11 +146,11 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def add_many(self, user_group: UserGroup, items: Sequence[dict[str, Any]]) -> list[tuple["Bookmark", bool]]:
         """Do for each item, the fields of a bookmark, what ``add`` does, with one INSERT for all, or for none."""
         bookmarks = self.for_write().filter(user_group=user_group)
-        wanted = [self.model(user_group=user_group, **item) for item in items]
-        new = {bookmark.identity: bookmark for bookmark in reversed(wanted)}
+        wanted = [(bookmark.identity, bookmark) for bookmark in (self.model(user_group=user_group, **i) for i in items)]
+        new = dict(reversed(wanted))
         found = repeated(lambda: bookmarks._add_many(new), bookmarks.db)
         results = []
-        for identity in (bookmark.identity for bookmark in wanted):
+        for identity, _ in wanted:
             made = new.pop(identity, None)
             results.append((found[identity], made is not None and made.pk == found[identity].pk))
         return results

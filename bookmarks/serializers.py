@@ -3,12 +3,11 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from usergroups.contract.batch import BatchField
+from usergroups.contract.batch import BatchField, results_field
 from usergroups.contract.fields import Envelope, TextField, TimestampField
-from usergroups.contract.openapi import FailedResultSerializer
 from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
 from usergroups.serializers import UserGroupSerializer
 
@@ -103,21 +102,9 @@ class BookmarkResultSerializer(BookmarkEnvelope):
     status = serializers.IntegerField(help_text="201 if the item created its bookmark, else 200.")
 
 
-@extend_schema_field(
-    PolymorphicProxySerializer(
-        component_name="BookmarkBatchResult",
-        serializers=[BookmarkResultSerializer, FailedResultSerializer],
-        resource_type_field_name=None,
-        many=True,
-    )
-)
-class BookmarkResultsField(serializers.ReadOnlyField):
-    """A batch's results as they are."""
-
-
 class BookmarkBatchEnvelope(Envelope):
     user_group = UserGroupSerializer()
-    results = BookmarkResultsField(help_text="One for each item, in order.")
+    results = results_field("BookmarkBatchResult", BookmarkResultSerializer)
 
 
 class CollectionWriteSerializer(serializers.Serializer[Any]):

@@ -8,9 +8,10 @@ from django.core.cache import cache
 from django.db import DatabaseError, Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from rest_framework.exceptions import MethodNotAllowed
 
 from usergroups.contract.errors import DatabaseUnavailable, failure_response
+
+from .handlers import page
 
 View = Callable[[HttpRequest], Any]
 
@@ -19,32 +20,25 @@ def health(get_response: View) -> View:
     """Middleware before all that asks for https or for a host: probes come in plain text, and to an address."""
 
     def middleware(request: HttpRequest) -> Any:
-        answer = {"/livez": alive, "/readyz": ready}.get(request.path)
-        if answer is None:
-            return get_response(request)
-        if request.method in ("GET", "HEAD"):
-            return answer()
-        response = failure_response(MethodNotAllowed(str(request.method)))
-        response["Allow"] = "GET, HEAD"
-        return response
+        return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
 
     return middleware
 
 
-def alive() -> HttpResponse:
+@page
+def alive(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"success": 1})
 
 
-def ready() -> HttpResponse:
+@page
+def ready(request: HttpRequest) -> HttpResponse:
     """503 if the database or a migration is missing. The service does without its cache, and so the answer says it."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         migrations_applied()
     except Error:
-        response = failure_response(DatabaseUnavailable())
-        response["Retry-After"] = str(DatabaseUnavailable.wait)
-        return response
+        return failure_response(DatabaseUnavailable())
     return JsonResponse({"success": 1, "cache": "ok" if cache_answers() else "out of reach"})
 
 

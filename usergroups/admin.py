@@ -17,6 +17,7 @@ else:
 class ChangedFieldsAdmin(ModelAdmin):
     """Writes only what the operator changed, so that what callers changed since the form was shown stands."""
 
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}  # what is sent comes back
     touched_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that are set to now with every change."""
 
@@ -56,7 +57,6 @@ class UserGroupAdmin(ChangedFieldsAdmin):
     search_fields = ("name", "provided_id", "team__name")
     autocomplete_fields = ("team",)
     ordering = ("-id",)
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}  # what is sent comes back
     fields = (
         "team",
         "environment",

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .contract.batch import BatchField
+from .contract.batch import BatchField, results_field
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
-from .contract.openapi import FailedResultSerializer
 from .contract.pagination import CursorField, PageEnvelope, PageQuery
 from .models import Environment, UserGroup
 
@@ -111,17 +110,5 @@ class UserGroupResultSerializer(NewUserGroupEnvelope):
     status = serializers.IntegerField(help_text="201 if the item created its user group, else 200.")
 
 
-@extend_schema_field(
-    PolymorphicProxySerializer(
-        component_name="UserGroupBatchResult",
-        serializers=[UserGroupResultSerializer, FailedResultSerializer],
-        resource_type_field_name=None,
-        many=True,
-    )
-)
-class UserGroupResultsField(serializers.ReadOnlyField):
-    """A batch's results as they are."""
-
-
 class UserGroupBatchEnvelope(Envelope):
-    results = UserGroupResultsField(help_text="One for each item, in order.")
+    results = results_field("UserGroupBatchResult", UserGroupResultSerializer)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from .errors import failure
+from .openapi import FailedResultSerializer
 from .parsers import JSONObjectParser
 
 MAX_ITEMS = 1000
@@ -38,6 +40,20 @@ class BatchField(serializers.ListField):
             return self.child.run_validation(item)
         except ValidationError as error:
             return error
+
+
+def results_field(component_name: str, succeeded: type[serializers.Serializer[Any]]) -> serializers.Field:  # type: ignore[type-arg]
+    """A batch's results as they are, each of ``succeeded`` or a failure."""
+
+    @extend_schema_field(
+        PolymorphicProxySerializer(
+            component_name, [succeeded, FailedResultSerializer], resource_type_field_name=None, many=True
+        )
+    )
+    class ResultsField(serializers.ReadOnlyField):
+        pass
+
+    return ResultsField(help_text="One for each item, in order.")
 
 
 def valid(items: Iterable[Any]) -> list[Any]:

@@ -51,12 +51,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     The views take no part in that, so the only one left to spoil is that of a test around the call.
     """
     answer = _api_exception(exception)
-    headers = {}
-    if challenge := getattr(answer, "auth_header", None):
-        headers["WWW-Authenticate"] = challenge
-    if wait := getattr(answer, "wait", None):
-        headers["Retry-After"] = str(wait)
-    response = Response(failure(answer), answer.status_code, headers=headers)
+    response = Response(failure(answer), answer.status_code, headers=_headers(answer))
     if response.status_code >= 500:
         request: HttpRequest = context["request"]._request
         got_request_exception.send(sender=None, request=request)
@@ -69,7 +64,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
 def failure_response(exception: exceptions.APIException) -> HttpResponse:
     """Answer in the contract's shape where no view of the contract is reached."""
     body = CompactJSONRenderer().render(failure(exception))
-    return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code)
+    return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=_headers(exception))
 
 
 def unknown_path(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -86,6 +81,15 @@ def failure(exception: exceptions.APIException) -> Failure:
     else:
         kind = "server_error"
     return {"success": 0, "type": kind, "errors": list(_problems(exception.detail))}
+
+
+def _headers(exception: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    if challenge := getattr(exception, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(exception, "wait", None):
+        headers["Retry-After"] = str(wait)
+    return headers
 
 
 def _api_exception(exception: Exception) -> exceptions.APIException:

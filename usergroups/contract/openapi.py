@@ -41,8 +41,8 @@ DESCRIPTIONS = {
     409: "The change would make a duplicate.",
     413: "The body is larger than the limit.",
     415: "The body is not declared as application/json.",
-    500: "A fault of the server.",
     429: "The token was used, or bad tokens came from the address, more often than is allowed.",
+    500: "A fault of the server.",
     503: "The database cannot do this now: out of reach, busy or read-only.",
 }
 
