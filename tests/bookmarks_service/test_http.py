@@ -337,6 +337,29 @@ def test_calls_in_one_piece_are_answered_in_order(service):
     assert b'"collections":' in answers[2]
 
 
+@pytest.mark.parametrize(
+    ("method", "header", "status", "has_body"),
+    [
+        ("HEAD", "A: b", 200, False),
+        ("OPTIONS", "A: b", 405, True),
+        ("TRACE", "A: b", 405, True),
+        ("TRACE", "X-HTTP-Method-Override: GET", 405, True),
+        ("GET", "X-HTTP-Method-Override: TRACE", 200, True),
+    ],
+)
+def test_a_method_is_what_the_request_line_says(service, method, header, status, has_body):
+    request = (
+        f"{method} /v1/bookmarks?limit=1 HTTP/1.1\r\nHost: localhost\r\n{header}\r\nConnection: close\r\n"
+        f"Authorization: Bearer {service.access_token}\r\n\r\n"
+    )
+
+    head, _, body = service.send(request.encode()).partition(b"\r\n\r\n")
+
+    assert head.startswith(f"HTTP/1.1 {status} ".encode())
+    assert b"Content-Type: application/json" in head
+    assert body.startswith(b'{"success":') if has_body else body == b""
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])
 def test_a_compressed_body_is_not_json(service, coding):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Encoding": coding}
