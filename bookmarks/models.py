@@ -26,6 +26,9 @@ class AccessToken(Token):
 
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="access_tokens")
 
+    class Meta:
+        permissions = [("revoke_accesstoken", "Can revoke access token")]
+
 
 class Collection(models.Model):
     """A named set of a user group's bookmarks."""
@@ -50,7 +53,7 @@ class Collection(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} of {self.user_group}"
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete the collection and keep its bookmarks, in none; of two that become the same, the older one.
@@ -119,6 +122,7 @@ class Bookmark(models.Model):
         indexes = [
             models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_by_group"),
             models.Index(fields=["collection", "created_at", "id"], name="bookmarks_by_collection"),
+            models.Index(fields=["created_at", "id"], name="bookmarks_by_creation"),
         ]
 
     def __str__(self) -> str:

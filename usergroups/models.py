@@ -41,6 +41,7 @@ class ApiToken(Token):
 
     class Meta:
         verbose_name = "API token"
+        permissions = [("revoke_apitoken", "Can revoke API token")]
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -91,7 +92,7 @@ class UserGroup(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} ({', '.join(filter(None, (self.provided_id, self.environment)))})"
 
     def assign(self, fields: dict[str, Any]) -> "UserGroup":
         """Set these fields, and when they were set, on the instance alone."""

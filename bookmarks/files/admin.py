@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -14,7 +13,7 @@ from django.urls import URLPattern, path
 from django.utils.text import slugify
 
 from bookmarks.models import Bookmark
-from usergroups.models import UserGroup
+from usergroups.admin.autocomplete import AutocompleteField
 
 from . import FORMATS, format_of
 from .importing import store
@@ -32,11 +31,8 @@ CONTENT_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text
 class UserGroupForm(forms.Form):
     def __init__(self, admin_site: admin.AdminSite, *args: Any) -> None:
         super().__init__(*args)
-        widget = AutocompleteSelect(Bookmark._meta.get_field("user_group"), admin_site)
-        self.fields = {
-            "user_group": forms.ModelChoiceField(UserGroup.objects.all(), widget=widget),
-            **self.fields,
-        }
+        user_group = AutocompleteField(Bookmark._meta.get_field("user_group"), admin_site)
+        self.fields = {"user_group": user_group, **self.fields}
 
 
 class ImportForm(UserGroupForm):

@@ -13,8 +13,17 @@ from . import format as token_format
 logger = logging.getLogger(__name__)
 
 LAST_USED_PRECISION = timedelta(minutes=1)
+EXPIRY_NOTICE = timedelta(days=14)
+UNUSED_NOTICE = timedelta(days=90)
 
 T = TypeVar("T", bound="Token")
+
+
+class TokenState(models.TextChoices):
+    ACTIVE = "active", "Active"
+    EXPIRING = "expiring", "Expiring soon"
+    EXPIRED = "expired", "Expired"
+    REVOKED = "revoked", "Revoked"
 
 
 class TokenQuerySet(models.QuerySet[T]):
@@ -22,6 +31,22 @@ class TokenQuerySet(models.QuerySet[T]):
         """Those that are neither revoked nor expired."""
         not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(not_expired, revoked_at=None)
+
+    def in_state(self, state: str) -> "TokenQuerySet[T]":
+        now = timezone.now()
+        match state:
+            case TokenState.REVOKED:
+                return self.exclude(revoked_at=None)
+            case TokenState.EXPIRED:
+                return self.filter(revoked_at=None, expires_at__lte=now)
+            case TokenState.EXPIRING:
+                return self.active().filter(expires_at__lte=now + EXPIRY_NOTICE)
+        return self.active().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
+
+    def unused(self) -> "TokenQuerySet[T]":
+        """Those active ones that nobody has used for 90 days."""
+        since = timezone.now() - UNUSED_NOTICE
+        return self.active().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
 
     def issue(self, **fields: Any) -> tuple[T, str]:
         """Store a new token; return it and its secret, which can never be had again."""
@@ -63,8 +88,17 @@ class Token(models.Model):
         return f"{self.hint}… {self.name}".rstrip()
 
     @property
+    def state(self) -> TokenState:
+        if self.revoked_at is not None:
+            return TokenState.REVOKED
+        left = None if self.expires_at is None else self.expires_at - timezone.now()
+        if left is None or left > EXPIRY_NOTICE:
+            return TokenState.ACTIVE
+        return TokenState.EXPIRING if left > timedelta() else TokenState.EXPIRED
+
+    @property
     def is_active(self) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+        return self.state in (TokenState.ACTIVE, TokenState.EXPIRING)
 
     def assign_secret(self) -> str:
         """Make this unsaved token one of a new secret and return the secret."""
@@ -77,6 +111,29 @@ class Token(models.Model):
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
+
+    def rotate(self, grace: timedelta) -> "tuple[Token, str]":
+        """Issue a successor with the same name and rights; return it and its secret.
+
+        This token ends after ``grace``, or when it was to end anyway. The successor lasts as long as this one was to
+        last when it was made. Raises DoesNotExist if this one is not active any more.
+        """
+        tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
+        with transaction.atomic(using=tokens.db):
+            token = tokens.active().select_for_update().get(pk=self.pk)
+            now = timezone.now()
+            lasts = token.expires_at and now + (token.expires_at - token.created_at)
+            rights = {field.attname: getattr(token, field.attname) for field in self.rights()}
+            successor, secret = tokens.issue(**rights, expires_at=lasts)
+            token.expires_at = min(now + grace, token.expires_at or now + grace)
+            token.save(update_fields=["expires_at"])
+        return successor, secret
+
+    @classmethod
+    def rights(cls) -> "list[models.Field[Any, Any]]":
+        """The fields that tell what a token is for, whom it speaks for, and what it may do."""
+        life = {"digest", "hint", "created_at", "expires_at", "revoked_at", "last_used_at"}
+        return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in life]
 
     def mark_used(self) -> None:
         """Write the time of last use, at most once a minute; a failure is logged and not raised."""

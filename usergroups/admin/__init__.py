@@ -1,0 +1,91 @@
+"""The admin of teams, user groups and API tokens, and what the admin of other models builds on."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db import models
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.serializers import UserGroupUpdateSerializer
+
+from .autocomplete import AutocompleteFilter
+from .base import OperatorAdmin
+from .confirmation import confirmed
+from .json_object import JSONObjectField
+from .tokens import TokenAdmin
+
+
+@admin.register(Team)
+class TeamAdmin(OperatorAdmin):
+    list_display = ("name", "id")
+    search_fields = ("name",)
+    ordering = ("name",)
+    empty_text = "A team owns user groups and API tokens. Add the first one."
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(TokenAdmin):
+    owner_fields = ("team", "environment")
+    autocomplete_fields = ("team",)
+    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), "environment")
+    list_select_related = ("team",)
+    search_fields = ("name", "hint", "team__name")
+    ordering = ("-id",)
+    empty_text = "An API token lets a team's programs update its user groups. Add one and give it to them."
+
+
+RULES = UserGroupUpdateSerializer().fields
+
+
+@admin.register(UserGroup)
+class UserGroupAdmin(OperatorAdmin):
+    touched_fields = ("updated_at",)
+    list_display = ("name", "provided_id", "team", "environment", "updated_at")
+    list_filter = (("team", AutocompleteFilter), "environment")
+    list_select_related = ("team",)
+    search_fields = ("name", "provided_id", "team__name")
+    autocomplete_fields = ("team",)
+    ordering = ("-id",)
+    actions = ("rotate_token", "delete_selected")
+    object_actions = ("rotate_token",)
+    empty_text = "Callers make user groups with POST /api/user; an operator can add one here."
+
+    fields = ("team", "environment", "provided_id", "name", "mapping", "properties")
+    settled_fields = ("team", "environment", "provided_id")
+
+    def get_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
+        return (*self.fields, "masked_token", "created_at", "updated_at") if obj else self.fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
+        return ("masked_token", "created_at", "updated_at", *self.settled_fields) if obj else ()
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if isinstance(db_field, models.JSONField):
+            rule = RULES[db_field.name]
+            return JSONObjectField(rule, empty=db_field.get_default(), help_text=db_field.help_text)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def has_rotate_permission(self, request: HttpRequest) -> bool:
+        return self.has_change_permission(request)
+
+    @admin.action(description="Rotate the user group tokens of selected user groups", permissions=["rotate"])
+    @confirmed("Rotate the token of", "Each gets a new user group token. Dashboards that use the old one stop working.")
+    def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
+        for user_group in queryset:
+            UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
+            self.log_change(request, user_group, "Rotated the user group token.")
+        return f"User group tokens rotated: {len(queryset):,}."
+
+    @admin.display(description="user group token")
+    def masked_token(self, user_group: UserGroup) -> str:
+        return format_html(
+            '<details class="reveal"><summary class="button">Reveal</summary> <code id="token">{}</code> '
+            '<button type="button" data-copies="token">Copy</button></details>',
+            user_group.token,
+        )
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return super().get_search_results(request, queryset.select_related("team"), search_term)

@@ -1,0 +1,125 @@
+"""The admin of any token: its secret is shown once, on the page that answers its making."""
+
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth import get_permission_codename
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+from django.utils.html import format_html
+
+from usergroups.tokens.models import Token, TokenState
+
+from .base import OperatorAdmin
+from .confirmation import confirmed
+
+
+class TokenStateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return TokenState.choices
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.in_state(self.value()) if self.value() in TokenState.values else queryset
+
+
+class GraceForm(forms.Form):
+    grace = forms.TypedChoiceField(
+        label="The old token works for",
+        choices=[(0, "no longer"), (1, "1 hour"), (24, "1 day"), (7 * 24, "7 days"), (30 * 24, "30 days")],
+        initial=24,
+        coerce=lambda hours: timedelta(hours=int(hours)),
+        help_text="Time for the caller to put the new token in its place.",
+    )
+
+
+class TokenAdmin(OperatorAdmin):
+    """What a token may do and for whom is settled when it is made; later only its name and its end can change."""
+
+    owner_fields: ClassVar[tuple[str, ...]]
+    """The fields that tell whom the token speaks for."""
+
+    list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
+    actions = ("rotate", "revoke", "delete_selected")
+    object_actions = ("rotate", "revoke")
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return ("__str__", *self.owner_fields, "badge", "read_only", "expires_at", "last_used_at")
+
+    def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
+        settled = (*self.owner_fields, "read_only")
+        if obj is None:
+            return (*settled, "name", "expires_at")
+        return ("name", "expires_at", *settled, "badge", "hint", "created_at", "last_used_at", "revoked_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
+        return self.get_fields(request, obj)[2:] if obj else ()
+
+    @admin.display(description="state")
+    def badge(self, token: Token) -> str:
+        return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(f"{self.opts.app_label}.{get_permission_codename('revoke', self.opts)}")
+
+    def has_rotate_permission(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_revoke_permission(request)
+
+    def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str]]:
+        return super().get_buttons(request, obj) if obj.is_active else []
+
+    @admin.action(description="Revoke selected %(verbose_name_plural)s", permissions=["revoke"])
+    @confirmed("Revoke", "Calls with them are refused from now on. This cannot be undone.")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> str:
+        tokens = queryset.filter(revoked_at=None)
+        for token in tokens:
+            token.revoke()
+            self.log_change(request, token, "Revoked.")
+        return f"Revoked: {len(tokens):,}. Already revoked: {len(queryset) - len(tokens):,}."
+
+    @admin.action(description="Rotate selected %(verbose_name_plural)s", permissions=["rotate"])
+    @confirmed("Rotate", "Each gets a successor with the same name and rights, whose secret is shown once.", GraceForm)
+    def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
+        issued = []
+        for token in queryset.active():
+            successor, secret = token.rotate(grace)
+            self.log_change(request, token, f"Rotated. Its successor is {successor.hint}…")
+            self.log_addition(request, successor, f"Issued as the successor of {token.hint}…")
+            issued.append((successor, secret))
+        return self.show_secrets(request, issued) if issued else "Only active tokens can be rotated. Nothing was done."
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        # The next page shows the secret, whichever button was pressed; so there is only one.
+        context = {**(extra_context or {}), "show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, context)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return "Issued." if add else super().construct_change_message(request, form, formsets, add)
+
+    def response_add(self, request: HttpRequest, obj: Token, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_secrets(request, [(obj, request.issued_secret)])  # type: ignore[attr-defined]
+
+    def show_secrets(self, request: HttpRequest, issued: list[tuple[Token, str]]) -> HttpResponse:
+        """Show them in the answer itself: messages would keep them in a cookie or in the session."""
+        opts = self.opts
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": opts,
+            "title": f"{opts.verbose_name if len(issued) == 1 else opts.verbose_name_plural} issued",
+            "issued": issued,
+            "media": self.media,
+        }
+        response = TemplateResponse(request, "usergroups/admin/tokens_issued.html", context)
+        add_never_cache_headers(response)
+        return response
