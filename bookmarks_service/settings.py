@@ -1,9 +1,11 @@
 """The service's settings, all from the environment: the README has the table."""
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import dj_database_url
+from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 from pythonjsonlogger.core import RESERVED_ATTRS
@@ -25,7 +27,9 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django.contrib.admin",
+    "axes",
+    "csp",
+    "bookmarks_service.admin_config.OperatorsAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -37,6 +41,7 @@ MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
     "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -45,6 +50,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "bookmarks_service.urls"
@@ -101,10 +107,23 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+# By address, so that nobody locks an operator out from elsewhere.
+AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_CLIENT_IP_CALLABLE = "bookmarks_service.admin_site.client_address"
+AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+AXES_ENABLE_ADMIN = False  # a password may have been typed for a name
+
 APPEND_SLASH = False  # paths are exactly as written
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
+
+DATETIME_FORMAT = "Y-m-d H:i e"
 
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # straight from the packages: there is no collectstatic to forget
@@ -122,6 +141,20 @@ if HTTPS:
         raise ImproperlyConfigured("SECRET_KEY is too short to be secret: set it to 50 random characters.")
     if "*" in ALLOWED_HOSTS:
         raise ImproperlyConfigured("ALLOWED_HOSTS takes any name: set it to those of the service.")
+# Pages run the scripts of this host alone, and none that are written into them.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None

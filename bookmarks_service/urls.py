@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from .handlers import page
 
@@ -17,6 +17,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(SpectacularAPIView.as_view()), name="schema"),
-    path("docs/", page(SpectacularSwaggerView.as_view()), name="docs"),
+    path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
     *(path(name, page(RedirectView.as_view(url=f"{name}/"))) for name in ("admin", "schema", "docs")),
 ]

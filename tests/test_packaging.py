@@ -52,7 +52,8 @@ def test_the_wheel_has_all_of_the_apps_and_nothing_else(wheel):
     assert installed == expected
     for name in ("py.typed", "migrations/0001_initial.py"):
         assert {f"usergroups/{name}", f"bookmarks/{name}"} <= installed
-    assert "usergroups/templates/usergroups/token_issued.html" in installed
+    for name in ("templates/usergroups/admin/tokens_issued.html", "static/usergroups/admin.js"):
+        assert f"usergroups/{name}" in installed
 
 
 def test_the_apps_run_on_their_own_dependencies(wheel):

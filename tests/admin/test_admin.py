@@ -9,14 +9,12 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.admin.actions import act, url
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
-
-
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ class UserGroupAdmin(OperatorAdmin):
     @admin.display(description="user group token")
     def masked_token(self, user_group: UserGroup) -> str:
         return format_html(
-            '<details class="reveal"><summary class="button">Reveal</summary> <code id="token">{}</code> '
+            '<details class="reveal"><summary>ugt_•••• <span class="button">Reveal</span></summary><code id="token">{}</code> '
             '<button type="button" data-copies="token">Copy</button></details>',
             user_group.token,
         )

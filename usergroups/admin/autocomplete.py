@@ -40,6 +40,11 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, [key for key in value if is_key(target, key)], attrs)
 
 
+def autocomplete_media() -> forms.Media:
+    """Return what the widget needs, for pages that have it in a filter."""
+    return AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+
+
 class AutocompleteField(ModelChoiceField):
     """One of the rows that the foreign key ``field`` may refer to."""
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from usergroups.transactions import repeated
 
-from .autocomplete import AutocompleteSelect, is_key
+from .autocomplete import AutocompleteSelect, autocomplete_media, is_key
 from .confirmation import confirmed
 from .deletion import Deleted, what_goes
 from .lists import BoundedPaginator, counted
@@ -42,9 +43,10 @@ class OperatorAdmin(ModelAdmin):
     empty_text: ClassVar[str] = ""
     """What to tell where the table is empty."""
 
-    class Media:
-        css: ClassVar[Any] = {"all": ["usergroups/admin.css"]}
-        js: ClassVar[Any] = ["usergroups/admin.js"]
+    @property
+    def media(self) -> forms.Media:
+        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["usergroups/admin.js"])
+        return super().media + autocomplete_media() + own
 
     @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["delete"])
     @confirmed("Delete", "This cannot be undone. It deletes:")

@@ -29,6 +29,17 @@ class TokenStateFilter(admin.SimpleListFilter):
         return queryset.in_state(self.value()) if self.value() in TokenState.values else queryset
 
 
+class TokenUseFilter(admin.SimpleListFilter):
+    title = "use"
+    parameter_name = "use"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("unused", "Not used for 90 days")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.unused() if self.value() == "unused" else queryset
+
+
 class GraceForm(forms.Form):
     grace = forms.TypedChoiceField(
         label="The old token works for",
@@ -45,7 +56,7 @@ class TokenAdmin(OperatorAdmin):
     owner_fields: ClassVar[tuple[str, ...]]
     """The fields that tell whom the token speaks for."""
 
-    list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
+    list_filter: ClassVar[Any] = (TokenStateFilter, TokenUseFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = ("rotate", "revoke")
 

@@ -88,6 +88,12 @@ class Token(models.Model):
         return f"{self.hint}… {self.name}".rstrip()
 
     @property
+    def owner(self) -> models.Model:
+        """Whom the token speaks for."""
+        owner: models.Model = getattr(self, self.owner_field)
+        return owner
+
+    @property
     def state(self) -> TokenState:
         if self.revoked_at is not None:
             return TokenState.REVOKED

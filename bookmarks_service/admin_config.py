@@ -1,0 +1,5 @@
+from django.contrib.admin.apps import AdminConfig
+
+
+class OperatorsAdminConfig(AdminConfig):
+    default_site = "bookmarks_service.admin_site.OperatorsSite"

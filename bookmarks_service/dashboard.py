@@ -1,0 +1,104 @@
+"""What the admin's first page tells: a panel for each thing that the operator may view."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Count, Value
+from django.utils import timezone
+
+from bookmarks.models import AccessToken, Bookmark
+from usergroups.models import ApiToken, UserGroup
+
+DAYS = 30
+ROWS = 10
+WIDTH, HEIGHT = 600, 120  # of the plot, in its own units
+
+
+def panels(visible: list[Any]) -> dict[str, Any]:
+    """Return the panels of these models, by name."""
+    token_models = [model for model in (ApiToken, AccessToken) if model in visible]
+    shown: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
+    if Bookmark in visible:
+        shown["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
+    if UserGroup in visible:
+        shown["newest_user_groups"] = UserGroup.objects.select_related("team").order_by("-pk")[:ROWS]
+    if token_models:
+        shown["tokens"] = [
+            {
+                "name": model._meta.verbose_name_plural,
+                "opts": model._meta,
+                "expiring": tokens.in_state("expiring").order_by("expires_at")[:ROWS],
+                "unused": tokens.unused().order_by("pk")[:ROWS],
+            }
+            for model in token_models
+            for tokens in [model.objects.select_related(model.owner_field)]
+        ]
+    return shown
+
+
+def created_per_day(last: date) -> list[tuple[date, int]]:
+    """Return how many bookmarks were created on each of the 30 days (UTC) that end with ``last``; one query."""
+    days = [last - timedelta(days=before) for before in reversed(range(DAYS))]
+    # A range of the index for each day: grouping by day would look at each date of the month on its own.
+    first, *others = (
+        Bookmark.objects.order_by()
+        .filter(created_at__gte=start, created_at__lt=start + timedelta(days=1))
+        .values(day=Value(number))
+        .annotate(count=Count("*"))
+        for number, start in enumerate(datetime.combine(day, time(), UTC) for day in days)
+    )
+    counts = {row["day"]: row["count"] for row in first.union(*others, all=True)}
+    return [(day, counts.get(number, 0)) for number, day in enumerate(days)]
+
+
+def recent_changes(visible: list[Any]) -> Iterable[LogEntry]:
+    """Return the last changes that anybody made in the admin to what is visible."""
+    kinds = ContentType.objects.get_for_models(*visible).values()
+    entries = LogEntry.objects.filter(content_type__in=kinds).select_related("user", "content_type")
+    return entries.order_by("-pk")[:ROWS]
+
+
+@dataclass
+class Plot:
+    """Bars of days, in the units of WIDTH and HEIGHT."""
+
+    days: list[tuple[date, int]]
+
+    width, height = WIDTH, HEIGHT
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(count for _, count in self.days)
+
+    @property
+    def total(self) -> str:
+        return f"{sum(count for _, count in self.days):,}"
+
+    @property
+    def most(self) -> str:
+        return f"{max(count for _, count in self.days):,}"
+
+    @property
+    def last(self) -> date:
+        return self.days[-1][0]
+
+    @property
+    def bars(self) -> list[dict[str, Any]]:
+        step = WIDTH / len(self.days)
+        highest = max(1, *(count for _, count in self.days))
+        heights = [HEIGHT * count / highest for _, count in self.days]
+        return [
+            {
+                "day": day,
+                "count": f"{count:,}",
+                "x": round(number * step + 1, 1),
+                "y": round(HEIGHT - height, 1),
+                "width": round(step - 2, 1),
+                "height": round(height, 1),
+            }
+            for number, ((day, count), height) in enumerate(zip(self.days, heights, strict=True))
+        ]

@@ -1,0 +1,23 @@
+from typing import Any
+
+from django.contrib.auth.models import Group, Permission
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+APPS = ("usergroups", "bookmarks")
+ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", "change")}
+
+
+class Command(BaseCommand):
+    help = (
+        "Makes the groups Operators, who may look at everything and revoke tokens, and Managers, who may also issue "
+        "and edit. Groups of these names that are there get exactly these permissions."
+    )
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        for role, verbs in ROLES.items():
+            group, _ = Group.objects.get_or_create(name=role)
+            permissions = Permission.objects.filter(content_type__app_label__in=APPS)
+            group.permissions.set([each for each in permissions if each.codename.partition("_")[0] in verbs])
+            self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)
