@@ -5,9 +5,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import Truncator
 
-from usergroups.admin.autocomplete import AutocompleteFilter
+from usergroups.admin.autocomplete import AutocompleteFilter, is_key
 from usergroups.admin.base import OperatorAdmin
 from usergroups.admin.tokens import TokenAdmin
+from usergroups.models import UserGroup
 
 from .files.admin import FilesAdmin
 from .models import AccessToken, Bookmark, Collection
@@ -44,7 +45,8 @@ class CollectionAdmin(OperatorAdmin):
         return ("id", "created_at", "user_group") if obj else ("id", "created_at")
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        if (user_group := request.GET.get(OF_USER_GROUP, "")).isdecimal():
+        user_group = request.GET.get(OF_USER_GROUP)
+        if user_group and is_key(UserGroup._meta.pk, user_group):
             queryset = queryset.filter(user_group=user_group)
         return super().get_search_results(request, queryset.select_related("user_group"), search_term)
 

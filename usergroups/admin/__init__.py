@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.text import capfirst
 
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
@@ -64,8 +65,8 @@ class UserGroupAdmin(OperatorAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
-            rule = RULES[db_field.name]
-            return JSONObjectField(rule, empty=db_field.get_default(), help_text=db_field.help_text)
+            texts = {"label": capfirst(db_field.verbose_name), "help_text": db_field.help_text}
+            return JSONObjectField(RULES[db_field.name], empty=db_field.get_default(), **texts)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
@@ -82,8 +83,8 @@ class UserGroupAdmin(OperatorAdmin):
     @admin.display(description="user group token")
     def masked_token(self, user_group: UserGroup) -> str:
         return format_html(
-            '<details class="reveal"><summary>ugt_•••• <span class="button">Reveal</span></summary><code id="token">{}</code> '
-            '<button type="button" data-copies="token">Copy</button></details>',
+            '<details class="reveal"><summary>ugt_•••• <span class="button">Reveal</span></summary>'
+            '<code id="token">{}</code> <button type="button" data-copies="token">Copy</button></details>',
             user_group.token,
         )
 

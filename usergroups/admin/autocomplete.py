@@ -21,7 +21,7 @@ else:
 def is_key(field: "models.Field[Any, Any]", value: object) -> bool:
     """Whether ``value``, as a request brings it, could be in the field."""
     try:
-        field.to_python(value)
+        field.clean(value, None)
     except ValidationError:
         return False
     return True

@@ -1,12 +1,13 @@
 """What the admin of every model has in common."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, ValidationError
 from django.db import DataError, connections, models, router
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -138,9 +139,28 @@ class OperatorAdmin(ModelAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         try:
-            return super().get_changelist_instance(request)
+            changelist = super().get_changelist_instance(request)
         except (ValueError, OverflowError, DataError) as error:
             raise IncorrectLookupParameters from error  # what no column could hold; Django knows it of some only
+        if not changelist.result_count:
+            changelist.result_list = changelist.queryset.none()  # a search that found nothing is not made twice
+        return changelist
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Only what the filters offer: there are fields that no filter could be made of."""
+        if not super().lookup_allowed(lookup, value, request):
+            return False
+        filters = [each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)]
+        offered = [getattr(each, "parameter_name", each) for each in filters]
+        return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        fields = {field.name: field for field in self.opts.concrete_fields}
+        initial = {}
+        for name, value in super().get_changeform_initial_data(request).items():
+            with suppress(KeyError, ValidationError):
+                initial[name] = fields[name].to_python(value)
+        return initial
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         if "\0" in search_term:

@@ -1,0 +1,191 @@
+"""Bookmarks and collections in the admin."""
+
+import re
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.urls import reverse
+
+from bookmarks.models import Bookmark, Collection
+from tests.admin.actions import act, ask, confirm, url
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import meanwhile
+from tests.usergroups.factories import UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def bookmark_form(user_group, **fields):
+    return {"user_group": user_group.pk, "collection": "", "url": "https://example.com/", **fields}
+
+
+def test_a_bookmark_is_made(admin_client):
+    user_group = UserGroupFactory()
+
+    admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
+
+    assert Bookmark.objects.get().user_group == user_group
+
+
+@pytest.mark.parametrize("in_collection", [False, True])
+def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
+    user_group = UserGroupFactory()
+    collection = CollectionFactory(user_group=user_group) if in_collection else None
+    BookmarkFactory(user_group=user_group, collection=collection, url="https://example.com/")
+    fields = {"url": "HTTPS://EXAMPLE.COM:443", "collection": collection.pk if collection else ""}
+
+    page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
+
+    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    assert Bookmark.objects.count() == 1
+
+
+@pytest.mark.parametrize("bad", ["", "ftp://example.com/", "example.com", "https://example.com/" + "a" * 8000])
+def test_a_bad_url_is_refused_with_a_message(admin_client, bad):
+    page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(UserGroupFactory(), url=bad))
+
+    assert page.context["adminform"].errors.keys() == {"url"}
+
+
+def test_a_bookmark_is_moved_only_within_its_group(admin_client):
+    bookmark = BookmarkFactory()
+    own, foreign = CollectionFactory(user_group=bookmark.user_group), CollectionFactory()
+
+    page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": foreign.pk})
+    assert page.context["adminform"].errors == {"collection": ["The user group has no such collection."]}
+
+    admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": own.pk})
+    assert Bookmark.objects.get().collection == own
+
+
+def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
+    bookmark = BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group)
+    BookmarkFactory(user_group=bookmark.user_group, collection=collection, url=bookmark.url)
+
+    page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
+
+    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    bookmark.refresh_from_db()
+    assert bookmark.collection is None
+
+
+@pytest.mark.parametrize("by_action", [False, True])
+def test_a_deleted_collection_leaves_its_bookmarks(admin_client, by_action):
+    bookmark = BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group)
+    Bookmark.objects.update(collection=collection)
+
+    if by_action:
+        act(admin_client, "bookmarks_collection", "delete_selected", collection)
+    else:
+        admin_client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
+
+    assert not Collection.objects.exists()
+    assert Bookmark.objects.get().collection is None
+
+
+def test_a_url_is_opened_safely(admin_client):
+    bookmark = BookmarkFactory(url='https://example.com/?a="b"&c=<d>')
+
+    for page in (url("bookmarks_bookmark_changelist"), url("bookmarks_bookmark_change", bookmark.pk)):
+        [link] = re.findall(r'<a [^>]*target="_blank"[^>]*>', admin_client.get(page).content.decode())
+        assert 'href="https://example.com/?a=&quot;b&quot;&amp;c=&lt;d&gt;"' in link
+        assert 'rel="noopener noreferrer"' in link
+
+
+def test_what_a_browser_would_run_is_no_link(admin_client):
+    bookmark = BookmarkFactory()
+    Bookmark.objects.update(url="javascript:alert(1)")
+
+    for page in (url("bookmarks_bookmark_changelist"), url("bookmarks_bookmark_change", bookmark.pk)):
+        assert 'href="javascript' not in admin_client.get(page).content.decode()
+
+
+def test_bookmarks_are_filtered_by_team_group_and_collection(admin_client):
+    bookmark = BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group)
+    Bookmark.objects.update(collection=collection)
+    BookmarkFactory()
+
+    for name, value in (
+        ("user_group__id__exact", bookmark.user_group.pk),
+        ("user_group__team__id__exact", bookmark.user_group.team.pk),
+        ("collection__id__exact", collection.pk),
+    ):
+        page = admin_client.get(url("bookmarks_bookmark_changelist"), {name: value, "q": "example"})
+        assert list(page.context["cl"].queryset) == [bookmark]
+        assert f'value="{value}" selected' in page.content.decode()
+        kept = '<input type="hidden" name="q" value="example">'
+        assert page.content.decode().count(kept) == 3
+
+
+def test_only_the_groups_own_collections_are_offered(admin_client):
+    bookmark = BookmarkFactory()
+    own, _ = CollectionFactory(user_group=bookmark.user_group), CollectionFactory()
+
+    form = admin_client.get(url("bookmarks_bookmark_change", bookmark.pk)).content.decode()
+    address = re.search(r'data-ajax--url="([^"]+)"', form)[1]
+    query = {"app_label": "bookmarks", "model_name": "bookmark", "field_name": "collection", "term": ""}
+    offered = admin_client.get(f"{address}&" + "&".join(f"{key}={value}" for key, value in query.items()))
+
+    assert [row["id"] for row in offered.json()["results"]] == [str(own.pk)]
+
+
+def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client, transactional_db):
+    user_group = UserGroupFactory()
+    faster = BookmarkFactory(user_group=user_group, url="https://example.com/")
+    columns = "id, user_group_id, collection_id, url, url_digest, title, created_at"
+    again = f"INSERT INTO bookmarks_bookmark ({columns}) SELECT {columns} FROM aside"
+
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE aside AS SELECT * FROM bookmarks_bookmark")
+    faster.delete()
+    try:
+        with meanwhile('INSERT INTO "bookmarks_bookmark"', again):
+            page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE aside")
+
+    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    assert Bookmark.objects.count() == 1
+    assert not LogEntry.objects.exists()
+
+
+def test_a_row_that_went_meanwhile_is_told(admin_client):
+    bookmark = BookmarkFactory()
+    address = url("bookmarks_bookmark_change", bookmark.pk)
+    bookmark.delete()
+
+    page = admin_client.post(address, {"title": "New"}, follow=True)
+
+    assert "Perhaps it was deleted?" in page.content.decode()
+
+
+def test_thousands_are_deleted_at_once(admin_client):
+    user_group = UserGroupFactory()
+    Bookmark.objects.bulk_create(Bookmark(user_group=user_group, url=f"https://example.com/{n}") for n in range(5000))
+    other = BookmarkFactory()
+    query = f"?user_group__id__exact={user_group.pk}"
+    [first] = Bookmark.objects.filter(user_group=user_group)[:1]
+
+    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", first, query=query, select_across="1", index="0")
+    assert "Delete 5,000 bookmarks" in page.content.decode()
+
+    done = confirm(admin_client, page, "bookmarks_bookmark", query=query)
+
+    assert "Deleted 5,000 bookmarks." in done.content.decode()
+    assert list(Bookmark.objects.all()) == [other]
+    assert LogEntry.objects.count() == 5000
+
+
+def test_a_list_says_that_it_is_not_whole(admin_client, monkeypatch):
+    BookmarkFactory.create_batch(3)
+    monkeypatch.setattr("usergroups.admin.lists.MAX_LISTED", 2)
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
+
+    assert "There may be more than these 2." in page
+    assert admin_client.get(reverse("admin:usergroups_usergroup_changelist")).status_code == 200

@@ -1,0 +1,78 @@
+"""Django's own log of what was done in the admin: the names of fields, never a value."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from tests.admin.actions import act, url
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "do-not-tell"
+
+
+def history(client, model, row):
+    return client.get(url(f"{model}_history", row.pk)).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "New"}, "Changed Name."),
+        ({"name": "A", "properties": f'{{"{SECRET}": "{SECRET}"}}'}, "Changed Properties."),
+        (
+            {"name": "New", "mapping": f'{{"40": "{SECRET}"}}', "properties": "{}"},
+            "Changed Name, Mapping and Properties.",
+        ),
+    ],
+)
+def test_changes_of_a_user_group_name_the_fields(admin_client, changes, message):
+    user_group = UserGroupFactory(name="A", properties={"a": 1})
+    initial = {"initial-name": "A", "initial-properties": '{"a": 1}', "initial-mapping": ""}
+
+    admin_client.post(
+        url("usergroups_usergroup_change", user_group.pk), {"properties": '{"a": 1}', **initial, **changes}
+    )
+
+    [entry] = LogEntry.objects.all()
+    assert entry.get_change_message() == message
+    assert message in history(admin_client, "usergroups_usergroup", user_group)
+    assert SECRET not in str(LogEntry.objects.values())
+
+
+def test_a_token_has_its_whole_life_in_the_history(admin_client):
+    team = TeamFactory()
+    admin_client.post(url("usergroups_apitoken_add"), {"team": team.pk, "name": "CI"})
+    token = team.api_tokens.get()
+    admin_client.post(url("usergroups_apitoken_change", token.pk), {"name": "New", "initial-name": "CI"})
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
+    act(admin_client, "usergroups_apitoken", "revoke", token)
+
+    page = history(admin_client, "usergroups_apitoken", token)
+
+    for message in ("Issued.", "Changed Name.", "Rotated. Its successor is uga_", "Revoked."):
+        assert message in page
+    assert "admin" in page
+
+
+def test_a_move_and_deletions_are_recorded(admin_client):
+    bookmark = BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group)
+
+    admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
+    act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)
+    admin_client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
+
+    moved, *deleted = LogEntry.objects.order_by("pk")
+    assert moved.get_change_message() == "Changed Collection."
+    assert [(entry.object_id, entry.is_deletion()) for entry in deleted] == [
+        (str(bookmark.pk), True), (str(collection.pk), True),
+    ]  # fmt: skip
+
+
+def test_what_failed_is_not_recorded(admin_client):
+    ApiTokenFactory(revoked=True)
+    admin_client.post(url("usergroups_team_add"), {"name": ""})
+
+    assert not LogEntry.objects.exists()

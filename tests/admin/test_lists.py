@@ -1,0 +1,156 @@
+"""The lists and pages of the admin, with few rows and with many."""
+
+import html
+import re
+from itertools import count
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.admin.actions import url
+from usergroups.models import ApiToken, Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+MODELS = [
+    "usergroups_team",
+    "usergroups_usergroup",
+    "usergroups_apitoken",
+    "bookmarks_collection",
+    "bookmarks_accesstoken",
+    "bookmarks_bookmark",
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_model_is_listed_searched_and_read(admin_client, everything, model):
+    instance = everything[model]
+
+    listed = admin_client.get(url(f"{model}_changelist"), {"q": "findable"})
+    missed = admin_client.get(url(f"{model}_changelist"), {"q": "nowhere to be found"})
+    page = admin_client.get(url(f"{model}_change", instance.pk))
+    form = admin_client.get(url(f"{model}_add"))
+
+    assert list(listed.context["cl"].queryset) == [instance]
+    assert list(missed.context["cl"].queryset) == []
+    assert "Findable" in page.content.decode()
+    assert form.status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_filter_works(admin_client, everything, model):
+    page = admin_client.get(url(f"{model}_changelist"))
+
+    links = re.findall(r'href="(\?[^"]+)"', page.content.decode())
+    assert links
+    for link in links:
+        answer = admin_client.get(url(f"{model}_changelist") + html.unescape(link))
+
+        assert answer.status_code == 200
+
+
+NUMBERS = count()
+
+
+def fill(number):
+    """Make so many rows of each model; all of the first user group's, and a user group for each team."""
+    names = [f"e{next(NUMBERS)}" for _ in range(number)]
+    teams = Team.objects.bulk_create(Team(name=name) for name in names)
+    UserGroup.objects.bulk_create(UserGroup(team=team, provided_id="a", name="A") for team in teams)
+    first = UserGroup.objects.order_by("pk")[0]
+    for model, owner in ((ApiToken, {"team": first.team}), (AccessToken, {"user_group": first})):
+        tokens = [model(**owner, name="e") for _ in names]
+        for token in tokens:
+            token.assign_secret()
+        model.objects.bulk_create(tokens)
+    collections = Collection.objects.bulk_create(Collection(user_group=first, name=name) for name in names)
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=first, collection=collection, url=f"https://example.com/{collection.name}")
+        for collection in collections
+    )
+    return {
+        "usergroups_team": first.team,
+        "usergroups_usergroup": first,
+        "usergroups_apitoken": ApiToken.objects.order_by("pk")[0],
+        "bookmarks_collection": Collection.objects.order_by("pk")[0],
+        "bookmarks_accesstoken": AccessToken.objects.order_by("pk")[0],
+        "bookmarks_bookmark": Bookmark.objects.order_by("pk")[0],
+    }
+
+
+def costs(client, rows):
+    """Return the queries of each page."""
+    pages = {"first page": url("index")}
+    for model, row in rows.items():
+        pages[f"{model} list"] = url(f"{model}_changelist")
+        pages[f"{model} search"] = url(f"{model}_changelist") + "?q=e"
+        pages[f"{model} page"] = url(f"{model}_change", row.pk)
+        pages[f"{model} history"] = url(f"{model}_history", row.pk)
+        pages[f"{model} deletion"] = url(f"{model}_delete", row.pk)
+    pages["bookmarks of a group"] = (
+        url("bookmarks_bookmark_changelist") + f"?user_group__id__exact={rows['usergroups_usergroup'].pk}"
+    )
+    queries = {}
+    for name, address in pages.items():
+        with CaptureQueriesContext(connection) as captured:
+            response = client.get(address)
+        assert response.status_code == 200, name
+        queries[name] = [query["sql"] for query in captured]
+    return queries
+
+
+EXPECTED = {
+    # Session and user are part of all. The last 10 changes by 1, 30 days by 1, user groups by 1, and by kind of token
+    # those that expire and those that are not used by 2. Content types are remembered.
+    "first page": 9,
+    # The count, up to 10,000, and the rows with what they belong to.
+    "list": 4,
+    "search": 4,
+    # The rows of the filter's choice besides.
+    "bookmarks of a group": 5,
+    # The row with its owner, and a count of each model that refers to it; of a bookmark its collection too.
+    "usergroups_team page": 5,
+    "usergroups_usergroup page": 7,
+    "usergroups_apitoken page": 4,
+    "bookmarks_collection page": 5,
+    "bookmarks_accesstoken page": 4,
+    "bookmarks_bookmark page": 5,
+}
+
+
+def test_pages_cost_the_same_for_ten_rows_and_for_ten_thousand(admin_client):
+    few = costs(admin_client, fill(10))
+    many = costs(admin_client, fill(10_000))
+
+    assert {page: len(queries) for page, queries in many.items()} == {
+        page: len(queries) for page, queries in few.items()
+    }
+    for page, queries in many.items():
+        number = EXPECTED.get(page) or EXPECTED.get(page.rpartition(" ")[2])
+        assert number in (None, len(queries)), (page, queries)
+        for query in queries:
+            assert "COUNT(*)" not in query or "LIMIT 10000)" in query or "created_at" in query, query
+
+
+def test_no_filter_lists_every_row(admin_client):
+    fill(50)
+
+    for model in MODELS:
+        page = admin_client.get(url(f"{model}_changelist")).content.decode()
+        filters = page.partition('id="changelist-filter"')[2]
+        assert filters.count("<option") <= 4
+        assert filters.count("<li") < 20
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_empty_list_says_what_comes_there(admin_client, model):
+    page = admin_client.get(url(f"{model}_changelist")).content.decode()
+
+    [text] = re.findall(r'<p class="empty">(.*?)</p>', page)
+    assert len(text) > 30
+    assert (
+        'Nothing matches. <a href="?">Show all'
+        in admin_client.get(url(f"{model}_changelist") + "?q=nowhere").content.decode()
+    )

@@ -1,0 +1,316 @@
+"""API and access tokens in the admin."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.utils import timezone
+
+from bookmarks.models import AccessToken
+from tests.admin.actions import act, allow, ask, confirm, url
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import ApiToken
+
+pytestmark = pytest.mark.django_db
+
+FACTORIES = {"usergroups_apitoken": ApiTokenFactory, "bookmarks_accesstoken": AccessTokenFactory}
+
+
+def listed(client, model="usergroups_apitoken", **query):
+    return set(client.get(url(f"{model}_changelist"), query).context["cl"].queryset)
+
+
+def secrets_on(page):
+    return re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
+
+
+def where_else(client, model, *tokens, caplog):
+    """Return all that the admin shows and keeps once the page with the secret is left."""
+    return [
+        client.get(url("index")).content.decode(),
+        client.get(url(f"{model}_changelist")).content.decode(),
+        *(client.get(url(f"{model}_{page}", token.pk)).content.decode()
+          for page in ("change", "history") for token in tokens),
+        str(list(LogEntry.objects.values())),
+        str([session.get_decoded() for session in Session.objects.all()]),
+        str(client.cookies),
+        caplog.text,
+    ]  # fmt: skip
+
+
+def test_tokens_are_filtered_by_state(admin_client):
+    active, revoked, expired = ApiTokenFactory(), ApiTokenFactory(revoked=True), ApiTokenFactory(expired=True)
+    expiring = ApiTokenFactory(expiring=True)
+
+    assert listed(admin_client, state="active") == {active}
+    assert listed(admin_client, state="expiring") == {expiring}
+    assert listed(admin_client, state="expired") == {expired}
+    assert listed(admin_client, state="revoked") == {revoked}
+    assert listed(admin_client, state="unknown") == {active, expiring, expired, revoked}
+
+
+ISSUE = {
+    "usergroups_apitoken": (ApiToken, lambda: {"team": TeamFactory().pk, "environment": "Testing"}),
+    "bookmarks_accesstoken": (AccessToken, lambda: {"user_group": UserGroupFactory().pk}),
+}
+
+
+@pytest.mark.parametrize("model", ISSUE)
+@pytest.mark.parametrize("button", ["_save", "_continue", "_addanother", "_popup"])
+def test_a_secret_is_shown_once_on_the_page_that_answers_its_creation(admin_client, caplog, model, button):
+    token_model, owner = ISSUE[model]
+
+    page = admin_client.post(url(f"{model}_add"), {**owner(), "name": "CI", button: "1"})
+
+    assert page.status_code == 200
+    assert "no-store" in page["Cache-Control"]
+    [secret] = secrets_on(page)
+    token = token_model.objects.authenticate(secret)
+    assert token.name == "CI"
+    places = where_else(admin_client, model, token, caplog=caplog)
+    assert [place for place in places if secret in place] == []
+
+
+def test_a_token_that_is_not_valid_is_not_issued(admin_client):
+    page = admin_client.post(url("usergroups_apitoken_add"), {"team": "", "environment": "Production"})
+
+    assert page.context["adminform"].errors.keys() == {"team", "environment"}
+    assert not ApiToken.objects.exists()
+
+
+def test_of_a_token_only_name_and_end_change(admin_client):
+    token = ApiTokenFactory(environment="Testing")
+    form = {"team": TeamFactory().pk, "environment": "", "read_only": "on", "name": "New name", "expires_at_0": "",
+            "expires_at_1": ""}  # fmt: skip
+
+    admin_client.post(url("usergroups_apitoken_change", token.pk), form)
+
+    changed = ApiToken.objects.get()
+    assert (changed.team, changed.environment, changed.read_only, changed.name) == (
+        token.team, "Testing", False, "New name",
+    )  # fmt: skip
+    assert ApiToken.objects.authenticate(token.secret) == token
+
+
+def test_a_token_that_was_revoked_since_the_form_was_shown_stays_revoked(admin_client):
+    token = ApiTokenFactory()
+
+    def revoke_first(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"name"' in sql:
+            with connection.cursor() as cursor:
+                cursor.execute("UPDATE usergroups_apitoken SET revoked_at = created_at")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(revoke_first):
+        admin_client.post(url("usergroups_apitoken_change", token.pk), {"name": "Renamed"})
+
+    token.refresh_from_db()
+    assert (token.name, token.is_active) == ("Renamed", False)
+
+
+def test_tokens_are_filtered_by_use(admin_client):
+    now = timezone.now()
+    ApiTokenFactory()
+    ApiTokenFactory(unused=True, last_used_at=now - timedelta(days=89))
+    ApiTokenFactory(unused=True, revoked=True)
+    never, not_lately = ApiTokenFactory(unused=True), ApiTokenFactory(last_used_at=now - timedelta(days=91))
+
+    assert listed(admin_client, use="unused") == {never, not_lately}
+    assert len(listed(admin_client)) == 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({}, "Active"),
+        ({"expires_at": timedelta(days=15)}, "Active"),
+        ({"expires_at": timedelta(days=13)}, "Expiring soon"),
+        ({"expires_at": timedelta(days=-1)}, "Expired"),
+        ({"expires_at": timedelta(days=15), "revoked_at": timedelta(0)}, "Revoked"),
+        ({"expires_at": timedelta(days=-1), "revoked_at": timedelta(0)}, "Revoked"),
+    ],
+)
+def test_the_state_is_told_in_words(admin_client, fields, label):
+    token = ApiTokenFactory(**{name: timezone.now() + after for name, after in fields.items()})
+
+    for page in (url("usergroups_apitoken_changelist"), url("usergroups_apitoken_change", token.pk)):
+        badges = re.findall(r'<span class="badge \w+">([^<]+)</span>', admin_client.get(page).content.decode())
+        assert badges == [label]
+
+
+def test_api_tokens_are_found_by_name_hint_and_team(admin_client):
+    team = TeamFactory(name="Acme")
+    token, _ = ApiTokenFactory(team=team, name="Nightly sync"), ApiTokenFactory()
+
+    for text in ("nightly", token.hint, "acme"):
+        assert listed(admin_client, q=text) == {token}
+
+
+def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
+    user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme")
+    token, _ = AccessTokenFactory(user_group=user_group, name="Nightly sync"), AccessTokenFactory()
+
+    for text in ("nightly", token.hint, "acme", "berlin", "customer-7"):
+        assert listed(admin_client, "bookmarks_accesstoken", q=text) == {token}
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_tokens_are_revoked_once_that_is_confirmed(admin_client, model):
+    token, other = FACTORIES[model].create_batch(2)
+    active = type(token).objects.active
+
+    page = ask(admin_client, model, "revoke", token)
+    assert f"Revoke 1 {token._meta.verbose_name}" in page.content.decode()
+    assert "cannot be undone" in page.content.decode()
+    assert set(active()) == {token, other}
+
+    done = confirm(admin_client, page, model)
+
+    assert set(active()) == {other}
+    assert "Revoked: 1." in done.content.decode()
+    assert LogEntry.objects.get().get_change_message() == "Revoked."
+
+
+def test_a_revocation_is_not_undone_or_repeated(admin_client):
+    token = ApiTokenFactory(revoked=True)
+
+    done = act(admin_client, "usergroups_apitoken", "revoke", token)
+    admin_client.post(url("usergroups_apitoken_change", token.pk), {"name": "Again", "revoked_at": ""})
+
+    assert "Revoked: 0. Already revoked: 1." in done.content.decode()
+    assert ApiToken.objects.get().revoked_at == token.revoked_at
+
+
+def test_exactly_what_was_confirmed_is_revoked(admin_client):
+    tokens = ApiTokenFactory.create_batch(3)
+    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    late = ApiTokenFactory()
+
+    confirm(admin_client, page, "usergroups_apitoken")
+
+    assert set(ApiToken.objects.active()) == {late}
+
+
+def test_what_went_meanwhile_is_told(admin_client):
+    token = ApiTokenFactory()
+    page = ask(admin_client, "usergroups_apitoken", "revoke", token)
+    token.delete()
+
+    assert "not there any more" in confirm(admin_client, page, "usergroups_apitoken").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("state", "buttons"), [({}, ["Rotate", "Revoke"]), ({"revoked": True}, []), ({"expired": True}, [])]
+)
+def test_the_page_of_an_active_token_has_buttons(admin_client, state, buttons):
+    token = ApiTokenFactory(**state)
+
+    page = admin_client.get(url("usergroups_apitoken_change", token.pk)).content.decode()
+
+    assert re.findall(r'<button type="submit">(\w+)</button>', page) == buttons
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_rotated_token_has_a_successor_with_its_rights(admin_client, caplog, model):
+    token = FACTORIES[model](name="CI", read_only=True)
+    owner = {"environment": "Testing"} if model == "usergroups_apitoken" else {}
+    type(token).objects.update(**owner)
+
+    page = act(admin_client, model, "rotate", token, grace="24")
+
+    assert "no-store" in page["Cache-Control"]
+    [secret] = secrets_on(page)
+    successor = type(token).objects.authenticate(secret)
+    assert successor != token
+    token.refresh_from_db()
+    for field in ("name", "read_only", "owner", "expires_at", *owner):
+        assert getattr(successor, field) == (None if field == "expires_at" else getattr(token, field))
+    assert timedelta(hours=23) < token.expires_at - timezone.now() < timedelta(hours=24)
+    assert {(entry.object_id, entry.get_change_message()) for entry in LogEntry.objects.all()} == {
+        (str(token.pk), f"Rotated. Its successor is {successor.hint}…"),
+        (str(successor.pk), f"Issued as the successor of {token.hint}…"),
+    }
+    places = where_else(admin_client, model, token, successor, caplog=caplog)
+    assert [place for place in places if secret in place] == []
+
+
+def test_without_grace_the_old_token_ends_at_once(admin_client):
+    token = ApiTokenFactory()
+
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace="0")
+
+    assert ApiToken.objects.authenticate(token.secret) is None
+    assert ApiToken.objects.active().count() == 1
+
+
+def test_grace_does_not_lengthen_a_life_and_the_successor_lives_as_long(admin_client):
+    now = timezone.now()
+    token = ApiTokenFactory(created_at=now - timedelta(days=29), expires_at=now + timedelta(days=1))
+
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace=str(30 * 24))
+
+    old, successor = ApiToken.objects.order_by("pk")
+    assert old.expires_at == token.expires_at
+    assert timedelta(days=30) <= successor.expires_at - now < timedelta(days=30, minutes=1)
+
+
+@pytest.mark.parametrize("grace", ["", "5", "soon"])
+def test_the_grace_must_be_one_of_those_offered(admin_client, grace):
+    token = ApiTokenFactory()
+
+    page = act(admin_client, "usergroups_apitoken", "rotate", token, grace=grace)
+
+    assert page.context["form"].errors.keys() == {"grace"}
+    assert ApiToken.objects.get().expires_at is None
+
+
+@pytest.mark.parametrize("state", ["revoked", "expired"])
+def test_only_active_tokens_are_rotated(admin_client, state):
+    token = ApiTokenFactory(**{state: True})
+
+    page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
+
+    assert "Only active tokens can be rotated." in page.content.decode()
+    assert ApiToken.objects.count() == 1
+
+
+def test_many_are_rotated_all_or_none(admin_client):
+    tokens = ApiTokenFactory.create_batch(3)
+
+    page = act(admin_client, "usergroups_apitoken", "rotate", *tokens, grace="1")
+
+    assert len({ApiToken.objects.authenticate(secret) for secret in secrets_on(page)} - {None}) == 3
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("action", ["revoke", "rotate", "delete_selected"])
+def test_each_action_takes_its_permission(client, model, action):
+    needed = {"revoke": ["revoke"], "rotate": ["revoke", "add"], "delete_selected": ["delete"]}[action]
+    token = FACTORIES[model]()
+
+    def try_it():
+        page = ask(client, model, action, token)
+        return "question" in (page.context or {})
+
+    for lacking in needed:
+        allow(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
+        assert not try_it()
+        assert set(type(token).objects.active()) == {token}
+    allow(client, model, "view", *needed)
+    assert try_it()
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_token_is_deleted_by_whom_that_is_permitted(client, model):
+    token = FACTORIES[model]()
+
+    allow(client, model, "view", "add", "change", "revoke")
+    assert client.post(url(f"{model}_delete", token.pk), {"post": "yes"}).status_code == 403
+    allow(client, model, "view", "delete")
+    assert client.post(url(f"{model}_delete", token.pk), {"post": "yes"}).status_code == 302
+
+    assert not type(token).objects.exists()

@@ -1,0 +1,224 @@
+"""User groups in the admin."""
+
+import json
+import re
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.admin.actions import act, ask, url
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import UserGroup
+
+pytestmark = pytest.mark.django_db
+
+
+def shown_form(client, user_group):
+    """Return what the form of the user group's page would send if nothing were changed."""
+    form = client.get(url("usergroups_usergroup_change", user_group.pk)).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields}
+    shown = {name: form.fields[name].prepare_value(value) for name, value in values.items()}
+    return {**shown, **{f"initial-{name}": value for name, value in shown.items()}}
+
+
+def save(client, user_group, **changes):
+    return client.post(url("usergroups_usergroup_change", user_group.pk), {**shown_form(client, user_group), **changes})
+
+
+def test_names_keep_their_spaces(admin_client):
+    user_group = UserGroupFactory(name="  spaces  ")
+
+    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
+    form = page.context["adminform"].form
+    admin_client.post(url("usergroups_usergroup_change", user_group.pk), {"name": form["name"].value()})
+
+    assert UserGroup.objects.get().name == "  spaces  "
+
+
+def test_what_a_caller_changed_since_the_form_was_shown_stands(admin_client, everything):
+    user_group = everything["usergroups_usergroup"]
+    before = user_group.updated_at
+
+    def change_first(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"name"' in sql:
+            with connection.cursor() as cursor:
+                cursor.execute('UPDATE usergroups_usergroup SET properties = \'{"plan": "pro"}\'')
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(change_first):
+        admin_client.post(url("usergroups_usergroup_change", user_group.pk), {"name": "Renamed"})
+
+    user_group.refresh_from_db()
+    assert (user_group.name, user_group.properties) == ("Renamed", {"plan": "pro"})
+    assert user_group.updated_at > before
+
+
+def test_a_user_group_goes_with_all_that_is_its_own(admin_client, everything):
+    admin_client.post(url("usergroups_usergroup_delete", everything["usergroups_usergroup"].pk), {"post": "yes"})
+
+    assert [model.objects.count() for model in (UserGroup, Collection, Bookmark, AccessToken)] == [0, 0, 0, 0]
+
+
+EXACT = {
+    "properties": '{"z": 1, "a": [1e23, 12345678901234567890123, 1.0, true, null], "😀": {"\\u00e9": "  "}}',
+    "mapping": '{"40": "warehouse_eu", "7": 12345678901234567890123}',
+}
+
+
+@pytest.mark.parametrize("field", EXACT)
+def test_json_is_edited_and_kept_as_it_is_sent(admin_client, field):
+    user_group = UserGroupFactory()
+
+    save(admin_client, user_group, **{field: EXACT[field]})
+
+    user_group.refresh_from_db()
+    assert json.dumps(getattr(user_group, field)) == json.dumps(json.loads(EXACT[field]))
+    [entry] = LogEntry.objects.all()
+    assert entry.get_change_message() == f"Changed {field.capitalize()}."
+
+
+def test_json_is_shown_indented(admin_client):
+    user_group = UserGroupFactory(properties={"ключ": {"a": 1}}, mapping={})
+
+    form = shown_form(admin_client, user_group)
+
+    assert form["properties"] == '{\n  "ключ": {\n    "a": 1\n  }\n}'
+    assert form["mapping"] == ""
+
+
+def test_saving_without_a_change_changes_nothing(admin_client):
+    user_group = UserGroupFactory(properties=json.loads(EXACT["properties"]), mapping=json.loads(EXACT["mapping"]))
+
+    save(admin_client, user_group)
+
+    assert UserGroup.objects.get().updated_at == user_group.updated_at
+
+
+@pytest.mark.parametrize(("before", "after"), [('{"a": 1}', '{"a": true}'), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')])
+def test_what_python_takes_for_equal_is_a_change(admin_client, before, after):
+    user_group = UserGroupFactory(properties=json.loads(before))
+
+    save(admin_client, user_group, properties=after)
+
+    user_group.refresh_from_db()
+    assert json.dumps(user_group.properties) == after
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", "null"])
+def test_json_is_emptied(admin_client, nothing):
+    user_group = UserGroupFactory(properties={"a": 1}, mapping={"40": "a"})
+
+    save(admin_client, user_group, properties=nothing, mapping=nothing)
+
+    user_group.refresh_from_db()
+    assert (user_group.properties, user_group.mapping) == (None, {})
+
+
+BAD = {
+    "properties": ["[]", "1", '"a"', "{", '{"a": NaN}', '{"a": 1e400}', '{"a": "\\u0000"}', '{"a": "\\ud800"}',
+                   '{"a": ' + "[" * 64 + "]" * 64 + "}", "{'a': 1}"],
+    "mapping": ["[]", '{"40": 1.5}', '{"40": ""}', '{"40": null}', '{"40": true}', '{"40": {}}',
+                '{"40": "' + "a" * 256 + '"}', "{"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "text"), [(field, text) for field, texts in BAD.items() for text in texts])
+def test_json_is_refused_as_in_a_call(admin_client, update_user_group, user_group, field, text):
+    body = f'{{"user_group_id": "{user_group.provided_id}", "{field}": {text}}}'
+    called = update_user_group(body.encode())
+    page = save(admin_client, user_group, **{field: text})
+
+    assert called.status_code == 400
+    [problem] = called.json()["errors"]
+    [error] = page.context["adminform"].errors[field]
+    if problem["code"] != "parse_error":
+        key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(": ")
+        assert error == f"{key}{problem['detail']}"
+    assert text in page.context["adminform"].form[field].value()
+    user_group.refresh_from_db()
+    assert (user_group.properties, user_group.mapping) == (None, {})
+
+
+def test_what_a_caller_changed_while_the_form_was_open_stands(admin_client):
+    user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
+    form = shown_form(admin_client, user_group)
+    UserGroup.objects.update(name="The caller's", properties={"plan": "pro"})
+
+    admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "mapping": '{"40": 1}'})
+
+    user_group.refresh_from_db()
+    assert (user_group.name, user_group.properties, user_group.mapping) == ("The caller's", {"plan": "pro"}, {"40": 1})
+    assert LogEntry.objects.get().get_change_message() == "Changed Mapping."
+
+
+def test_the_token_is_masked_and_revealed(admin_client):
+    user_group = UserGroupFactory()
+
+    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+    listed = admin_client.get(url("usergroups_usergroup_changelist")).content.decode()
+
+    [masked] = re.findall(r"<details class=\"reveal\">.*?</details>", page)
+    assert user_group.token in masked
+    assert "open" not in masked.partition(">")[0]
+    assert page.count(user_group.token) == 1
+    assert user_group.token not in listed
+
+
+def test_a_token_is_rotated_once_that_is_confirmed(admin_client, caplog):
+    user_group, other = UserGroupFactory.create_batch(2)
+
+    page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    assert "Dashboards that use the old one stop working." in page.content.decode()
+    assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
+    act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+
+    rotated = UserGroup.objects.get(pk=user_group.pk)
+    assert rotated.token != user_group.token
+    assert UserGroup.objects.get(pk=other.pk).token == other.token
+    [entry] = LogEntry.objects.all()
+    assert entry.get_change_message() == "Rotated the user group token."
+    for token in (rotated.token, user_group.token):
+        assert token not in str(LogEntry.objects.values().get()) + caplog.text
+
+
+def test_a_page_leads_to_what_belongs_to_the_group(admin_client):
+    user_group = UserGroupFactory()
+    BookmarkFactory.create_batch(3, user_group=user_group)
+    CollectionFactory.create_batch(2, user_group=user_group)
+    AccessTokenFactory(user_group=user_group)
+    BookmarkFactory()
+
+    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
+
+    related = {link["name"]: link for link in page.context["related"]}
+    assert {name: link["count"] for name, link in related.items()} == {
+        "bookmarks": "3", "collections": "2", "access tokens": "1",
+    }  # fmt: skip
+    for link in related.values():
+        listed = admin_client.get(link["url"]).context["cl"]
+        assert str(listed.result_count) == link["count"]
+
+
+def test_groups_are_found_by_name_id_and_team(admin_client):
+    user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme", environment="Testing")
+    UserGroupFactory()
+
+    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment__exact": "Testing"},
+                  {"team__id__exact": user_group.team.pk}):  # fmt: skip
+        page = admin_client.get(url("usergroups_usergroup_changelist"), query)
+        assert list(page.context["cl"].queryset) == [user_group]
+
+
+def test_what_goes_with_a_group_is_counted_and_not_listed(admin_client, django_assert_num_queries):
+    user_group = UserGroupFactory()
+    BookmarkFactory.create_batch(3, user_group=user_group)
+
+    # Session, user, the group, and a count of bookmarks, collections and tokens each.
+    with django_assert_num_queries(6):
+        page = admin_client.get(url("usergroups_usergroup_delete", user_group.pk))
+
+    assert "Bookmarks: 3" in page.content.decode()
+    assert "https://example.com" not in page.content.decode()

@@ -1,0 +1,120 @@
+"""The admin's first page."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.urls import reverse
+from django.utils import timezone
+
+from bookmarks_service.dashboard import Plot, created_per_day
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+INDEX = reverse("admin:index")
+TODAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("created_at", "day"),
+    [
+        (TODAY, 29),
+        (TODAY + timedelta(days=1, microseconds=-1), 29),
+        (TODAY - timedelta(microseconds=1), 28),
+        (TODAY - timedelta(days=29), 0),
+    ],
+)
+def test_a_bookmark_counts_on_its_day(created_at, day):
+    BookmarkFactory(created_at=created_at)
+
+    counts = created_per_day(TODAY.date())
+
+    assert [number for number, (_, count) in enumerate(counts) if count] == [day]
+    assert counts[day] == (created_at.date(), 1)
+
+
+@pytest.mark.parametrize("created_at", [TODAY + timedelta(days=1), TODAY - timedelta(days=29, microseconds=1)])
+def test_other_days_do_not_count(created_at):
+    BookmarkFactory(created_at=created_at)
+
+    assert {count for _, count in created_per_day(TODAY.date())} == {0}
+
+
+def test_thirty_days_are_one_query(django_assert_num_queries):
+    BookmarkFactory.create_batch(3, created_at=TODAY)
+
+    with django_assert_num_queries(1):
+        assert created_per_day(TODAY.date())[-1] == (TODAY.date(), 3)
+
+
+def test_the_highest_bar_is_as_high_as_the_plot():
+    plot = Plot([(TODAY.date(), 0), (TODAY.date(), 5), (TODAY.date(), 10)])
+
+    assert [(bar["y"], bar["height"]) for bar in plot.bars] == [(120, 0), (60, 60), (0, 120)]
+    assert (plot.total, plot.most) == ("15", "10")
+
+
+def test_the_figures_can_be_read_without_the_plot(admin_client):
+    BookmarkFactory.create_batch(3)
+
+    page = admin_client.get(INDEX).content.decode()
+
+    today = timezone.now().strftime("%-d %B %Y")
+    assert 'role="img" aria-labelledby="created-caption"' in page
+    assert f"3 in the 30 days to {today} (UTC), at most 3 a day." in page
+    assert f'<th scope="row">{today}</th><td>3</td>' in page
+    assert len(re.findall(r"<rect ", page)) == 30
+
+
+def test_without_bookmarks_there_is_a_sentence(admin_client):
+    page = admin_client.get(INDEX).content.decode()
+
+    assert "There were none in the 30 days to" in page
+    assert "<rect" not in page
+
+
+def test_tokens_to_look_after_are_listed(admin_client):
+    expiring, unused = ApiTokenFactory(expiring=True), AccessTokenFactory(unused=True)
+    others = [ApiTokenFactory(), ApiTokenFactory(expired=True), AccessTokenFactory(unused=True, revoked=True)]
+
+    page = admin_client.get(INDEX).content.decode()
+
+    for token in (expiring, unused):
+        assert f"{token} of {token.owner}" in re.sub(r"<[^>]+>", "", page)
+    for token in others:
+        assert token.hint not in page
+
+
+def test_newest_groups_and_recent_changes_are_listed(admin_client):
+    UserGroupFactory(name="Newest")
+    admin_client.post(reverse("admin:usergroups_team_add"), {"name": "New team"})
+
+    page = admin_client.get(INDEX).content.decode()
+
+    assert "Newest (" in page
+    assert "New team" in page
+    assert "By admin," in page
+
+
+PANELS = {
+    "view_bookmark": "Bookmarks created per day",
+    "view_usergroup": "Newest user groups",
+    "view_apitoken": "API tokens to look after",
+    "view_accesstoken": "Access tokens to look after",
+}
+
+
+@pytest.mark.parametrize("codename", PANELS)
+def test_each_panel_takes_the_permission_to_view(client, admin_client, codename):
+    admin_client.post(reverse("admin:usergroups_team_add"), {"name": "New team"})
+    operator = User.objects.create_user("operator", is_staff=True)
+    operator.user_permissions.set(Permission.objects.filter(codename=codename))
+    client.force_login(operator)
+
+    page = client.get(INDEX).content.decode()
+
+    assert [text for text in PANELS.values() if text in page] == [PANELS[codename]]
+    assert "New team" not in page

@@ -1,0 +1,109 @@
+"""How operators log in, and what every page forbids a browser."""
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+pytestmark = pytest.mark.django_db
+
+LOGIN = reverse("admin:login")
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def operator():
+    return User.objects.create_superuser("operator", password=PASSWORD)
+
+
+def log_in(password=PASSWORD, username="operator", address="192.0.2.1"):
+    return Client(REMOTE_ADDR=address).post(LOGIN, {"username": username, "password": password, "next": "/admin/"})
+
+
+def test_after_ten_failures_an_address_waits(operator):
+    for _ in range(9):
+        assert log_in("wrong").status_code == 200
+    assert log_in("wrong", username="somebody else").status_code == 429
+
+    locked_out = log_in()
+    assert locked_out.status_code == 429
+    assert "Wait 15 minutes" in locked_out.content.decode()
+    assert log_in(address="192.0.2.2").status_code == 302
+
+
+def test_fewer_failures_are_forgiven(operator):
+    for _ in range(9):
+        log_in("wrong")
+
+    assert log_in().status_code == 302
+
+
+def test_after_the_wait_there_are_ten_more(operator, settings):
+    for _ in range(10):
+        log_in("wrong")
+    AccessAttempt.objects.update(attempt_time="2026-01-01T00:00Z")
+
+    assert log_in().status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "counted"),
+    [(0, "192.0.2.9", "192.0.2.1"), (1, "192.0.2.9", "192.0.2.9"), (1, "nonsense", None), (1, "a, ::1", "::1")],
+)
+def test_the_address_is_the_one_that_the_proxies_tell(operator, settings, proxies, forwarded, counted):
+    settings.API_TRUSTED_PROXIES = proxies
+
+    response = Client(REMOTE_ADDR="192.0.2.1").post(
+        LOGIN, {"username": "operator", "password": "wrong"}, headers={"X-Forwarded-For": forwarded}
+    )
+
+    assert response.status_code == 200
+    assert AccessAttempt.objects.get().ip_address == counted
+
+
+def test_no_password_and_no_name_is_logged_or_kept(operator, caplog):
+    log_in("a wrong secret", username="operator")
+    log_in()
+
+    assert not any(secret in caplog.text for secret in ("a wrong secret", PASSWORD, "192.0.2.1"))
+    assert "a wrong secret" not in str(AccessAttempt.objects.values())
+
+
+def test_a_name_that_no_database_takes_is_no_fault(operator):
+    assert log_in(username="a\0b").status_code == 200
+
+
+HEADERS = {
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/docs/", "/schema/", "/api/user", "/unknown"])
+def test_every_page_forbids_what_it_does_not_need(client, path):
+    response = client.get(path)
+
+    assert {name: response[name] for name in HEADERS} == HEADERS
+    policy = dict(each.split(" ", 1) for each in response["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'none'"
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/docs/"])
+def test_no_page_has_a_script_or_a_style_written_into_it(client, path):
+    page = client.get(path).content.decode()
+
+    assert "<style" not in page
+    assert " style=" not in page
+    assert page.count("<script") == page.count("<script src=")
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(operator):
+    cookies = log_in().cookies
+
+    assert cookies["sessionid"]["httponly"]
+    assert cookies["sessionid"]["samesite"] == cookies["csrftoken"]["samesite"] == "Lax"
