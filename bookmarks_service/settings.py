@@ -123,8 +123,6 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-DATETIME_FORMAT = "Y-m-d H:i e"
-
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # straight from the packages: there is no collectstatic to forget
 

@@ -25,7 +25,8 @@ def test_it_makes_something_to_try_and_prints_how(capsys, django_user_model, cli
     assert str(Collection.objects.get(user_group=user_group).pk) in text
     assert ApiToken.objects.authenticate(re.search(r"Token (uga_\w+)", text)[1]).team == user_group.team
     assert AccessToken.objects.authenticate(re.search(r"Bearer (bma_\w+)", text)[1]).user_group == user_group
-    assert client.login(username="operator", password=re.search(r"password (\S+)\)", text)[1])
+    operator = {"username": "operator", "password": re.search(r"password (\S+)\)", text)[1]}
+    assert client.post("/admin/login/", operator).status_code == 302
     assert django_user_model.objects.get().is_superuser
     assert (
         text.count("\ncurl -X ") == text.count("http://127.0.0.1:8123/api/user") + text.count("8123/v1/bookmarks") == 2

@@ -1,0 +1,274 @@
+"""An operator's day in Debian's Chromium, with a service that runs as quickstart starts it."""
+
+import re
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.bookmarks_service.service import Service, empty_database
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+
+FILL = """
+from usergroups.models import Team, UserGroup
+
+team = Team.objects.get()
+groups = (UserGroup(team=team, provided_id=f"customer-{n}", name=f"Customer {n}") for n in range(100_000))
+UserGroup.objects.bulk_create(groups, batch_size=10_000)
+"""
+
+
+@pytest.fixture(scope="module")
+def service():
+    """Runs with the quickstart's data and 100,000 user groups besides."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        empty_database(Path(name)) as database_url,
+        Service(Path(name), database_url) as service,
+    ):
+        result = service.manage("shell", "--no-imports", "-c", FILL)
+        assert result.returncode == 0, result.stderr
+        yield service
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def new_page(browser, service, **options):
+    """A page of a browser; fails if the console, a script or the server told of an error."""
+    permissions = ["clipboard-read", "clipboard-write"]
+    context = browser.new_context(base_url=service.base_url, permissions=permissions, **options)
+    context.set_default_timeout(10_000)  # milliseconds
+    page = context.new_page()
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture(scope="module")
+def session(browser, service):
+    """What a browser keeps of an operator who logged in."""
+    with new_page(browser, service) as page:
+        page.goto("/admin/")
+        page.get_by_label("Username").fill("operator")
+        page.get_by_label("Password").fill(service.password)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", name="How things stand")).to_be_visible()
+        yield page.context.storage_state()
+
+
+@pytest.fixture
+def page(browser, service, session):
+    with new_page(browser, service, storage_state=session) as page:
+        page.goto("/admin/")
+        yield page
+
+
+def choose(page, field, text, option):
+    """Choose one of the rows that are searched for, as Django's widget offers them."""
+    page.locator(f"{field} + .select2").click()
+    page.locator(".select2-search__field").fill(text)
+    page.locator(".select2-results__option", has_text=option).first.click()
+
+
+def clipboard(page):
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def update(service, secret, **fields):
+    body = {"user_group_id": "example_1", **fields}
+    return httpx.put(f"{service.base_url}/api/user", json=body, headers={"Authorization": f"Token {secret}"})
+
+
+def test_the_life_of_an_api_token(service, page):
+    page.get_by_role("link", name="API tokens", exact=True).first.click()
+    page.get_by_role("link", name="Add API token").click()
+    choose(page, "#id_team", "dem", "Demo")
+    page.get_by_label("Name").fill("Nightly sync")
+    page.get_by_role("button", name="Save").click()
+
+    # Its secret is shown, copied and used.
+    expect(page.get_by_text("This is the only time that the secret is shown.")).to_be_visible()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    secret = clipboard(page)
+    assert update(service, secret).status_code == 200
+
+    # That it was used is seen, and the secret is not seen again.
+    page.get_by_role("link", name="Back to the API tokens").click()
+    page.locator("#searchbar").fill("nightly")
+    page.get_by_role("button", name="Search").click()
+    row = page.get_by_role("row", name=re.compile("Nightly sync"))
+    expect(row.locator(".badge")).to_have_text("Active")
+    expect(row.locator(".field-last_used_at")).not_to_have_text("-")
+    assert secret not in page.content()
+
+    # It is rotated, and both work during the grace.
+    row.get_by_role("link").first.click()
+    page.get_by_role("button", name="Rotate").click()
+    page.get_by_label("The old token works for").select_option("1 hour")
+    page.get_by_role("button", name="Rotate").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    successor = clipboard(page)
+    assert successor != secret
+    assert [update(service, each).status_code for each in (secret, successor)] == [200, 200]
+
+    # The successor is revoked, and the API refuses it.
+    page.get_by_role("link", name="Its page").click()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("Revoked: 1.")).to_be_visible()
+    assert [update(service, each).status_code for each in (secret, successor)] == [200, 401]
+    expect(page.get_by_role("row", name=re.compile(successor[:8])).locator(".badge")).to_have_text("Revoked")
+
+
+def test_an_action_is_taken_back(page):
+    page.goto("/admin/usergroups/apitoken/")
+    page.get_by_role("row", name=re.compile("quickstart")).get_by_role("checkbox").check()
+    page.get_by_label("Action:").select_option("Revoke selected API tokens")
+    page.get_by_role("button", name="Go").click()
+    page.get_by_role("link", name="No, go back").click()
+
+    expect(page.get_by_role("row", name=re.compile("quickstart")).locator(".badge")).to_have_text("Active")
+
+
+def test_properties_are_edited_with_an_error_and_without(service, page):
+    page.goto("/admin/usergroups/usergroup/?q=example_1")
+    page.get_by_role("link", name="Example 1").first.click()
+    page.get_by_label("Properties").fill('{"plan": "pro", "seats": 1e999}')
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("The JSON contains a number that is too large.")).to_be_visible()
+
+    page.get_by_label("Properties").fill('{"plan": "pro", "seats": 12345678901234567890}')
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    expect(page.get_by_label("Properties")).to_have_value('{\n  "plan": "pro",\n  "seats": 12345678901234567890\n}')
+    told = update(service, service.api_token).json()["user_group"]
+    assert told["properties"] == {"plan": "pro", "seats": 12345678901234567890}
+
+    # The token is masked until it is asked for.
+    expect(page.get_by_text(told["token"])).to_be_hidden()
+    page.get_by_text("Reveal").click()
+    expect(page.get_by_text(told["token"])).to_be_visible()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert clipboard(page) == told["token"]
+
+    page.get_by_role("button", name="Rotate token").click()
+    page.get_by_role("button", name="Rotate").click()
+    expect(page.get_by_text("User group tokens rotated: 1.")).to_be_visible()
+    assert update(service, service.api_token).json()["user_group"]["token"] != told["token"]
+
+
+def test_a_group_is_found_among_100000(service, page):
+    page.goto("/admin/usergroups/usergroup/")
+    expect(page.get_by_text("There may be more than these 10000.")).to_be_visible()
+    page.locator("#searchbar").fill("customer-54321")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("#result_list tbody tr")).to_have_count(1)
+
+    # And in the filter of the bookmarks, where one of its bookmarks is.
+    page.goto("/admin/bookmarks/bookmark/add/")
+    choose(page, "#id_user_group", "customer-77777", "Customer 77777 (customer-77777)")
+    page.get_by_label("URL").fill("https://example.com/found")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto("/admin/bookmarks/bookmark/")
+    choose(page, "#filter_user_group__id__exact", "customer-77777", "Customer 77777")
+    page.locator("details", has_text="By user group").get_by_role("button", name="Filter").click()
+    expect(page.locator("#result_list tbody tr")).to_have_count(1)
+    opened = page.get_by_role("link", name="Open")
+    expect(opened).to_have_attribute("href", "https://example.com/found")
+
+    # A duplicate is told at the form.
+    page.goto("/admin/bookmarks/bookmark/add/")
+    choose(page, "#id_user_group", "customer-77777", "Customer 77777")
+    page.get_by_label("URL").fill("HTTPS://EXAMPLE.COM:443/found")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The user group has this bookmark there already.")).to_be_visible()
+
+
+def test_thousands_are_deleted(service, page):
+    urls = [f"https://example.com/{n}" for n in range(2500)]
+    for start in (0, 1000, 2000):
+        body = {"bookmarks": [{"url": url} for url in urls[start : start + 1000]]}
+        headers = {"Authorization": f"Bearer {service.access_token}"}
+        made = httpx.post(f"{service.base_url}/v1/bookmarks/batch", json=body, headers=headers, timeout=60)
+        assert made.status_code == 200
+
+    page.goto("/admin/bookmarks/bookmark/")
+    choose(page, "#filter_user_group__id__exact", "example_1", "Example 1")
+    page.locator("details", has_text="By user group").get_by_role("button", name="Filter").click()
+    page.locator("#action-toggle").check()
+    page.get_by_text("Select all 2500 bookmarks").click()
+    page.get_by_label("Action:").select_option("Delete selected bookmarks")
+    page.get_by_role("button", name="Go").click()
+    expect(page.get_by_role("heading", name="Delete 2,500 bookmarks")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Deleted 2,500 bookmarks.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs/", "/admin/password_change/", "/admin/auth/user/", "/admin/auth/user/add/"]
+)
+def test_other_pages_keep_the_policy_too(page, path):
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+
+    expect(page.locator("body")).to_contain_text(re.compile(r"\w"))
+
+
+def test_the_documentation_makes_a_call(service, page):
+    page.goto("/docs/")
+    page.get_by_role("button", name="Authorize").click()
+    bearer = page.locator(".auth-container", has_text="Bearer")
+    bearer.locator("input").fill(service.access_token)
+    bearer.get_by_role("button", name="Apply credentials").click()
+    page.get_by_role("button", name="Close").first.click()
+    operation = page.locator(".opblock", has_text="List collections")
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    operation.get_by_role("button", name="Execute").click()
+
+    expect(operation.locator(".live-responses-table .response-col_status").last).to_have_text("200")
+    expect(operation.locator(".live-responses-table")).to_contain_text("Reading list")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_the_screen(service, page, width, scheme):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    for path in ("", "usergroups/usergroup/", "usergroups/usergroup/1/change/", "usergroups/apitoken/",
+                 "usergroups/apitoken/1/change/", "bookmarks/bookmark/", "bookmarks/bookmark/import/"):  # fmt: skip
+        page.goto(f"/admin/{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_the_keyboard_is_enough(page):
+    page.goto("/admin/usergroups/usergroup/1/change/")
+    page.get_by_role("button", name="Rotate token").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Rotate the token of 1 user group")).to_be_visible()
+    page.get_by_role("link", name="No, go back").focus()
+    page.keyboard.press("Enter")
+    page.locator("details.reveal summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("ugt_").last).to_be_visible()
