@@ -7,6 +7,7 @@ from django.utils.text import Truncator
 
 from usergroups.admin.autocomplete import AutocompleteFilter, is_key
 from usergroups.admin.base import OperatorAdmin
+from usergroups.admin.deletion import Deleted
 from usergroups.admin.tokens import TokenAdmin
 from usergroups.models import UserGroup
 
@@ -43,6 +44,10 @@ class CollectionAdmin(OperatorAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
         return ("id", "created_at", "user_group") if obj else ("id", "created_at")
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deleted:  # type: ignore[override]
+        shown, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return [*shown, "Their bookmarks are kept, in no collection."], counts, lacking, protected
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         user_group = request.GET.get(OF_USER_GROUP)
@@ -99,4 +104,4 @@ def external_link(url: str, text: str) -> str:
     """Return a link that tells the other side nothing; only text if a browser would do something else than go there."""
     if not url.lower().startswith(("http://", "https://")):
         return text
-    return format_html('<a class="long" href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, text)
+    return format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, text)

@@ -5,14 +5,13 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models, router
-from django.db.models import Exists, F, OuterRef, Q, Value
+from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
-from usergroups.transactions import repeated
 
 from . import web_url
 from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, Identity
@@ -56,29 +55,12 @@ class Collection(models.Model):
         return f"{self.name} of {self.user_group}"
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the collection and keep its bookmarks, in none; of two that become the same, the older one.
-
-        Raises DoesNotExist if it is gone already.
-        """
+        """Delete it as a queryset of it does. Raises DoesNotExist if it is gone already."""
         database = using or router.db_for_write(Collection, instance=self)
-
-        def release_and_delete() -> tuple[int, dict[str, int]]:
-            # Locked, so that whoever is adding to the collection waits, and fails, instead of this.
-            Collection.objects.using(database).select_for_update().get(pk=self.pk)
-            self._release_bookmarks(database)
-            return super(Collection, self).delete(using, keep_parents)
-
-        return repeated(release_and_delete, database)
-
-    def _release_bookmarks(self, database: str) -> None:
-        own = Bookmark.objects.using(database).filter(collection=self)
-        rivals = Bookmark.objects.using(database).filter(
-            Q(collection=self) | Q(collection=None), user_group=self.user_group_id
-        )
-        earlier = Q(created_at__lt=OuterRef("created_at")) | Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
-        older = rivals.filter(earlier, url_digest=OuterRef("url_digest"))
-        rivals.filter(Exists(older), url_digest__in=own.values("url_digest")).delete()
-        own.update(collection=None)
+        deleted = Collection.objects.using(database).filter(pk=self.pk).delete()
+        if not deleted[0]:
+            raise Collection.DoesNotExist
+        return deleted
 
 
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]

@@ -2,76 +2,26 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db import IntegrityError, models, router, transaction
-from django.db.models import F, Q
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Q
 
 from usergroups.models import UserGroup
 from usergroups.transactions import ATTEMPTS, repeated
 
 from . import web_url
+from .public_ids import Duplicate, PublicIdQuerySet, key_of
 
 if TYPE_CHECKING:
     from .models import Bookmark, Collection
-
-M = TypeVar("M", bound=models.Model)
 
 EXPORT_CHUNK_SIZE = 2000  # rows
 NO_COLLECTION = UUID(int=0)  # stands for null, which to a unique index equals nothing
 
 Identity = tuple[UUID, bytes]
 """Of a group's bookmark: its collection's key and its URL's digest."""
-
-
-class Duplicate(Exception):
-    """What was asked for would be there twice."""
-
-
-def key_of(public_id: object) -> UUID | None:
-    """Return the key of the row with this id; None for any other text or type than exactly what the API gives."""
-    with suppress(ValueError):
-        if str(key := UUID(str(public_id))) == public_id:
-            return key
-    return None
-
-
-class PublicIdQuerySet(models.QuerySet[M]):
-    def get_by_public_id(self, public_id: object) -> M:
-        """Raises DoesNotExist."""
-        if (key := key_of(public_id)) is None:
-            raise self.model.DoesNotExist  # type: ignore[attr-defined]
-        return self.get(pk=key)
-
-    def change(self, public_id: object, **changes: Any) -> M:
-        """Set the fields in ``changes`` and no others; return the row as it stands afterwards.
-
-        Raises DoesNotExist; Duplicate if it would be there twice; IntegrityError if it would refer to what is gone.
-        """
-        rows = self.for_write().filter(pk=key_of(public_id))
-
-        def update() -> M:
-            if changes:
-                rows.update(**changes)
-            return rows.get()
-
-        return repeated(update, rows.db, lambda: Duplicate() if rows.has_rival(**changes) else None)
-
-    def has_rival(self, **changes: Any) -> bool:
-        """Whether the only row of these would be another's duplicate with ``changes``."""
-        raise NotImplementedError
-
-    def for_write(self) -> Self:
-        return self.using(router.db_for_write(self.model))
-
-    def remove(self, public_id: object) -> None:
-        """Raises DoesNotExist."""
-        rows = self.for_write().filter(pk=key_of(public_id))
-        deleted, _ = repeated(rows.delete, rows.db)
-        if not deleted:
-            raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
@@ -95,9 +45,23 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete each as its own ``delete()`` does."""
-        deleted = [collection.delete() for collection in self]
-        return len(deleted), {self.model._meta.label: len(deleted)}
+        """Delete them and keep their bookmarks, in none; of those that become the same, the oldest one."""
+        collections = self.for_write()
+        return repeated(collections._release_and_delete, collections.db)
+
+    def _release_and_delete(self) -> tuple[int, dict[str, int]]:
+        # Locked, so that whoever is adding to a collection waits, and fails, instead of this.
+        keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
+        bookmarks: Any = self.model._meta.get_field("bookmarks").related_model
+        own = bookmarks.objects.using(self.db).filter(collection__in=keys)
+        rivals = bookmarks.objects.using(self.db).filter(
+            Q(collection__in=keys) | Q(collection=None), user_group__in=own.values("user_group")
+        )
+        same = rivals.filter(user_group=OuterRef("user_group"), url_digest=OuterRef("url_digest"))
+        older = Q(created_at__lt=OuterRef("created_at")) | Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
+        rivals.filter(Exists(same.filter(older)), url_digest__in=own.values("url_digest")).delete()
+        own.update(collection=None)
+        return super(CollectionQuerySet, self.filter(pk__in=keys)).delete()
 
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):

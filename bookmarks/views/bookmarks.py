@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from bookmarks.exceptions import BookmarkExists
 from bookmarks.models import Bookmark
 from bookmarks.openapi import bookmarks as openapi
-from bookmarks.querysets import Duplicate
+from bookmarks.public_ids import Duplicate
 from bookmarks.serializers import (
     BookmarkBatchEnvelope,
     BookmarkBatchSerializer,

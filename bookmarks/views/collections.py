@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from bookmarks.exceptions import CollectionExists
 from bookmarks.models import Collection
 from bookmarks.openapi import collections as openapi
-from bookmarks.querysets import Duplicate
+from bookmarks.public_ids import Duplicate
 from bookmarks.serializers import (
     CollectionEnvelope,
     CollectionListEnvelope,

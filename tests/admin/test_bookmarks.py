@@ -10,7 +10,7 @@ from django.urls import reverse
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import act, ask, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.queries import meanwhile
+from tests.queries import meanwhile, queries_of
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -189,3 +189,22 @@ def test_a_list_says_that_it_is_not_whole(admin_client, monkeypatch):
 
     assert "There may be more than these 2." in page
     assert admin_client.get(reverse("admin:usergroups_usergroup_changelist")).status_code == 200
+
+
+def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
+    user_group = UserGroupFactory()
+    collections = Collection.objects.bulk_create(Collection(user_group=user_group, name=f"{n}") for n in range(2000))
+    url_of = "https://example.com/".__add__
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, collection=collection, url=url_of(collection.name[:2]))
+        for collection in collections
+    )
+    page = ask(admin_client, "bookmarks_collection", "delete_selected", collections[0], select_across="1", index="0")
+    assert "Their bookmarks are kept, in no collection." in page.content.decode()
+
+    queries = queries_of(confirm, admin_client, page, "bookmarks_collection")
+
+    assert len(queries) < 40
+    assert not Collection.objects.exists()
+    assert set(Bookmark.objects.values_list("url", flat=True)) == {url_of(str(n)) for n in range(100)}
+    assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}

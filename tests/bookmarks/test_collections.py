@@ -128,13 +128,13 @@ def test_of_two_that_become_the_same_the_older_one_stays(call_bookmarks, collect
     assert (kept.pk, kept.collection) == (first.pk, None)
 
 
-def test_a_deletion_takes_six_statements(call_bookmarks, collection):
+def test_a_deletion_takes_five_statements(call_bookmarks, collection):
     BookmarkFactory.create_batch(100, user_group=collection.user_group, collection=collection)
 
     queries = queries_of(lambda: call_bookmarks("DELETE", "collection", collection.pk))
 
-    # The token with its group, the collection, its lock, the deletion of duplicates, the move, the deletion.
-    assert len(queries) == 6
+    # The token with its group, the collection and its lock, the deletion of duplicates, the move, the deletion.
+    assert len(queries) == 5
 
 
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):

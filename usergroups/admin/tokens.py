@@ -1,6 +1,6 @@
 """The admin of any token: its secret is shown once, on the page that answers its making."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -9,8 +9,10 @@ from django.contrib.auth import get_permission_codename
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
+from django.utils.timesince import timesince, timeuntil
 
 from usergroups.tokens.models import Token, TokenState
 
@@ -50,6 +52,14 @@ class GraceForm(forms.Form):
     )
 
 
+def told_roughly(at: datetime | None) -> str | None:
+    """Return how far away a time is, with the time itself for who points at it."""
+    if at is None:
+        return None
+    text = f"{timesince(at, depth=1)} ago" if at <= timezone.now() else f"in {timeuntil(at, depth=1)}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), at, text)
+
+
 class TokenAdmin(OperatorAdmin):
     """What a token may do and for whom is settled when it is made; later only its name and its end can change."""
 
@@ -61,7 +71,7 @@ class TokenAdmin(OperatorAdmin):
     object_actions = ("rotate", "revoke")
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("__str__", *self.owner_fields, "badge", "read_only", "expires_at", "last_used_at")
+        return ("__str__", *self.owner_fields, "badge", "rights", "expires", "last_used")
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         settled = (*self.owner_fields, "read_only")
@@ -75,6 +85,18 @@ class TokenAdmin(OperatorAdmin):
     @admin.display(description="state")
     def badge(self, token: Token) -> str:
         return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
+
+    @admin.display(description="rights", ordering="read_only")
+    def rights(self, token: Token) -> str:
+        return "Read" if token.read_only else "Read, write"
+
+    @admin.display(description="expires", ordering="expires_at")
+    def expires(self, token: Token) -> str | None:
+        return told_roughly(token.expires_at)
+
+    @admin.display(description="last used", ordering="last_used_at")
+    def last_used(self, token: Token) -> str | None:
+        return told_roughly(token.last_used_at)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.{get_permission_codename('revoke', self.opts)}")
