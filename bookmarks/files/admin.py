@@ -109,4 +109,5 @@ class FilesAdmin(ModelAdmin):
         return TemplateResponse(request, "bookmarks/file_form.html", context)
 
     def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
+        request.current_app = self.admin_site.name
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}

@@ -51,3 +51,11 @@ def test_the_contract_holds_in_a_foreign_host(failures_of_the_service, tmp_path,
     }
     assert passed > len(expected) > 50 * len(operations)
     assert {test: failures.get(test) for test in expected} == expected
+
+
+def test_the_admin_works_in_a_foreign_host(tmp_path):
+    parts = ["tokens", "user_groups", "bookmarks", "files", "history"]
+
+    _, passed = run("settings_admin", tmp_path / "failures.json", *(f"tests/admin/test_{part}.py" for part in parts))
+
+    assert passed > 100

@@ -80,6 +80,7 @@ class Question:
         return bool(self.obstacles)
 
     def response(self, verb: str, text: str, form: forms.Form) -> HttpResponse:
+        self.request.current_app = self.model_admin.admin_site.name
         opts, count = self.model_admin.opts, len(self.rows)
         context = {
             **self.model_admin.admin_site.each_context(self.request),

@@ -145,6 +145,7 @@ class TokenAdmin(OperatorAdmin):
 
     def show_secrets(self, request: HttpRequest, issued: list[tuple[Token, str]]) -> HttpResponse:
         """Show them in the answer itself: messages would keep them in a cookie or in the session."""
+        request.current_app = self.admin_site.name
         opts = self.opts
         context = {
             **self.admin_site.each_context(request),
