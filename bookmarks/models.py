@@ -23,7 +23,12 @@ class AccessToken(Token):
     prefix = "bma"
     owner_field = "user_group"
 
-    user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="access_tokens")
+    user_group = models.ForeignKey(
+        UserGroup,
+        models.CASCADE,
+        related_name="access_tokens",
+        help_text="The token reaches this group's bookmarks and collections only.",
+    )
 
     class Meta:
         permissions = [("revoke_accesstoken", "Can revoke access token")]
@@ -34,7 +39,7 @@ class Collection(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="collections", db_index=False)
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=255, help_text="Unique among the user group's collections.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     objects = CollectionQuerySet.as_manager()
@@ -82,11 +87,22 @@ class Bookmark(models.Model):
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
     # Collection.delete() sees to its bookmarks; the database refuses any other deletion that would not.
     collection = models.ForeignKey(
-        Collection, models.DO_NOTHING, related_name="bookmarks", null=True, blank=True, db_index=False
+        Collection,
+        models.DO_NOTHING,
+        related_name="bookmarks",
+        null=True,
+        blank=True,
+        db_index=False,
+        help_text="One of the user group's. Empty: in none.",
     )
-    url = models.CharField("URL", max_length=web_url.MAX_LENGTH, validators=[web_url.validate])
+    url = models.CharField(
+        "URL",
+        max_length=web_url.MAX_LENGTH,
+        validators=[web_url.validate],
+        help_text="Absolute, http or https. It is kept as it is written and never fetched.",
+    )
     url_digest = URLDigestField(max_length=32, editable=False)
-    title = models.CharField(max_length=1000, blank=True)
+    title = models.CharField(max_length=1000, blank=True, help_text="Of the page, for people.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     objects = BookmarkQuerySet.as_manager()

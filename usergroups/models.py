@@ -19,7 +19,7 @@ class Environment(models.TextChoices):
 class Team(models.Model):
     """The tenant: who owns user groups and API tokens."""
 
-    name = models.CharField(max_length=255, unique=True)
+    name = models.CharField(max_length=255, unique=True, help_text="Seen by operators only; callers know the id.")
 
     def __str__(self) -> str:
         return self.name
@@ -57,11 +57,16 @@ class UserGroup(models.Model):
     """A customer of the team's: whoever views a dashboard with its token sees its data."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False)
-    environment = models.CharField(max_length=8, choices=Environment, blank=True)
+    environment = models.CharField(
+        max_length=8,
+        choices=Environment,
+        blank=True,
+        help_text="Only API tokens of the same environment reach the group. Empty: those of none.",
+    )
     provided_id = models.CharField(
         "provided id", max_length=255, help_text="The caller's own id of the group: user_group_id in a call."
     )
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=255, help_text="What callers call the group; they may change it.")
     token = models.CharField(
         "user group token",
         max_length=64,

