@@ -1,0 +1,58 @@
+"""Requests that no page of the admin sends: Django's admin fails with some of them."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import BadRequest, ValidationError
+from django.db import DataError
+from django.http import HttpRequest
+
+from .autocomplete import is_key
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+
+class StrictAdmin(ModelAdmin):
+    """Refuses keys and values that no column could hold."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        if not all(is_key(self.opts.pk, key) for key in selected):
+            raise BadRequest("What was selected is no key.")
+        return super().changelist_view(request, extra_context)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        try:
+            changelist = super().get_changelist_instance(request)
+        except (ValueError, OverflowError, DataError) as error:
+            raise IncorrectLookupParameters from error  # what no column could hold; Django knows it of some only
+        if not changelist.result_count:
+            changelist.result_list = changelist.queryset.none()  # a search that found nothing is not made twice
+        return changelist
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Only what the filters offer: there are fields that no filter could be made of."""
+        if not super().lookup_allowed(lookup, value, request):
+            return False
+        filters = [each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)]
+        offered = [getattr(each, "parameter_name", each) for each in filters]
+        return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        fields = {field.name: field for field in self.opts.concrete_fields}
+        initial = {}
+        for name, value in super().get_changeform_initial_data(request).items():
+            with suppress(KeyError, ValidationError):
+                initial[name] = fields[name].to_python(value)
+        return initial
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        if "\0" in search_term:
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
