@@ -1,11 +1,14 @@
 """Answers for what reaches no operation: JSON for callers, pages for people."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
@@ -54,9 +57,11 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    if _in_admin(request):
-        return defaults.server_error(request)
-    return failure_response(ServerError())
+    if not _in_admin(request):
+        return failure_response(ServerError())
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})  # seconds
+    return defaults.server_error(request)
 
 
 def _in_admin(request: HttpRequest) -> bool:

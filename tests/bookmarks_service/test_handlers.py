@@ -1,6 +1,7 @@
 """What reaches no view, over Django's handlers; the tests over HTTP are of the same in processes of their own."""
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import RequestFactory
 
 from bookmarks_service import handlers
@@ -23,6 +24,19 @@ def test_a_crash_is_json_but_in_the_admin(path, content_type):
 
     assert response.status_code == 500
     assert response["Content-Type"].startswith(content_type)
+
+
+def test_without_the_database_the_admin_says_so(admin_client):
+    def fail(execute, sql, params, many, context):
+        raise OperationalError("the inside story")
+
+    admin_client.raise_request_exception = False
+    with connection.execute_wrapper(fail):
+        response = admin_client.get("/admin/")
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert "The database cannot do this now" in response.content.decode()
+    assert "story" not in response.content.decode()
 
 
 def test_a_crash_outside_the_views_is_json(client, settings):
