@@ -25,7 +25,7 @@ class AccessTokenAdmin(TokenAdmin):
     owner_fields = ("user_group",)
     autocomplete_fields = ("user_group",)
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
-    list_select_related = ("user_group",)
+    list_select_related = ("user_group__team",)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
     ordering = ("-id",)
     empty_text = "An access token lets a program keep one user group's bookmarks. Add one and give it to its caller."
@@ -35,7 +35,7 @@ class AccessTokenAdmin(TokenAdmin):
 class CollectionAdmin(OperatorAdmin):
     list_display = ("name", "user_group", "created_at")
     list_filter = (*GROUP_FILTERS, "created_at")
-    list_select_related = ("user_group",)
+    list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
     ordering = ("-id",)
@@ -47,20 +47,21 @@ class CollectionAdmin(OperatorAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deleted:  # type: ignore[override]
         shown, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        return [*shown, "Their bookmarks are kept, in no collection."], counts, lacking, protected
+        kept = "Their bookmarks are kept, in no collection; of those that become the same, the oldest."
+        return [*shown, kept], counts, lacking, protected
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         user_group = request.GET.get(OF_USER_GROUP)
         if user_group and is_key(UserGroup._meta.pk, user_group):
             queryset = queryset.filter(user_group=user_group)
-        return super().get_search_results(request, queryset.select_related("user_group"), search_term)
+        return super().get_search_results(request, queryset.select_related("user_group__team"), search_term)
 
 
 @admin.register(Bookmark)
 class BookmarkAdmin(FilesAdmin, OperatorAdmin):
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
-    list_select_related = ("user_group", "collection")
+    list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     sortable_by = ("created_at",)
     autocomplete_fields = ("user_group", "collection")

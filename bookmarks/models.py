@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models, router
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
@@ -58,6 +58,10 @@ class Collection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.user_group}"
+
+    def validate_constraints(self, exclude: Any = None) -> None:
+        # A form leaves out the group, which cannot change, and Django every constraint with a field that is left out.
+        super().validate_constraints(set(exclude or ()) - {"user_group"})
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete it as a queryset of it does. Raises DoesNotExist if it is gone already."""
@@ -137,9 +141,12 @@ class Bookmark(models.Model):
             raise ValidationError({"collection": "The user group has no such collection."})
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # A form leaves out what it has no field for, and Django every constraint with a field that is left out.
         exclude = set(exclude or ())
+        field = next((name for name in ("url", "collection") if name not in exclude), NON_FIELD_ERRORS)
         with suppress(ValueError):  # what is no URL is told elsewhere
             self.url_digest = web_url.digest(self.url)
-            exclude -= {"url_digest", "user_group"}
-        super().validate_constraints(exclude)
+            exclude -= {"url_digest", "user_group"}  # as above
+        try:
+            super().validate_constraints(exclude)
+        except ValidationError as error:
+            raise ValidationError({field: error.messages}) from None

@@ -20,7 +20,8 @@ WIDTH, HEIGHT = 600, 120  # of the plot, in its own units
 
 def panels(visible: list[Any]) -> dict[str, Any]:
     """Return the panels of these models, by name."""
-    token_models = [model for model in (ApiToken, AccessToken) if model in visible]
+    owners = {ApiToken: "team", AccessToken: "user_group__team"}
+    token_models = [(model, related) for model, related in owners.items() if model in visible]
     shown: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
     if Bookmark in visible:
         shown["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
@@ -34,8 +35,8 @@ def panels(visible: list[Any]) -> dict[str, Any]:
                 "expiring": tokens.in_state("expiring").order_by("expires_at")[:ROWS],
                 "unused": tokens.unused().order_by("pk")[:ROWS],
             }
-            for model in token_models
-            for tokens in [model.objects.select_related(model.owner_field)]
+            for model, related in token_models
+            for tokens in [model.objects.select_related(related)]
         ]
     return shown
 

@@ -97,7 +97,8 @@ class UserGroup(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} ({', '.join(filter(None, (self.provided_id, self.environment)))})"
+        identity = (str(self.team), self.environment, self.provided_id)
+        return f"{self.name} ({', '.join(filter(None, identity))})"
 
     def assign(self, fields: dict[str, Any]) -> "UserGroup":
         """Set these fields, and when they were set, on the instance alone."""

@@ -1,11 +1,14 @@
 """Bookmarks and collections in the admin."""
 
+import html
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import act, ask, confirm, url
@@ -37,7 +40,7 @@ def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
 
     page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
 
-    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    assert page.context["adminform"].errors == {"url": ["The user group has this bookmark there already."]}
     assert Bookmark.objects.count() == 1
 
 
@@ -66,7 +69,7 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
 
     page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
 
-    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    assert page.context["adminform"].errors == {"collection": ["The user group has this bookmark there already."]}
     bookmark.refresh_from_db()
     assert bookmark.collection is None
 
@@ -187,7 +190,7 @@ def test_a_list_says_that_it_is_not_whole(admin_client, monkeypatch):
 
     page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
 
-    assert "There may be more than these 2." in page
+    assert "Only the first 2 are listed." in page
     assert admin_client.get(reverse("admin:usergroups_usergroup_changelist")).status_code == 200
 
 
@@ -200,7 +203,7 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
         for collection in collections
     )
     page = ask(admin_client, "bookmarks_collection", "delete_selected", collections[0], select_across="1", index="0")
-    assert "Their bookmarks are kept, in no collection." in page.content.decode()
+    assert "Their bookmarks are kept, in no collection; of those" in page.content.decode()
 
     queries = queries_of(confirm, admin_client, page, "bookmarks_collection")
 
@@ -208,3 +211,120 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
     assert not Collection.objects.exists()
     assert set(Bookmark.objects.values_list("url", flat=True)) == {url_of(str(n)) for n in range(100)}
     assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
+
+
+@pytest.mark.parametrize("action", ["add", "rename"])
+def test_a_duplicate_collection_is_refused_with_a_message(admin_client, action):
+    collection = CollectionFactory(name="A")
+    other = CollectionFactory(user_group=collection.user_group, name="B")
+
+    if action == "add":
+        page = admin_client.post(url("bookmarks_collection_add"), {"user_group": collection.user_group.pk, "name": "A"})
+    else:
+        page = admin_client.post(url("bookmarks_collection_change", other.pk), {"name": "A", "initial-name": "B"})
+
+    assert "has a collection with this name." in str(page.context["adminform"].errors)
+    assert set(Collection.objects.values_list("name", flat=True)) == {"A", "B"}
+
+
+def test_a_bookmark_is_not_added_to_another_groups_collection(admin_client):
+    fields = bookmark_form(UserGroupFactory(), collection=CollectionFactory().pk)
+
+    page = admin_client.post(url("bookmarks_bookmark_add"), fields)
+
+    assert page.context["adminform"].errors == {"collection": ["The user group has no such collection."]}
+
+
+@pytest.mark.parametrize("model", ["bookmarks_bookmark", "bookmarks_collection"])
+def test_nothing_is_given_to_another_group(admin_client, everything, model):
+    row = everything[model]
+
+    admin_client.post(
+        url(f"{model}_change", row.pk), {"user_group": UserGroupFactory().pk, "name": "New", "title": "New"}
+    )
+
+    owner = row.user_group
+    row.refresh_from_db()
+    assert row.user_group == owner
+    assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))
+
+
+def test_what_was_not_added_is_not_told_to_be(admin_client, transactional_db):
+    user_group = UserGroupFactory()
+
+    with meanwhile('INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"):
+        page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
+
+    assert page.context["adminform"].errors.keys() == {"user_group"}
+    assert "was added" not in page.content.decode()
+    assert "was added" not in admin_client.get(url("index")).content.decode()
+
+
+def test_bookmarks_are_filtered_by_date(admin_client):
+    today, _ = BookmarkFactory(), BookmarkFactory(created_at=timezone.now() - timedelta(days=3))
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
+    [link] = re.findall(r'<a href="(\?created_at[^"]+)">Today', page)
+    listed = admin_client.get(url("bookmarks_bookmark_changelist") + html.unescape(link))
+
+    assert list(listed.context["cl"].queryset) == [today]
+
+
+def test_bookmarks_are_found_by_title_and_listed_newest_first(admin_client):
+    hour = timedelta(hours=1)
+    first, second = (BookmarkFactory(title="A Title", created_at=timezone.now() - n * hour) for n in (1, 2))
+    BookmarkFactory(title="Other")
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "a title"})
+
+    assert list(page.context["cl"].result_list) == [first, second]
+    assert "A Title" in page.content.decode()
+
+
+def test_a_filter_is_cleared_without_the_others(admin_client):
+    bookmark = BookmarkFactory(title="Wanted")
+    BookmarkFactory()
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist") + "?q=wanted&user_group__id__exact=")
+
+    assert list(page.context["cl"].queryset) == [bookmark]
+
+
+def test_choosing_a_collection_takes_the_same_queries_for_many(admin_client):
+    address = url("autocomplete") + "?app_label=bookmarks&model_name=bookmark&field_name=collection&term="
+    CollectionFactory.create_batch(10)
+
+    answer = admin_client.get(address).json()
+
+    # Session, user, the count, and the rows with their groups and teams.
+    assert len(queries_of(admin_client.get, address)) == 4
+    assert " of Group " in answer["results"][0]["text"]
+
+
+def test_what_is_gone_meanwhile_is_not_recorded_as_deleted(admin_client, transactional_db):
+    kept, gone = BookmarkFactory.create_batch(2)
+    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", kept, gone)
+
+    with meanwhile('SELECT "bookmarks_bookmark"."id"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"):
+        done = confirm(admin_client, page, "bookmarks_bookmark")
+
+    assert "Deleted 1 bookmark." in done.content.decode()
+    assert LogEntry.objects.count() == 1
+
+
+def test_only_so_many_are_acted_on_as_are_listed(admin_client, monkeypatch):
+    monkeypatch.setattr("usergroups.admin.confirmation.MAX_LISTED", 2)
+    bookmarks = BookmarkFactory.create_batch(3)
+
+    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmarks[0], select_across="1", index="0")
+    assert "Delete 2 bookmarks" in page.content.decode()
+    confirm(admin_client, page, "bookmarks_bookmark")
+
+    assert Bookmark.objects.count() == 1
+
+
+def test_of_many_rows_the_first_are_shown(admin_client):
+    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", *BookmarkFactory.create_batch(25))
+
+    assert page.content.decode().count("Bookmark: https://") == 20
+    assert "and 5 more" in page.content.decode()

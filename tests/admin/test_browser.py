@@ -180,7 +180,7 @@ def test_properties_are_edited_with_an_error_and_without(service, page):
 
 def test_a_group_is_found_among_100000(service, page):
     page.goto("/admin/usergroups/usergroup/")
-    expect(page.get_by_text("There may be more than these 10000.")).to_be_visible()
+    expect(page.get_by_text("Only the first 10,000 are listed.")).to_be_visible()
     page.locator("#searchbar").fill("customer-54321")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("#result_list tbody tr")).to_have_count(1)

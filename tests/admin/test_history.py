@@ -72,7 +72,9 @@ def test_a_move_and_deletions_are_recorded(admin_client):
 
 
 def test_what_failed_is_not_recorded(admin_client):
-    ApiTokenFactory(revoked=True)
+    token = ApiTokenFactory(revoked=True)
     admin_client.post(url("usergroups_team_add"), {"name": ""})
+    act(admin_client, "usergroups_apitoken", "revoke", token)
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
 
     assert not LogEntry.objects.exists()

@@ -3,17 +3,10 @@
 import pytest
 
 from tests.admin.actions import url
+from tests.admin.test_lists import MODELS
 
 pytestmark = pytest.mark.django_db
 
-MODELS = [
-    "usergroups_team",
-    "usergroups_usergroup",
-    "usergroups_apitoken",
-    "bookmarks_collection",
-    "bookmarks_accesstoken",
-    "bookmarks_bookmark",
-]
 BAD = ["zzz", "%00", "-1", "99999999999999999999999", "%ff", ""]
 NAMES = ["q", "p", "o", "e", "all", "state", "use", "read_only__exact", "user_group__id__exact",
          "collection__id__exact",

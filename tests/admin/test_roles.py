@@ -170,3 +170,11 @@ def test_what_may_not_be_deleted_holds_its_owner(client, user_group):
     assert answer.status_code == 403
     assert "You may not delete: bookmark." in page.content.decode()
     assert UserGroup.objects.exists()
+
+
+def test_a_manager_changes_a_group(log_in, user_group):
+    client = log_in("Managers")
+
+    client.post(url("usergroups_usergroup_change", user_group.pk), {"name": "New", "initial-name": user_group.name})
+
+    assert UserGroup.objects.get().name == "New"

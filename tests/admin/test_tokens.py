@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from bookmarks.models import AccessToken
 from tests.admin.actions import act, allow, ask, confirm, url
 from tests.bookmarks.factories import AccessTokenFactory
+from tests.queries import meanwhile
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken
 
@@ -314,3 +315,111 @@ def test_a_token_is_deleted_by_whom_that_is_permitted(client, model):
     assert client.post(url(f"{model}_delete", token.pk), {"post": "yes"}).status_code == 302
 
     assert not type(token).objects.exists()
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_list_tells_access_end_and_use(admin_client, model):
+    now = timezone.now()
+    FACTORIES[model](read_only=True, expires_at=now + timedelta(days=3, hours=1), last_used_at=now - timedelta(hours=2))
+    FACTORIES[model]()
+
+    page = admin_client.get(url(f"{model}_changelist")).content.decode()
+
+    cells = [
+        re.findall(rf'<td class="field-{name}[^"]*">(.*?)</td>', page) for name in ("access", "expires", "last_used")
+    ]
+    told = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
+    assert told == [["Read, write", "Read"], ["-", "in 3 days"], ["-", "2 hours ago"]]
+    assert f'title="{now.strftime("%Y-")}' not in page
+    assert page.count('<time datetime="') == 2
+
+
+def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
+    token, _ = ApiTokenFactory(read_only=True, environment="Testing"), ApiTokenFactory()
+
+    for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment__exact": "Testing"}):
+        assert listed(admin_client, **query) == {token}
+
+
+def test_access_tokens_are_filtered_by_group_and_team(admin_client):
+    token, _ = AccessTokenFactory(), AccessTokenFactory()
+    group = token.user_group
+
+    for query in ({"user_group__id__exact": group.pk}, {"user_group__team__id__exact": group.team.pk}):
+        assert listed(admin_client, "bookmarks_accesstoken", **query) == {token}
+
+
+def test_a_token_is_not_issued_for_a_time_that_is_over(admin_client):
+    form = {"team": TeamFactory().pk, "environment": "", "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}
+
+    page = admin_client.post(url("usergroups_apitoken_add"), form)
+
+    assert page.context["adminform"].errors == {"expires_at": ["This is over."]}
+    assert not ApiToken.objects.exists()
+
+
+def test_each_of_many_secrets_is_told_whose_it_is(admin_client):
+    one, other = AccessTokenFactory(name="Nightly"), AccessTokenFactory()
+
+    page = act(admin_client, "bookmarks_accesstoken", "rotate", one, other, grace="24").content.decode()
+
+    told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    assert f"Nightly, for {one.user_group}: may read and write, does not expire." in told
+    assert f"No name, for {other.user_group}: may read and write, does not expire." in told
+    assert "these secrets are shown" in told
+
+
+def test_the_add_page_has_one_button(admin_client):
+    page = admin_client.get(url("usergroups_apitoken_add")).content.decode()
+
+    assert re.findall(r'<input type="submit"[^>]* name="(\w+)"', page) == ["_save"]
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "answer"),
+    [
+        ("revoke", {}, "Revoked: 0. Already revoked: 1."),
+        ("rotate", {"grace": "24"}, "Only active tokens can be rotated."),
+    ],
+)
+def test_a_revocation_meanwhile_stands(admin_client, transactional_db, action, fields, answer):
+    token = ApiTokenFactory()
+    page = ask(admin_client, "usergroups_apitoken", action, token)
+    revoked = "UPDATE usergroups_apitoken SET revoked_at = created_at"
+
+    with meanwhile('SELECT "usergroups_apitoken"."id"', revoked):
+        done = confirm(admin_client, page, "usergroups_apitoken", **fields)
+
+    assert answer in done.content.decode()
+    token.refresh_from_db()
+    assert token.revoked_at == token.created_at
+
+
+def test_the_first_revocation_stands():
+    token = ApiTokenFactory()
+    stale = ApiToken.objects.get()
+    token.revoke()
+
+    stale.revoke()
+
+    assert stale.revoked_at == token.revoked_at == ApiToken.objects.get().revoked_at
+
+
+def test_of_many_rotations_none_happens_if_one_fails(admin_client, monkeypatch):
+    tokens = ApiTokenFactory.create_batch(2)
+    admin_client.raise_request_exception = False
+
+    def fail_at_the_second(execute, sql, params, many, context):
+        if sql.startswith("INSERT") and "apitoken" in sql:
+            inserts.append(sql)
+            if len(inserts) == 2:
+                raise DatabaseError("no")
+        return execute(sql, params, many, context)
+
+    inserts = []
+    page = ask(admin_client, "usergroups_apitoken", "rotate", *tokens)
+    with connection.execute_wrapper(fail_at_the_second):
+        assert confirm(admin_client, page, "usergroups_apitoken", grace="0").status_code == 500
+
+    assert set(ApiToken.objects.active()) == set(tokens)
+    assert not LogEntry.objects.exists()

@@ -8,11 +8,11 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, ask, url
+from tests.admin.actions import act, allow, ask, confirm, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import UserGroup
+from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -220,7 +220,90 @@ def test_what_goes_with_a_group_is_counted_and_not_listed(admin_client):
     address = url("usergroups_usergroup_delete", user_group.pk)
     page = admin_client.get(address)
 
-    # Session, user, the group, and a count of bookmarks, collections and tokens each.
-    assert len(queries_of(admin_client.get, address)) == 6
+    # Session, user, the group and its team, and a count of bookmarks, collections and tokens each.
+    assert len(queries_of(admin_client.get, address)) == 7
     assert "Bookmarks: 3" in page.content.decode()
     assert "https://example.com" not in page.content.decode()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\r\nb", "\n"])
+def test_a_line_break_in_a_name_survives_a_form_that_cannot_show_it(admin_client, name):
+    user_group = UserGroupFactory(name=name)
+
+    save(admin_client, user_group, name=re.sub(r"[\r\n]", "", name) or "x", mapping='{"40": 1}')
+
+    user_group.refresh_from_db()
+    assert user_group.name == (name if name != "\n" else "x")
+    assert user_group.mapping == {"40": 1}
+
+
+def test_json_is_shown_indented_to_who_may_only_look(client):
+    user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
+    allow(client, "usergroups_usergroup", "view")
+
+    page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+
+    assert "{\n  &quot;&lt;b&gt;&quot;: {\n    &quot;a&quot;: 1\n  }\n}</pre>" in page
+    assert "{\n  &quot;40&quot;: &quot;a&quot;\n}</pre>" in page
+
+
+def test_a_group_is_not_given_to_another_team_or_environment(admin_client):
+    user_group = UserGroupFactory()
+    foreign = {"team": UserGroupFactory().team.pk, "environment": "Testing", "provided_id": "other", "token": "x"}
+
+    save(admin_client, user_group, **foreign, mapping='{"40": 1}')
+
+    changed = UserGroup.objects.get(pk=user_group.pk)
+    assert changed.mapping == {"40": 1}
+    for field in ("team", "environment", "provided_id", "token"):
+        assert getattr(changed, field) == getattr(user_group, field)
+
+
+def test_a_duplicate_group_is_refused_with_a_message(admin_client):
+    user_group = UserGroupFactory()
+    form = {"team": user_group.team.pk, "environment": "", "provided_id": user_group.provided_id, "name": "B"}
+
+    page = admin_client.post(url("usergroups_usergroup_add"), form)
+
+    assert "has a user group with this id in this environment." in str(page.context["adminform"].errors)
+
+
+def test_two_groups_of_one_name_are_told_apart(admin_client):
+    for team, environment in (("Acme", ""), ("Acme", "Testing"), ("Other", "")):
+        UserGroupFactory(
+            team=Team.objects.get_or_create(name=team)[0], environment=environment, provided_id="7", name="A"
+        )
+    address = url("autocomplete") + "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
+
+    offered = {row["text"] for row in admin_client.get(address).json()["results"]}
+
+    assert offered == {"A (Acme, 7)", "A (Acme, Testing, 7)", "A (Other, 7)"}
+    # Session, user, the count, and the rows with their teams.
+    assert len(queries_of(admin_client.get, address)) == 4
+
+
+def test_what_goes_with_a_team_is_counted_through_its_groups(admin_client):
+    bookmark = BookmarkFactory()
+
+    page = admin_client.get(url("usergroups_team_delete", bookmark.user_group.team.pk)).content.decode()
+
+    assert "User groups: 1" in page
+    assert "Bookmarks: 1" in page
+
+
+def test_a_rotation_from_the_groups_page_leads_back_to_it(admin_client):
+    user_group = UserGroupFactory()
+
+    page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group, from_page="1")
+    done = confirm(admin_client, page, "usergroups_usergroup")
+
+    assert done.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
+    assert "User group tokens rotated: 1." in done.content.decode()
+
+
+def test_a_filter_by_what_may_not_be_seen_is_not_offered(client, admin_client):
+    allow(client, "usergroups_usergroup", "view")
+
+    offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
+
+    assert ["Filter by team" in page for page in offered] == [True, False]

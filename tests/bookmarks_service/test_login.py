@@ -1,5 +1,7 @@
 """How operators log in, and what every page forbids a browser."""
 
+from datetime import timedelta
+
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
@@ -21,14 +23,16 @@ def log_in(password=PASSWORD, username="operator", address="192.0.2.1"):
     return Client(REMOTE_ADDR=address).post(LOGIN, {"username": username, "password": password, "next": "/admin/"})
 
 
-def test_after_ten_failures_an_address_waits(operator):
+def test_after_ten_failures_an_address_waits(operator, settings):
     for _ in range(9):
         assert log_in("wrong").status_code == 200
     assert log_in("wrong", username="somebody else").status_code == 429
 
     locked_out = log_in()
     assert locked_out.status_code == 429
+    assert timedelta(minutes=15) == settings.AXES_COOLOFF_TIME
     assert "Wait 15 minutes" in locked_out.content.decode()
+    assert "<title>Too many failed logins | bookmarks_service</title>" in locked_out.content.decode()
     assert log_in(address="192.0.2.2").status_code == 302
 
 
@@ -39,7 +43,7 @@ def test_fewer_failures_are_forgiven(operator):
     assert log_in().status_code == 302
 
 
-def test_after_the_wait_there_are_ten_more(operator, settings):
+def test_after_the_wait_there_are_ten_more(operator):
     for _ in range(10):
         log_in("wrong")
     AccessAttempt.objects.update(attempt_time="2026-01-01T00:00Z")

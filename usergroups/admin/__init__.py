@@ -15,7 +15,7 @@ from usergroups.serializers import UserGroupUpdateSerializer
 from .autocomplete import AutocompleteFilter
 from .base import OperatorAdmin
 from .confirmation import confirmed
-from .json_object import JSONObjectField
+from .json_object import JSONObjectField, indented
 from .tokens import TokenAdmin
 
 
@@ -54,14 +54,20 @@ class UserGroupAdmin(OperatorAdmin):
     object_actions = ("rotate_token",)
     empty_text = "Callers make user groups with POST /api/user; an operator can add one here."
 
-    fields = ("team", "environment", "provided_id", "name", "mapping", "properties")
     settled_fields = ("team", "environment", "provided_id")
+    shown_fields = ("masked_token", "created_at", "updated_at")
+    indented_fields = ("indented_mapping", "indented_properties")
 
     def get_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        return (*self.fields, "masked_token", "created_at", "updated_at") if obj else self.fields
+        edited = (*self.settled_fields, "name", "mapping", "properties")
+        if obj is None:
+            return edited
+        if not self.has_change_permission(request, obj):
+            edited = (*self.settled_fields, "name", *self.indented_fields)
+        return (*edited, *self.shown_fields)
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        return ("masked_token", "created_at", "updated_at", *self.settled_fields) if obj else ()
+        return (*self.settled_fields, *self.indented_fields, *self.shown_fields) if obj else ()
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
@@ -80,11 +86,20 @@ class UserGroupAdmin(OperatorAdmin):
             self.log_change(request, user_group, "Rotated the user group token.")
         return f"User group tokens rotated: {len(queryset):,}."
 
+    @admin.display(description="mapping")
+    def indented_mapping(self, user_group: UserGroup) -> str:
+        return format_html('<pre class="long">{}</pre>', indented(user_group.mapping))
+
+    @admin.display(description="properties")
+    def indented_properties(self, user_group: UserGroup) -> str:
+        return format_html('<pre class="long">{}</pre>', indented(user_group.properties))
+
     @admin.display(description="user group token")
     def masked_token(self, user_group: UserGroup) -> str:
         return format_html(
             '<details class="reveal"><summary>ugt_•••• <span class="button">Reveal</span></summary>'
-            '<code id="token">{}</code> <button type="button" data-copies="token">Copy</button></details>',
+            '<code id="token">{}</code> '
+            '<button type="button" data-copies="token" aria-live="polite">Copy</button></details>',
             user_group.token,
         )
 

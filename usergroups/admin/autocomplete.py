@@ -70,6 +70,8 @@ class AutocompleteFilter(admin.FieldListFilter):
     ) -> None:
         self.lookup = f"{field_path}__{field.target_field.name}__exact"
         super().__init__(field, request, params, model, model_admin, field_path=field_path)
+        if self.used_parameters.get(self.lookup) == [""]:  # the form without a choice
+            del self.used_parameters[self.lookup]
         self.admin_site = model_admin.admin_site
         remote = self.admin_site._registry.get(field.remote_field.model)
         self.may_view = remote is not None and remote.has_view_permission(request)

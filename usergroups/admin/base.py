@@ -24,7 +24,6 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     show_facets = admin.ShowFacets.NEVER
     change_list_template = "usergroups/admin/change_list.html"
     change_form_template = "usergroups/admin/change_form.html"
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}  # what is sent comes back
     actions: Any = ("delete_selected",)
 
     object_actions: ClassVar[tuple[str, ...]] = ()
@@ -38,7 +37,7 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         return super().media + autocomplete_media() + own
 
     @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["delete"])
-    @confirmed("Delete", "This cannot be undone. It deletes:")
+    @confirmed("Delete", "This cannot be undone. It deletes:", deletes=True)
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         number = len(queryset)
         self.log_deletions(request, queryset)

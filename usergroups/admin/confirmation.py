@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.db import models, router
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from usergroups.transactions import repeated
@@ -18,15 +19,20 @@ from .lists import MAX_LISTED
 CONFIRMED = "confirmed"
 """Names the field with the keys of all rows: Django allows a request 1,000 fields."""
 
+FROM_PAGE = "from_page"
+"""Tells that the action was chosen on the row's own page, which is the way back."""
+
 Action = Callable[..., HttpResponse | str]
 """Takes the model admin, the request, the rows and what the form asked for; returns a page or what to tell."""
 
 
-def confirmed(verb: str, text: str, form_class: type[forms.Form] = forms.Form) -> Callable[[Action], Any]:
+def confirmed(
+    verb: str, text: str, form_class: type[forms.Form] = forms.Form, deletes: bool = False
+) -> Callable[[Action], Any]:
     """Let an action of the admin ask whether it is meant.
 
-    The action gets the rows that the operator was asked about, as far as they are still there, and the values of
-    ``form_class`` by name. All of it happens or nothing.
+    The action gets the rows that the operator was asked about, as far as they are still there, locked, and the values
+    of ``form_class`` by name. All of it happens or nothing. If it ``deletes``, the question tells what goes with them.
     """
 
     def decorate(action: Action) -> Any:
@@ -35,20 +41,19 @@ def confirmed(verb: str, text: str, form_class: type[forms.Form] = forms.Form) -
             rows = _chosen(request, queryset)
             answered = CONFIRMED in request.POST
             form = form_class(request.POST if answered else None)
-            page = Question(model_admin, request, rows, action.__name__)
-            if not page.rows:
+            question = Question(model_admin, request, rows, deletes)
+            if not question.rows:
                 outcome: HttpResponse | str = "What was selected is not there any more. Nothing was changed."
-            elif page.is_refused or not answered or not form.is_valid():
-                outcome = page.response(verb, text, form)
+            elif question.obstacles or not answered or not form.is_valid():
+                outcome = question.response(action.__name__, verb, text, form)
             else:
-                outcome = repeated(
-                    lambda: action(model_admin, request, rows, **form.cleaned_data),
-                    using=router.db_for_write(queryset.model),
-                )
+                database = router.db_for_write(queryset.model)
+                locked = rows.using(database).order_by("pk").select_for_update(of=("self",))
+                outcome = repeated(lambda: action(model_admin, request, locked.all(), **form.cleaned_data), database)
             if isinstance(outcome, HttpResponse):
                 return outcome
             model_admin.message_user(request, outcome)
-            return None
+            return question.page() if FROM_PAGE in request.POST and question.rows else None
 
         return ask_or_do
 
@@ -67,19 +72,19 @@ def _chosen(request: HttpRequest, queryset: models.QuerySet[Any]) -> models.Quer
 class Question:
     """The page that asks."""
 
-    def __init__(self, model_admin: Any, request: HttpRequest, rows: models.QuerySet[Any], action: str) -> None:
-        self.model_admin, self.request, self.rows, self.action = model_admin, request, list(rows), action
-        if action == "delete_selected":
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: models.QuerySet[Any], deletes: bool) -> None:
+        self.model_admin, self.request, self.rows = model_admin, request, list(rows)
+        if deletes:
             self.shown, self.counts, lacking, protected = model_admin.get_deleted_objects(self.rows, request)
             self.obstacles = [*(f"You may not delete: {name}." for name in sorted(lacking)), *protected]
         else:
             self.shown, self.counts, self.obstacles = shown(self.rows), {}, []
 
-    @property
-    def is_refused(self) -> bool:
-        return bool(self.obstacles)
+    def page(self) -> HttpResponse:
+        site, opts = self.model_admin.admin_site, self.model_admin.opts
+        return redirect(f"{site.name}:{opts.app_label}_{opts.model_name}_change", self.rows[0].pk)
 
-    def response(self, verb: str, text: str, form: forms.Form) -> HttpResponse:
+    def response(self, action: str, verb: str, text: str, form: forms.Form) -> HttpResponse:
         self.request.current_app = self.model_admin.admin_site.name
         opts, count = self.model_admin.opts, len(self.rows)
         context = {
@@ -89,9 +94,11 @@ class Question:
             "text": text,
             "form": form,
             "question": self,
+            "action": action,
             "opts": opts,
             "media": self.model_admin.media,
             "name": CONFIRMED,
+            "from_page": FROM_PAGE in self.request.POST,
             "keys": ",".join(str(row.pk) for row in self.rows),
         }
         return TemplateResponse(self.request, "usergroups/admin/confirmation.html", context)

@@ -1,5 +1,6 @@
 """What goes with what is deleted, told without loading it."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from django.utils.text import capfirst
 from .lists import counted
 
 MAX_SHOWN = 20
+MAX_STEPS = 4  # models may refer to each other in a circle
+FOLLOWED_OR_STOPPED = (models.CASCADE, models.PROTECT, models.RESTRICT)
 
 Deleted = tuple[list[str], dict[str, str], set[str], list[str]]
 
@@ -21,15 +24,19 @@ def what_goes(objs: Sequence[models.Model], request: HttpRequest, site: admin.Ad
         return [], {}, set(), []
     counts = {str(objs[0]._meta.verbose_name_plural): f"{len(objs):,}"}
     lacking, protected = set(), []
-    for relation, path in dependants(type(objs[0])):
-        model: Any = relation.related_model
-        rows = model._base_manager.filter(**{f"{path}__in": [obj.pk for obj in objs]})
-        if relation.on_delete in (models.PROTECT, models.RESTRICT):
-            protected += shown(list(rows[:MAX_SHOWN]))
-        elif (number := counted(rows)) != "0":
+    followed: dict[Any, models.Q] = defaultdict(models.Q)
+    stopped: dict[Any, models.Q] = defaultdict(models.Q)
+    for relation, way in dependants(type(objs[0])):
+        paths = followed if relation.on_delete is models.CASCADE else stopped
+        paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+    for model, path in followed.items():
+        if (number := counted(model._base_manager.filter(path))) != "0":
             counts[str(model._meta.verbose_name_plural)] = number
             if site.is_registered(model) and not site.get_model_admin(model).has_delete_permission(request):
                 lacking.add(str(model._meta.verbose_name))
+    for model, path in stopped.items():
+        if model not in followed:  # else it may go by another way
+            protected += shown(list(model._base_manager.filter(path)[:MAX_SHOWN]))
     return shown(objs), counts, lacking, protected
 
 
@@ -42,9 +49,8 @@ def shown(rows: Sequence[models.Model]) -> list[str]:
 def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
     """Yield the relations that a row's deletion follows or is stopped by, and the way back from their models."""
     for relation in model._meta.get_fields(include_hidden=True):
-        if not isinstance(relation, models.ManyToOneRel) or relation.on_delete is models.DO_NOTHING:
-            continue
-        way = f"{relation.field.name}__{path}".removesuffix("__")
-        yield relation, way
-        if relation.on_delete is models.CASCADE and way.count("__") < 4:  # models may refer to each other in a circle
-            yield from dependants(relation.related_model, way)
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in FOLLOWED_OR_STOPPED:
+            way = f"{relation.field.name}__{path}".removesuffix("__")
+            yield relation, way
+            if relation.on_delete is models.CASCADE and way.count("__") < MAX_STEPS:
+                yield from dependants(relation.related_model, way)

@@ -11,6 +11,10 @@ from usergroups.contract import strict_json
 from usergroups.contract.errors import failure
 
 
+def indented(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
+
+
 class JSONObjectField(forms.CharField):
     """Takes JSON text that ``rule``, the serializer field of the operation, takes; shows it indented."""
 
@@ -23,7 +27,7 @@ class JSONObjectField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         if isinstance(value, str):
             return value
-        return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
+        return indented(value)
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)

@@ -28,8 +28,9 @@ class BoundedPaginator(Paginator):
         return _bounded_count(self.object_list)
 
     @property
-    def is_cut(self) -> bool:
-        return self.count == MAX_LISTED
+    def limit(self) -> str:
+        """What to tell where there may be more rows; empty where there are not."""
+        return f"{MAX_LISTED:,}" if self.count == MAX_LISTED else ""
 
 
 def _bounded_count(rows: Any) -> int:

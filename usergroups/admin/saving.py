@@ -1,7 +1,11 @@
 """Saving what an operator changed, while callers change things too."""
 
+import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django import forms
 from django.contrib import admin
 from django.db import connections, models, router
 from django.http import HttpRequest
@@ -15,11 +19,20 @@ else:
     ModelAdmin = admin.ModelAdmin
 
 
+class LineField(forms.CharField):
+    """Text as it is sent. That a browser's line has no line breaks does not change a text that has some."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
+
+
 class SavingAdmin(ModelAdmin):
     """Writes only what the operator changed, and tells what others did meanwhile in the form, not as a fault."""
 
     touched_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that are set to now with every change."""
+
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": LineField}}
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
@@ -55,5 +68,22 @@ class SavingAdmin(ModelAdmin):
         view = super().delete_view
         return self._repeated(request, lambda: view(request, object_id, extra_context))
 
-    def _repeated(self, request: HttpRequest, view: Any) -> Any:
-        return repeated(view, router.db_for_write(self.model)) if request.method == "POST" else view()
+    def message_user(self, request: Any, message: Any, *args: Any, **kwargs: Any) -> None:
+        tell = partial(super().message_user, request, message, *args, **kwargs)
+        if getattr(request, "untold", None) is None:
+            tell()
+        else:
+            request.untold.append(tell)
+
+    def _repeated(self, request: Any, view: Callable[[], Any]) -> Any:
+        if request.method != "POST":
+            return view()
+
+        def attempt() -> Any:
+            request.untold = []
+            return view()
+
+        response = repeated(attempt, router.db_for_write(self.model))
+        for tell in request.untold:  # what was committed, and nothing of the attempts before
+            tell()
+        return response

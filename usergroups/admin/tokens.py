@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.auth import get_permission_codename
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
+from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.timesince import timesince, timeuntil
 
@@ -57,7 +58,14 @@ def told_roughly(at: datetime | None) -> str | None:
     if at is None:
         return None
     text = f"{timesince(at, depth=1)} ago" if at <= timezone.now() else f"in {timeuntil(at, depth=1)}"
-    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), at, text)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(timezone.localtime(at)), text
+    )
+
+
+def validate_is_to_come(at: datetime) -> None:
+    if at <= timezone.now():
+        raise ValidationError("This is over.")
 
 
 class TokenAdmin(OperatorAdmin):
@@ -71,7 +79,7 @@ class TokenAdmin(OperatorAdmin):
     object_actions = ("rotate", "revoke")
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("__str__", *self.owner_fields, "badge", "rights", "expires", "last_used")
+        return ("__str__", *self.owner_fields, "badge", "access", "expires", "last_used")
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         settled = (*self.owner_fields, "read_only")
@@ -86,8 +94,8 @@ class TokenAdmin(OperatorAdmin):
     def badge(self, token: Token) -> str:
         return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
 
-    @admin.display(description="rights", ordering="read_only")
-    def rights(self, token: Token) -> str:
+    @admin.display(description="access", ordering="read_only")
+    def access(self, token: Token) -> str:
         return "Read" if token.read_only else "Read, write"
 
     @admin.display(description="expires", ordering="expires_at")
@@ -132,6 +140,12 @@ class TokenAdmin(OperatorAdmin):
         context = {**(extra_context or {}), "show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, context)
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        if not change:
+            form.base_fields["expires_at"].validators.append(validate_is_to_come)
+        return form
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
             request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
@@ -154,6 +168,4 @@ class TokenAdmin(OperatorAdmin):
             "issued": issued,
             "media": self.media,
         }
-        response = TemplateResponse(request, "usergroups/admin/tokens_issued.html", context)
-        add_never_cache_headers(response)
-        return response
+        return TemplateResponse(request, "usergroups/admin/tokens_issued.html", context)

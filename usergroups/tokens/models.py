@@ -114,9 +114,9 @@ class Token(models.Model):
 
     def revoke(self) -> None:
         """End the token for good. The first revocation's time stands."""
-        if self.revoked_at is None:
-            self.revoked_at = timezone.now()
-            self.save(update_fields=["revoked_at"])
+        tokens = type(self)._default_manager.using(router.db_for_write(type(self), instance=self))
+        tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
+        self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
         """Issue a successor with the same name and rights; return it and its secret.

@@ -4,9 +4,11 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
   const source = document.getElementById(button.dataset.copies);
-  window.getSelection().selectAllChildren(source);
-  if (navigator.clipboard) await navigator.clipboard.writeText(source.textContent);
-  else document.execCommand("copy"); // browsers give pages without https no clipboard
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+  } catch { // browsers give pages without https no clipboard
+    window.getSelection().selectAllChildren(source);
+    if (!document.execCommand("copy")) return; // what is selected can be copied by hand
+  }
   button.textContent = "Copied";
-  button.setAttribute("aria-live", "polite");
 });

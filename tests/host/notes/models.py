@@ -1,0 +1,26 @@
+"""The host's own models, which refer to those of the apps in each way that Django knows."""
+
+from django.db import models
+
+
+class Note(models.Model):
+    user_group = models.ForeignKey("usergroups.UserGroup", models.CASCADE, related_name="+")
+    team = models.ForeignKey("usergroups.Team", models.CASCADE, null=True)
+    above = models.ForeignKey("self", models.CASCADE, null=True)
+
+
+class Mention(models.Model):
+    token = models.ForeignKey("usergroups.UserGroup", models.CASCADE, to_field="token")
+
+
+class Mark(models.Model):
+    user_group = models.ForeignKey("usergroups.UserGroup", models.SET_NULL, null=True)
+
+
+class Pin(models.Model):
+    user_group = models.ForeignKey("usergroups.UserGroup", models.PROTECT)
+
+
+class Step(models.Model):
+    note = models.ForeignKey(Note, models.CASCADE, null=True)
+    user_group = models.ForeignKey("usergroups.UserGroup", models.RESTRICT)

@@ -1,0 +1,49 @@
+"""What the admin tells of the host's own rows; runs with the host's settings."""
+
+import pytest
+from django.apps import apps
+
+if not apps.is_installed("tests.host.notes"):
+    pytest.skip("the host is not installed", allow_module_level=True)
+
+from tests.admin.actions import ask, confirm, url
+from tests.host.notes.models import Mark, Mention, Note, Pin, Step
+from usergroups.models import Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+
+def counts(page):
+    return dict(page.context["model_count"])
+
+
+def test_what_goes_is_counted_once_and_the_rest_not(admin_client, user_group):
+    note = Note.objects.create(user_group=user_group, team=user_group.team)
+    Note.objects.create(user_group=user_group, above=note)
+    Mention.objects.create(token=user_group)
+    Mark.objects.create(user_group=user_group)
+    Step.objects.create(user_group=user_group, note=note)
+
+    page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
+
+    assert counts(page) == {"teams": "1", "user groups": "1", "notes": "2", "mentions": "1", "steps": "1"}
+    admin_client.post(url("usergroups_team_delete", user_group.team.pk), {"post": "yes"})
+    assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]
+
+
+def test_what_is_protected_stops_a_deletion(admin_client, user_group):
+    pin = Pin.objects.create(user_group=user_group)
+
+    page = ask(admin_client, "usergroups_usergroup", "delete_selected", user_group)
+    confirm(admin_client, page, "usergroups_usergroup", confirmed=str(user_group.pk))
+    admin_client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"})
+
+    assert "This cannot be done:" in page.content.decode()
+    assert f"Pin: {pin}" in page.content.decode().replace("&#x27;", "'")
+    assert UserGroup.objects.exists()
+
+
+def test_a_page_does_not_lead_where_the_admin_has_no_page(admin_client, user_group):
+    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
+
+    assert {link["name"] for link in page.context["related"]} == {"bookmarks", "collections", "access tokens"}
