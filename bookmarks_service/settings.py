@@ -118,6 +118,8 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False  # a password may have been typed for a name
 
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes: a form may bring a megabyte of JSON, encoded
+
 APPEND_SLASH = False  # paths are exactly as written
 USE_I18N = False
 USE_TZ = True
@@ -176,6 +178,9 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # each request has its line, whatever its status
+        # They would tell what somebody wrote into an address; the line has the status.
+        "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
+        "django.security.DisallowedModelAdminToField": {"level": "CRITICAL"},
     },
 }
 

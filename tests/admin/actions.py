@@ -1,5 +1,6 @@
 """What an operator does on a list, over Django's handlers."""
 
+import html
 import re
 
 from django.contrib.auth.models import Permission, User
@@ -35,3 +36,18 @@ def allow(client, model, *verbs):
     permissions = Permission.objects.filter(content_type__app_label=app_label)
     operator.user_permissions.set([each for each in permissions if each.codename in {f"{v}_{name}" for v in verbs}])
     client.force_login(operator)
+
+
+def shown_form(client, user_group):
+    """Return what the form of the user group's page would send if nothing were changed."""
+    page = client.get(url("usergroups_usergroup_change", user_group.pk))
+    form = page.context["adminform"].form
+    initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())
+    return {
+        **{name: form.fields[name].prepare_value(form[name].value()) for name in form.fields},
+        **{name: html.unescape(value) for name, value in initial},
+    }
+
+
+def save(client, user_group, **changes):
+    return client.post(url("usergroups_usergroup_change", user_group.pk), {**shown_form(client, user_group), **changes})

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from tests.admin.actions import act, url
+from tests.admin.actions import act, save, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 
@@ -29,11 +29,8 @@ def history(client, model, row):
 )
 def test_changes_of_a_user_group_name_the_fields(admin_client, changes, message):
     user_group = UserGroupFactory(name="A", properties={"a": 1})
-    initial = {"initial-name": "A", "initial-properties": '{"a": 1}', "initial-mapping": ""}
 
-    admin_client.post(
-        url("usergroups_usergroup_change", user_group.pk), {"properties": '{"a": 1}', **initial, **changes}
-    )
+    save(admin_client, user_group, **changes)
 
     [entry] = LogEntry.objects.all()
     assert entry.get_change_message() == message

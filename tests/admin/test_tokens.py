@@ -1,7 +1,7 @@
 """API and access tokens in the admin."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -205,7 +205,8 @@ def test_what_went_meanwhile_is_told(admin_client):
 
 
 @pytest.mark.parametrize(
-    ("state", "buttons"), [({}, ["Rotate", "Revoke"]), ({"revoked": True}, []), ({"expired": True}, [])]
+    ("state", "buttons"),
+    [({}, ["Rotate", "Revoke"]), ({"revoked": True}, []), ({"expired": True}, []), ({"rotated": True}, ["Revoke"])],
 )
 def test_the_page_of_an_active_token_has_buttons(admin_client, state, buttons):
     token = ApiTokenFactory(**state)
@@ -269,13 +270,13 @@ def test_the_grace_must_be_one_of_those_offered(admin_client, grace):
     assert ApiToken.objects.get().expires_at is None
 
 
-@pytest.mark.parametrize("state", ["revoked", "expired"])
+@pytest.mark.parametrize("state", ["revoked", "expired", "rotated"])
 def test_only_active_tokens_are_rotated(admin_client, state):
     token = ApiTokenFactory(**{state: True})
 
     page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
 
-    assert "Only active tokens can be rotated." in page.content.decode()
+    assert "Only active tokens without a successor can be rotated." in page.content.decode()
     assert ApiToken.objects.count() == 1
 
 
@@ -337,7 +338,7 @@ def test_a_list_tells_access_end_and_use(admin_client, model):
 def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
     token, _ = ApiTokenFactory(read_only=True, environment="Testing"), ApiTokenFactory()
 
-    for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment__exact": "Testing"}):
+    for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment": "Testing"}):
         assert listed(admin_client, **query) == {token}
 
 
@@ -379,7 +380,7 @@ def test_the_add_page_has_one_button(admin_client):
     ("action", "fields", "answer"),
     [
         ("revoke", {}, "Revoked: 0. Already revoked: 1."),
-        ("rotate", {"grace": "24"}, "Only active tokens can be rotated."),
+        ("rotate", {"grace": "24"}, "Only active tokens without a successor can be rotated."),
     ],
 )
 def test_a_revocation_meanwhile_stands(admin_client, transactional_db, action, fields, answer):
@@ -423,3 +424,23 @@ def test_of_many_rotations_none_happens_if_one_fails(admin_client, monkeypatch):
 
     assert set(ApiToken.objects.active()) == set(tokens)
     assert not LogEntry.objects.exists()
+
+
+def test_a_token_that_lasts_for_ever_is_rotated(admin_client):
+    for_ever = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    token = ApiTokenFactory(expires_at=for_ever, unused=True)
+
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace="0")
+
+    assert ApiToken.objects.active().get().expires_at == for_ever
+
+
+def test_a_second_rotation_does_nothing(admin_client):
+    token = ApiTokenFactory()
+    page = ask(admin_client, "usergroups_apitoken", "rotate", token)
+    confirm(admin_client, page, "usergroups_apitoken", grace="1")
+
+    again = confirm(admin_client, page, "usergroups_apitoken", grace="1")
+
+    assert "Only active tokens without a successor can be rotated." in again.content.decode()
+    assert ApiToken.objects.count() == 2

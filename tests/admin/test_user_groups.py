@@ -8,25 +8,13 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, allow, ask, confirm, url
+from tests.admin.actions import act, allow, ask, confirm, save, shown_form, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
-
-
-def shown_form(client, user_group):
-    """Return what the form of the user group's page would send if nothing were changed."""
-    form = client.get(url("usergroups_usergroup_change", user_group.pk)).context["adminform"].form
-    values = {name: form[name].value() for name in form.fields}
-    shown = {name: form.fields[name].prepare_value(value) for name, value in values.items()}
-    return {**shown, **{f"initial-{name}": value for name, value in shown.items()}}
-
-
-def save(client, user_group, **changes):
-    return client.post(url("usergroups_usergroup_change", user_group.pk), {**shown_form(client, user_group), **changes})
 
 
 def test_names_keep_their_spaces(admin_client):
@@ -120,7 +108,7 @@ def test_json_is_emptied(admin_client, nothing):
 
 BAD = {
     "properties": ["[]", "1", '"a"', "{", '{"a": NaN}', '{"a": 1e400}', '{"a": "\\u0000"}', '{"a": "\\ud800"}',
-                   '{"a": ' + "[" * 64 + "]" * 64 + "}", "{'a': 1}"],
+                   '{"a": ' + "[" * 64 + "]" * 64 + "}", '{"a": ' + "[" * 63 + "]" * 63 + "}", "{'a': 1}", "\u00a0{}"],
     "mapping": ["[]", '{"40": 1.5}', '{"40": ""}', '{"40": null}', '{"40": true}', '{"40": {}}',
                 '{"40": "' + "a" * 256 + '"}', "{"],
 }  # fmt: skip
@@ -207,7 +195,7 @@ def test_groups_are_found_by_name_id_and_team(admin_client):
     user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme", environment="Testing")
     UserGroupFactory()
 
-    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment__exact": "Testing"},
+    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment": "Testing"},
                   {"team__id__exact": user_group.team.pk}):  # fmt: skip
         page = admin_client.get(url("usergroups_usergroup_changelist"), query)
         assert list(page.context["cl"].queryset) == [user_group]
@@ -304,3 +292,47 @@ def test_a_filter_by_what_may_not_be_seen_is_not_offered(client, admin_client):
     offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
 
     assert ["Filter by team" in page for page in offered] == [True, False]
+
+
+def test_the_deepest_json_that_a_call_may_bring_may_be_edited_in(admin_client, update_user_group, user_group):
+    text = '{"a": ' + "[" * 62 + "]" * 62 + "}"
+    body = f'{{"user_group_id": "{user_group.provided_id}", "properties": {text}}}'
+
+    assert update_user_group(body.encode()).status_code == 200
+    save(admin_client, user_group, properties="")
+    save(admin_client, user_group, properties=text)
+
+    user_group.refresh_from_db()
+    assert user_group.properties == json.loads(text)
+
+
+def test_json_that_a_caller_changed_meanwhile_is_not_written_over(admin_client):
+    user_group = UserGroupFactory(properties={"a": 1})
+    form = shown_form(admin_client, user_group)
+    UserGroup.objects.update(properties={"a": True})
+
+    page = admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "properties": '{"a": 2}'})
+
+    [error] = page.context["adminform"].errors["properties"]
+    assert error == "A caller changed this meanwhile. Open the page again to see it."
+    user_group.refresh_from_db()
+    assert user_group.properties == {"a": True}
+
+
+def test_a_group_with_all_that_a_call_may_bring_is_renamed(admin_client):
+    properties = {"a": [1] * 500_000}
+    user_group = UserGroupFactory(properties=properties)
+
+    assert save(admin_client, user_group, name="New").status_code == 302
+
+    user_group.refresh_from_db()
+    assert (user_group.name, user_group.properties) == ("New", properties)
+
+
+@pytest.mark.parametrize(("environment", "query"), [("", "none"), ("Testing", "Testing")])
+def test_groups_are_filtered_by_environment_or_none(admin_client, environment, query):
+    groups = {name: UserGroupFactory(environment=name) for name in ("", "Customer", "Testing")}
+
+    page = admin_client.get(url("usergroups_usergroup_changelist"), {"environment": query})
+
+    assert list(page.context["cl"].queryset) == [groups[environment]]

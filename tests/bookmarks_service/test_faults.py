@@ -15,7 +15,10 @@ from tests.bookmarks_service.service import Service, small_disk
 psycopg = pytest.importorskip("psycopg")
 from tests.bookmarks_service.cluster import Cluster, binaries  # noqa: E402
 
-pytestmark = pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started")
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started"),
+]
 
 TIMEOUTS = {"PGOPTIONS": "-c statement_timeout=2s -c lock_timeout=1s", "PGCONNECT_TIMEOUT": "2", "WEB_CONCURRENCY": "1"}
 

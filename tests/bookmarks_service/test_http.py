@@ -266,6 +266,7 @@ def test_nothing_secret_is_logged(service):
 # Callers that mean no good
 
 
+@pytest.mark.once
 def test_who_stops_sending_holds_no_thread_for_long(service):
     """More callers than there are threads announce a body and send one byte of it."""
     request = (
@@ -285,6 +286,7 @@ def test_who_stops_sending_holds_no_thread_for_long(service):
         assert stalled[0].recv(65536).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.once
 def test_who_stops_in_the_head_holds_no_thread_for_long(service):
     with ExitStack() as stack:
         for _ in range(multiprocessing.cpu_count() * 8 + 4):
@@ -296,6 +298,7 @@ def test_who_stops_in_the_head_holds_no_thread_for_long(service):
         assert time.monotonic() - start < 25
 
 
+@pytest.mark.once
 def test_who_sends_a_byte_now_and_then_is_cut_off(service):
     with socket.create_connection(("127.0.0.1", service.port), timeout=5) as connection:
         connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: ")

@@ -3,8 +3,12 @@
 import os
 import sqlite3
 
+import pytest
+
 from tests.bookmarks_service.service import Service, small_disk
 from tests.bookmarks_service.test_faults import assert_unavailable, assert_well, list_bookmarks
+
+pytestmark = pytest.mark.once
 
 
 def test_a_full_disk(tmp_path):

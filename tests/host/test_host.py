@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 
 def run(settings, failures, *folders):
     """Run tests under other settings and return how many passed and each failure that was answered."""

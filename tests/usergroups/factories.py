@@ -20,6 +20,7 @@ class TokenFactory(factory.django.DjangoModelFactory):
     class Params:
         revoked = factory.Trait(revoked_at=hours_ago(1))
         expired = factory.Trait(expires_at=hours_ago(1))
+        rotated = factory.Trait(rotated_at=hours_ago(1))
         expiring = factory.Trait(expires_at=hours_ago(-24))
         unused = factory.Trait(created_at=hours_ago(91 * 24))
         just_used = factory.Trait(last_used_at=hours_ago(0))

@@ -9,14 +9,26 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.models import ApiToken, Environment, Team, UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
 
 from .autocomplete import AutocompleteFilter
 from .base import OperatorAdmin
 from .confirmation import confirmed
-from .json_object import JSONObjectField, indented
+from .json_object import JSONObjectField, JSONObjectForm, indented
 from .tokens import TokenAdmin
+
+
+class EnvironmentFilter(admin.SimpleListFilter):
+    title = "environment"
+    parameter_name = "environment"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("none", "None"), *Environment.choices]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        value = self.value()
+        return queryset.filter(environment="" if value == "none" else value) if value else queryset
 
 
 @admin.register(Team)
@@ -31,7 +43,7 @@ class TeamAdmin(OperatorAdmin):
 class ApiTokenAdmin(TokenAdmin):
     owner_fields = ("team", "environment")
     autocomplete_fields = ("team",)
-    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), "environment")
+    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
@@ -43,9 +55,10 @@ RULES = UserGroupUpdateSerializer().fields
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
+    form = JSONObjectForm
     touched_fields = ("updated_at",)
     list_display = ("name", "provided_id", "team", "environment", "updated_at")
-    list_filter = (("team", AutocompleteFilter), "environment")
+    list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     autocomplete_fields = ("team",)

@@ -62,7 +62,7 @@ def confirmed(
 
 def _chosen(request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
     if CONFIRMED in request.POST:
-        sent = request.POST[CONFIRMED].split(",")
+        sent = request.POST[CONFIRMED].split(",")[:MAX_LISTED]
         keys: Any = [key for key in sent if is_key(queryset.model._meta.pk, key)]
     else:
         keys = list(queryset.values_list("pk", flat=True)[:MAX_LISTED])

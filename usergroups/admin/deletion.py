@@ -31,8 +31,10 @@ def what_goes(objs: Sequence[models.Model], request: HttpRequest, site: admin.Ad
         paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
     for model, path in followed.items():
         if (number := counted(model._base_manager.filter(path))) != "0":
-            counts[str(model._meta.verbose_name_plural)] = number
-            if site.is_registered(model) and not site.get_model_admin(model).has_delete_permission(request):
+            model_admin = site._registry.get(model)
+            if model_admin is None or model_admin.has_view_permission(request):
+                counts[str(model._meta.verbose_name_plural)] = number
+            if model_admin is not None and not model_admin.has_delete_permission(request):
                 lacking.add(str(model._meta.verbose_name))
     for model, path in stopped.items():
         if model not in followed:  # else it may go by another way

@@ -1,6 +1,7 @@
 """Requests that no page of the admin sends: Django's admin fails with some of them."""
 
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -9,6 +10,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import DataError
 from django.http import HttpRequest
+from django.utils.timezone import is_aware, localtime
 
 from .autocomplete import is_key
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
     ModelAdmin = admin.ModelAdmin
+
+
+MAX_WORDS = 50  # of a search
 
 
 class StrictAdmin(ModelAdmin):
@@ -45,14 +50,15 @@ class StrictAdmin(ModelAdmin):
         return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        fields = {field.name: field for field in self.opts.concrete_fields}
+        fields = {field.name: field for field in self.opts.concrete_fields if field.name in self.get_fields(request)}
         initial = {}
-        for name, value in super().get_changeform_initial_data(request).items():
-            with suppress(KeyError, ValidationError):
-                initial[name] = fields[name].to_python(value)
+        for name, sent in super().get_changeform_initial_data(request).items():
+            with suppress(KeyError, ValidationError, OverflowError):
+                value = fields[name].to_python(sent)
+                initial[name] = localtime(value) if isinstance(value, datetime) and is_aware(value) else value
         return initial
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        if "\0" in search_term:
+        if "\0" in search_term or len(search_term.split()) > MAX_WORDS:
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)

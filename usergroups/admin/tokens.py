@@ -15,32 +15,14 @@ from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.timesince import timesince, timeuntil
 
-from usergroups.tokens.models import Token, TokenState
+from usergroups.tokens.models import Token
 
 from .base import OperatorAdmin
 from .confirmation import confirmed
+from .token_filters import TokenStateFilter, TokenUseFilter
 
 
-class TokenStateFilter(admin.SimpleListFilter):
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return TokenState.choices
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        return queryset.in_state(self.value()) if self.value() in TokenState.values else queryset
-
-
-class TokenUseFilter(admin.SimpleListFilter):
-    title = "use"
-    parameter_name = "use"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("unused", "Not used for 90 days")]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        return queryset.unused() if self.value() == "unused" else queryset
+LIFE = ("created_at", "last_used_at", "rotated_at", "revoked_at")
 
 
 class GraceForm(forms.Form):
@@ -85,7 +67,7 @@ class TokenAdmin(OperatorAdmin):
         settled = (*self.owner_fields, "read_only")
         if obj is None:
             return (*settled, "name", "expires_at")
-        return ("name", "expires_at", *settled, "badge", "hint", "created_at", "last_used_at", "revoked_at")
+        return ("name", "expires_at", *settled, "badge", "hint", *LIFE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()
@@ -113,7 +95,8 @@ class TokenAdmin(OperatorAdmin):
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str]]:
-        return super().get_buttons(request, obj) if obj.is_active else []
+        offered = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
+        return [button for button in super().get_buttons(request, obj) if offered[button[0]]]
 
     @admin.action(description="Revoke selected %(verbose_name_plural)s", permissions=["revoke"])
     @confirmed("Revoke", "Calls with them are refused from now on. This cannot be undone.")
@@ -128,12 +111,16 @@ class TokenAdmin(OperatorAdmin):
     @confirmed("Rotate", "Each gets a successor with the same name and rights, whose secret is shown once.", GraceForm)
     def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
         issued = []
-        for token in queryset.active():
+        for token in queryset.rotatable():
             successor, secret = token.rotate(grace)
             self.log_change(request, token, f"Rotated. Its successor is {successor.hint}…")
             self.log_addition(request, successor, f"Issued as the successor of {token.hint}…")
             issued.append((successor, secret))
-        return self.show_secrets(request, issued) if issued else "Only active tokens can be rotated. Nothing was done."
+        return (
+            self.show_secrets(request, issued)
+            if issued
+            else "Only active tokens without a successor can be rotated. Nothing was done."
+        )
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         # The next page shows the secret, whichever button was pressed; so there is only one.

@@ -14,8 +14,8 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)  # its end is opti
 _BRACKET = re.compile(r"[\[\]{}]")
 
 
-def loads(body: bytes) -> Any:
-    """Return what the JSON text ``body`` stands for.
+def loads(body: bytes, depth: int = 0) -> Any:
+    """Return what the JSON text ``body`` stands for, which is to be part of another one, so deep in it.
 
     Raises ValueError, with a message for people, for what is not UTF-8 or not JSON, for nesting deeper than 64,
     U+0000 and lone surrogates in any string or key, and for numbers that are or become infinite or NaN.
@@ -25,7 +25,7 @@ def loads(body: bytes) -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise ValueError("The JSON is not UTF-8.") from None
-    if _depth(text) > MAX_DEPTH:
+    if _is_deeper(text, MAX_DEPTH - depth):
         raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH}.")
     try:
         value = _decoder.decode(text)
@@ -37,12 +37,12 @@ def loads(body: bytes) -> Any:
     return value
 
 
-def _depth(text: str) -> int:
-    """How deep the brackets nest. Counted before decoding: a decoder that recurses too deep can end the process."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return 0
+def _is_deeper(text: str, limit: int) -> bool:
+    """How the brackets nest. Counted before decoding: a decoder that recurses too deep can end the process."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
     brackets = _BRACKET.findall(_STRING.sub("", text))
-    return max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0)
+    return max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > limit
 
 
 def _strings(value: Any) -> Iterator[str]:

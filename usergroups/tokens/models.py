@@ -1,6 +1,7 @@
 """The abstract model of a token that authenticates its bearer."""
 
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
@@ -43,6 +44,10 @@ class TokenQuerySet(models.QuerySet[T]):
                 return self.active().filter(expires_at__lte=now + EXPIRY_NOTICE)
         return self.active().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
 
+    def rotatable(self) -> "TokenQuerySet[T]":
+        """Those active ones that have no successor yet."""
+        return self.active().filter(rotated_at=None)
+
     def unused(self) -> "TokenQuerySet[T]":
         """Those active ones that nobody has used for 90 days."""
         since = timezone.now() - UNUSED_NOTICE
@@ -77,6 +82,7 @@ class Token(models.Model):
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
     expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never.")
     revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
+    rotated_at = models.DateTimeField("rotated", null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False, help_text="To the minute.")
 
     objects = TokenQuerySet.as_manager()
@@ -122,23 +128,25 @@ class Token(models.Model):
         """Issue a successor with the same name and rights; return it and its secret.
 
         This token ends after ``grace``, or when it was to end anyway. The successor lasts as long as this one was to
-        last when it was made. Raises DoesNotExist if this one is not active any more.
+        last. Raises DoesNotExist if this one is not active any more, or has a successor.
         """
         tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
         with transaction.atomic(using=tokens.db):
-            token = tokens.active().select_for_update().get(pk=self.pk)
+            token = tokens.rotatable().select_for_update().get(pk=self.pk)
             now = timezone.now()
-            lasts = token.expires_at and now + (token.expires_at - token.created_at)
+            lasts = token.expires_at
+            with suppress(OverflowError):  # as good as for ever
+                lasts = lasts and now + (lasts - token.created_at)
             rights = {field.attname: getattr(token, field.attname) for field in self.rights()}
             successor, secret = tokens.issue(**rights, expires_at=lasts)
-            token.expires_at = min(now + grace, token.expires_at or now + grace)
-            token.save(update_fields=["expires_at"])
+            token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
+            token.save(update_fields=["rotated_at", "expires_at"])
         return successor, secret
 
     @classmethod
     def rights(cls) -> "list[models.Field[Any, Any]]":
         """The fields that tell what a token is for, whom it speaks for, and what it may do."""
-        life = {"digest", "hint", "created_at", "expires_at", "revoked_at", "last_used_at"}
+        life = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at", "last_used_at"}
         return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in life]
 
     def mark_used(self) -> None:
