@@ -21,7 +21,6 @@ from .base import OperatorAdmin
 from .confirmation import confirmed
 from .token_filters import TokenStateFilter, TokenUseFilter
 
-
 LIFE = ("created_at", "last_used_at", "rotated_at", "revoked_at")
 
 
