@@ -144,7 +144,7 @@ def test_an_action_is_taken_back(page):
     page.goto("/admin/usergroups/apitoken/")
     page.get_by_role("row", name=re.compile("quickstart")).get_by_role("checkbox").check()
     page.get_by_label("Action:").select_option("Revoke selected API tokens")
-    page.get_by_role("button", name="Go").click()
+    page.locator(".actions button[name=index]").click()
     page.get_by_role("link", name="No, go back").click()
 
     expect(page.get_by_role("row", name=re.compile("quickstart")).locator(".badge")).to_have_text("Active")
@@ -219,7 +219,7 @@ def test_thousands_are_deleted(service, page):
     page.locator("#action-toggle").check()
     page.get_by_text("Select all 2500 bookmarks").click()
     page.get_by_label("Action:").select_option("Delete selected bookmarks")
-    page.get_by_role("button", name="Go").click()
+    page.locator(".actions button[name=index]").click()
     expect(page.get_by_role("heading", name="Delete 2,500 bookmarks")).to_be_visible()
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Deleted 2,500 bookmarks.")).to_be_visible()
