@@ -63,7 +63,7 @@ class BookmarkAdmin(FilesAdmin, OperatorAdmin):
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
-    sortable_by = ("created_at",)
+    sortable_by = ()  # newest first is what an index serves on every database
     autocomplete_fields = ("user_group", "collection")
     ordering = ("-created_at", "-id")
     empty_text = "Callers make bookmarks with POST /v1/bookmarks; an operator can add or import some here."

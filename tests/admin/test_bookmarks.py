@@ -328,3 +328,12 @@ def test_of_many_rows_the_first_are_shown(admin_client):
 
     assert page.content.decode().count("Bookmark: https://") == 20
     assert "and 5 more" in page.content.decode()
+
+
+def test_no_column_sorts_a_million_rows(admin_client):
+    BookmarkFactory()
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
+
+    assert "column-created_at" in page
+    assert 'href="?o=' not in page
