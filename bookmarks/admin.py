@@ -17,6 +17,8 @@ from .models import AccessToken, Bookmark, Collection
 OF_USER_GROUP = "of_user_group"
 """Narrows an autocompletion of collections."""
 
+GROUP_JSON = ("user_group__mapping", "user_group__properties")
+
 GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
 
 
@@ -27,6 +29,7 @@ class AccessTokenAdmin(TokenAdmin):
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
     list_select_related = ("user_group__team",)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
+    unlisted_fields = GROUP_JSON
     ordering = ("-id",)
     empty_text = "An access token lets a program keep one user group's bookmarks. Add one and give it to its caller."
 
@@ -38,6 +41,7 @@ class CollectionAdmin(OperatorAdmin):
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
+    unlisted_fields = GROUP_JSON
     ordering = ("-id",)
     fields = ("user_group", "name", "id", "created_at")
     empty_text = "Callers make collections with POST /v1/collections; an operator can add one here."
@@ -65,6 +69,7 @@ class BookmarkAdmin(FilesAdmin, OperatorAdmin):
     search_fields = ("url", "title")
     sortable_by = ()  # newest first is what an index serves on every database
     autocomplete_fields = ("user_group", "collection")
+    unlisted_fields = GROUP_JSON
     ordering = ("-created_at", "-id")
     empty_text = "Callers make bookmarks with POST /v1/bookmarks; an operator can add or import some here."
 

@@ -1,6 +1,12 @@
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 
 
 class BookmarksConfig(AppConfig):
     name = "bookmarks"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from .search import add_casefold  # noqa: PLC0415
+
+        connection_created.connect(add_casefold)

@@ -132,8 +132,13 @@ class Bookmark(models.Model):
 
     @property
     def identity(self) -> Identity:
-        """What no two bookmarks of a group have in common. Raises ValueError if the URL is none."""
+        """The key that is unique within a user group. Raises ValueError if the URL is not valid."""
         return self.collection_id or NO_COLLECTION, web_url.digest(self.url)
+
+    @property
+    def stored_identity(self) -> Identity:
+        """The same key of a bookmark that was read from the database, without computing the digest again."""
+        return self.collection_id or NO_COLLECTION, bytes(self.url_digest)
 
     def clean(self) -> None:
         """Raises ValidationError if the collection is not the group's."""

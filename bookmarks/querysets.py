@@ -1,12 +1,13 @@
 """What can be asked of many bookmarks and collections, and done to them."""
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, UUIDField, Value
+from django.db.models.functions import Coalesce
 
 from usergroups.models import UserGroup
 from usergroups.transactions import ATTEMPTS, repeated
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 EXPORT_CHUNK_SIZE = 2000  # rows
 NO_COLLECTION = UUID(int=0)  # stands for null, which to a unique index equals nothing
+MAX_CONDITIONS = 500  # joined by OR in one query; SQLite refuses 1,000
 
 Identity = tuple[UUID, bytes]
 """Of a group's bookmark: its collection's key and its URL's digest."""
@@ -66,13 +68,8 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def of_url(self, url: str) -> "BookmarkQuerySet":
-        """Those with the same URL. Raises ValueError if it is none."""
+        """Filter by URL. Raises ValueError if it is not valid."""
         return self.filter(url_digest=web_url.digest(url))
-
-    def containing(self, text: str) -> "BookmarkQuerySet":
-        """Those whose URL or title contains the text, in any letter case; to SQLite's LIKE only ASCII has two."""
-        pattern = re.escape(text)
-        return self.filter(Q(url__iregex=pattern) | Q(title__iregex=pattern))
 
     def for_export(self) -> Iterator["Bookmark"]:
         """Yield them with their collections, collection by collection and oldest first, without holding them all."""
@@ -122,8 +119,23 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def _add_many(self, new: dict[Identity, "Bookmark"]) -> dict[Identity, "Bookmark"]:
         # In an order that all calls keep, so that no two of them wait for each other.
         self.bulk_create([new[identity] for identity in sorted(new)], ignore_conflicts=True)
-        there = self.filter(url_digest__in={digest for _, digest in new})
-        found = {(row.collection_id or NO_COLLECTION, bytes(row.url_digest)): row for row in there}
+        keys = [bookmark.pk for bookmark in new.values()]
+        created = set(self.filter(pk__in=keys).values_list("pk", flat=True))
+        found = {identity: bookmark for identity, bookmark in new.items() if bookmark.pk in created}
+        found |= self.by_identity(new.keys() - found.keys())
         if new.keys() - found.keys():
-            raise IntegrityError("What was in the way of a new bookmark is gone by now.")
+            raise IntegrityError("A conflicting bookmark was deleted before it could be read.")
+        return found
+
+    def by_identity(self, identities: Iterable[Identity]) -> dict[Identity, "Bookmark"]:
+        """Return the bookmarks with these identities. Only these rows are read, however often their URLs are stored."""
+        digests = defaultdict(list)
+        for collection, digest in identities:
+            digests[collection].append(digest)
+        conditions = [Q(place=collection, url_digest__in=those) for collection, those in digests.items()]
+        place = Coalesce("collection_id", Value(NO_COLLECTION), output_field=UUIDField())  # as the unique index has it
+        found: dict[Identity, Bookmark] = {}
+        for start in range(0, len(conditions), MAX_CONDITIONS):
+            condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
+            found |= {bookmark.stored_identity: bookmark for bookmark in self.alias(place=place).filter(condition)}
         return found

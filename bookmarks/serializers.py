@@ -14,6 +14,7 @@ from usergroups.serializers import UserGroupSerializer
 from . import web_url
 from .exceptions import NO_SUCH_COLLECTION
 from .models import Bookmark, Collection
+from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
@@ -86,7 +87,12 @@ class BookmarkListQuery(PageQuery):
     url = URLField(required=False, help_text="Only those of the same URL.")
     created_since = TimestampField(required=False, help_text="Only those created at this time or later.")
     q = TextField(
-        required=False, max_length=1000, help_text="Only those with this text in URL or title, in upper or lower case."
+        required=False,
+        max_length=MAX_QUERY_LENGTH,
+        help_text=(
+            "Only those with this text in URL or title, in upper or lower case. A page may then have fewer bookmarks "
+            "than `limit`, or none, although there are more: follow `next` until it is null."
+        ),
     )
 
 

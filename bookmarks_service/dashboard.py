@@ -26,7 +26,9 @@ def panels(visible: list[Any]) -> dict[str, Any]:
     if Bookmark in visible:
         shown["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
     if UserGroup in visible:
-        shown["newest_user_groups"] = UserGroup.objects.select_related("team").order_by("-pk")[:ROWS]
+        shown["newest_user_groups"] = (
+            UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:ROWS]
+        )
     if token_models:
         shown["tokens"] = [
             {

@@ -1,8 +1,16 @@
-"""What the user group operations can fail with besides the contract's own errors."""
+"""The errors of the user group operations, besides the contract's own."""
 
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import APIException, NotFound
 
 
 class UserGroupNotFound(NotFound):
     default_code = "user_group_not_found"
     default_detail = "The token's team has no user group with this id in the token's environment."
+
+
+class AnswerTooLarge(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The answer would be larger than {limit} bytes. Send fewer user groups at once.")

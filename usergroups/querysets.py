@@ -1,16 +1,22 @@
 """What can be asked of many user groups, and done to them."""
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, models, router
-from django.db.models.functions import Left
+from django.db.models import TextField
+from django.db.models.functions import Cast, Coalesce, Left, Length
 from django.utils import timezone
 
 from .transactions import repeated
 
 if TYPE_CHECKING:
     from .models import ApiToken, UserGroup
+
+JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
+"""How many characters of JSON a user group has."""
 
 CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
 
@@ -56,6 +62,19 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
         return repeated(
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
+
+    def answer_size(self, items: Sequence[dict[str, Any]]) -> int:
+        """Return how many characters of JSON the answer to ``put(items)`` has at most.
+
+        A group counts as often as it is named.
+        """
+        times = Counter(item["provided_id"] for item in items)
+        stored = self.filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
+        sent = (item for item in items if item.get("properties") and times[item["provided_id"]] > 1)
+        size: int = sum(times[key] * size for key, size in stored)
+        for item in sent:
+            size += times[item["provided_id"]] * len(json.dumps(item["properties"], ensure_ascii=False))
+        return size
 
     def put(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
         """Change or make a group for each item, a dict of ``provided_id`` and fields; return it and whether it is new.

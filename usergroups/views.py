@@ -1,6 +1,6 @@
 """The user group operations."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
@@ -15,9 +15,9 @@ from .contract.errors import DatabaseUnavailable
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.views import ContractView
-from .exceptions import UserGroupNotFound
+from .exceptions import AnswerTooLarge, UserGroupNotFound
 from .models import ApiToken, Team, UserGroup
-from .querysets import UserGroupQuerySet
+from .querysets import JSON_SIZE, UserGroupQuerySet
 from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
@@ -30,7 +30,7 @@ from .serializers import (
     UserGroupUpdateSerializer,
 )
 from .tokens.authentication import InvalidToken, TokenPermission
-from .tokens.throttling import TokenThrottle
+from .tokens.throttling import TokenThrottle, expensive_call
 
 
 class TeamView(ContractView):
@@ -106,8 +106,12 @@ class UserGroupsView(TeamView):
             user_groups = user_groups.filter(updated_at__gte=query["updated_since"])
         if "name" in query:
             user_groups = user_groups.named_from(query["name"])
-        page = Page(user_groups, "provided_id", query["limit"], query.get("cursor"))
+        page = Page(user_groups, "provided_id", query["limit"], query.get("cursor"), size=JSON_SIZE)
         return Response(UserGroupListEnvelope({"user_groups": page.items, **page.links(request)}).data)
+
+
+MAX_ANSWER_SIZE = 32 * 1024 * 1024
+"""Bytes of stored JSON in the answer to a batch, in which 1,000 items of a few bytes may each name a large group."""
 
 
 class UserGroupBatchView(TeamView):
@@ -115,10 +119,16 @@ class UserGroupBatchView(TeamView):
 
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
-        items = self.validated(UserGroupBatchSerializer, request.data)["user_groups"]
+        with expensive_call(self.token.team):
+            return Response(self.put_all(request.data))
+
+    def put_all(self, data: Any) -> Any:
+        items = self.validated(UserGroupBatchSerializer, data)["user_groups"]
+        if self.user_groups.answer_size(batch.valid(items)) > MAX_ANSWER_SIZE:
+            raise AnswerTooLarge(MAX_ANSWER_SIZE)
         done = UserGroup.objects.put(batch.valid(items), self.token.scope)
         answers = (
             (201 if new else 200, {"user_group": UserGroupSerializer(user_group).data, "new_user_group": new})
             for user_group, new in done
         )
-        return Response(UserGroupBatchEnvelope({"results": batch.results(items, answers)}).data)
+        return UserGroupBatchEnvelope({"results": batch.results(items, answers)}).data

@@ -6,6 +6,7 @@ from django.db import IntegrityError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from bookmarks import search
 from bookmarks.exceptions import BookmarkExists
 from bookmarks.models import Bookmark
 from bookmarks.openapi import bookmarks as openapi
@@ -24,6 +25,7 @@ from bookmarks.serializers import (
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
+from usergroups.tokens.throttling import expensive_call
 
 from .base import UserGroupView
 
@@ -40,9 +42,12 @@ class BookmarksView(UserGroupView):
             bookmarks = bookmarks.of_url(query["url"])
         if "created_since" in query:
             bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
+        place = ("id", query["limit"], query.get("cursor"))
         if "q" in query:
-            bookmarks = bookmarks.containing(query["q"])
-        page = Page(bookmarks, "id", query["limit"], query.get("cursor"))
+            with expensive_call(self.user_group):
+                page = Page(bookmarks, *place, search=search.contains(query["q"]), max_scanned=search.MAX_SCANNED)
+        else:
+            page = Page(bookmarks, *place)
         return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
 
     @openapi.create_bookmark
@@ -85,18 +90,20 @@ class BookmarkBatchView(UserGroupView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        data = cast(dict[str, Any], request.data)
+        with expensive_call(self.user_group):
+            return Response(self.create(cast(dict[str, Any], request.data)))
+
+    def create(self, data: dict[str, Any]) -> Any:
         for last in (False, False, True):
             named = self.named_in(data.get("bookmarks"))
             items = self.validated(BookmarkBatchSerializer, data, collections=named)["bookmarks"]
             try:
                 done = Bookmark.objects.add_many(self.user_group, batch.valid(items))
                 break
-            except IntegrityError:  # a collection was deleted since the look at it: look again
+            except IntegrityError:  # a collection was deleted after it was looked up: look again
                 if last:
                     raise
         answers = (
             (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in done
         )
-        envelope = BookmarkBatchEnvelope({"user_group": self.user_group, "results": batch.results(items, answers)})
-        return Response(envelope.data)
+        return BookmarkBatchEnvelope({"user_group": self.user_group, "results": batch.results(items, answers)}).data

@@ -336,3 +336,21 @@ def test_groups_are_filtered_by_environment_or_none(admin_client, environment, q
     page = admin_client.get(url("usergroups_usergroup_changelist"), {"environment": query})
 
     assert list(page.context["cl"].queryset) == [groups[environment]]
+
+
+def test_a_form_lists_at_most_100_errors(admin_client, everything):
+    mapping = json.dumps({str(number): [] for number in range(10_000)})
+
+    response = save(admin_client, everything["usergroups_usergroup"], mapping=mapping)
+
+    assert len(response.context["adminform"].form.errors["mapping"]) == 100
+
+
+@pytest.mark.parametrize(
+    "name", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_collection", "bookmarks_bookmark"]
+)
+def test_lists_load_no_mapping_and_no_properties(admin_client, everything, name):
+    queries = queries_of(lambda: admin_client.get(url(f"{name}_changelist")))
+
+    assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
+    assert admin_client.get(url(f"{name}_change", everything[name].pk)).status_code == 200

@@ -1,14 +1,18 @@
 """The operations on bookmarks beside creating one."""
 
+from contextlib import ExitStack
 from datetime import timedelta
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
+from bookmarks import search
 from bookmarks.models import Bookmark
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import meanwhile, queries_of
+from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, expensive_call
 
 URL = "https://example.com/"
 
@@ -175,7 +179,7 @@ def test_bookmarks_are_found_by_their_url(call_bookmarks, bookmark, collection):
         ({"created_since": "yesterday"}, ("created_since", "invalid")),
         ({"created_since": "0001-01-01T00:00:00+14:00"}, ("created_since", "overflow")),
         ({"q": ""}, ("q", "blank")),
-        ({"q": "a" * 1001}, ("q", "max_length")),
+        ({"q": "a" * 101}, ("q", "max_length")),
         ({"limit": "0"}, ("limit", "min_value")),
         ({"limit": "-1"}, ("limit", "min_value")),
         ({"limit": "x"}, ("limit", "invalid")),
@@ -223,7 +227,7 @@ def test_bookmarks_are_found_by_a_part_of_url_or_title(call_bookmarks, user_grou
     assert (bookmark.url in found_urls) == found
 
 
-@pytest.mark.parametrize("query", [{}, {"q": "x"}, {"url": URL}, {"created_since": "2020-01-01T00:00:00Z"}])
+@pytest.mark.parametrize("query", [{}, {"url": URL}, {"created_since": "2020-01-01T00:00:00Z"}])
 def test_a_list_takes_two_statements(call_bookmarks, user_group, query):
     BookmarkFactory.create_batch(60, user_group=user_group)
 
@@ -231,6 +235,87 @@ def test_a_list_takes_two_statements(call_bookmarks, user_group, query):
 
     assert len(queries) == 2  # the token with its group, the page
     assert not any("COUNT" in sql for sql in queries)
+
+
+def test_a_search_takes_three_statements(call_bookmarks, user_group):
+    BookmarkFactory.create_batch(60, user_group=user_group)
+
+    queries = queries_of(lambda: call_bookmarks("GET", "bookmarks", query={"q": "x"}))
+
+    assert len(queries) == 3  # the token with its group, the last bookmark to search, the page
+
+
+def follow(call_bookmarks, link):
+    return call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(link).query))).json()
+
+
+@pytest.fixture
+def small_scan(monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED", 10)
+
+
+def test_a_call_searches_a_bounded_number_of_bookmarks(call_bookmarks, user_group, small_scan):
+    BookmarkFactory.create_batch(15, user_group=user_group)
+    BookmarkFactory(user_group=user_group, title="Needle")
+    BookmarkFactory.create_batch(10, user_group=user_group)
+
+    first = call_bookmarks("GET", "bookmarks", query={"q": "needle"}).json()
+    second = follow(call_bookmarks, first["next"])
+    third = follow(call_bookmarks, second["next"])
+
+    assert [len(page["bookmarks"]) for page in (first, second, third)] == [0, 1, 0]
+    assert third["next"] is None
+
+
+@pytest.mark.parametrize("total", [9, 10, 11, 20, 21])
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_following_a_search_finds_each_match_once(call_bookmarks, user_group, small_scan, total, limit):
+    bookmarks = BookmarkFactory.create_batch(total, user_group=user_group)
+    matches = [bookmark.url for bookmark in bookmarks[::-3]]
+    Bookmark.objects.filter(url__in=matches).update(title="Needle")
+
+    page = call_bookmarks("GET", "bookmarks", query={"q": "needle", "limit": limit}).json()
+    found = [bookmark["url"] for bookmark in page["bookmarks"]]
+    pages = [page]
+    while pages[-1]["next"]:
+        pages.append(follow(call_bookmarks, pages[-1]["next"]))
+        found += [bookmark["url"] for bookmark in pages[-1]["bookmarks"]]
+
+    assert found == matches
+
+
+def test_a_search_can_be_followed_backwards(call_bookmarks, user_group, small_scan):
+    BookmarkFactory(user_group=user_group, title="Needle, the newest")
+    BookmarkFactory.create_batch(15, user_group=user_group, created_at=timezone.now() - timedelta(days=1))
+    old = timezone.now() - timedelta(days=2)
+    BookmarkFactory(user_group=user_group, title="Needle, the oldest", created_at=old)
+
+    first = call_bookmarks("GET", "bookmarks", query={"q": "needle"}).json()
+    second = follow(call_bookmarks, first["next"])
+    back = follow(call_bookmarks, second["previous"])
+    further_back = follow(call_bookmarks, back["previous"])
+
+    titles = [[bookmark["title"] for bookmark in page["bookmarks"]] for page in (first, second, back, further_back)]
+    assert titles == [["Needle, the newest"], ["Needle, the oldest"], [], ["Needle, the newest"]]
+
+
+def test_one_owner_runs_a_few_expensive_calls_at_once(call_bookmarks, user_group):
+    other = AccessTokenFactory()
+
+    with ExitStack() as under_way:
+        for _ in range(MAX_EXPENSIVE_CALLS):
+            under_way.enter_context(expensive_call(user_group))
+        refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
+        refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
+        answered = [
+            call_bookmarks("GET", "bookmarks"),
+            call_bookmarks("GET", "bookmarks", query={"q": "x"}, token=other),
+        ]
+
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    assert refused_batch.status_code == 429
+    assert [response.status_code for response in answered] == [200, 200]
+    assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
 # POST v1/bookmarks/batch
@@ -293,12 +378,45 @@ def test_a_batch_takes_a_handful_of_statements(call_bookmarks, user_group):
 
     queries = queries_of(lambda: call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items}))
 
-    # The token with its group, the collections, the insert, the rows as they are now.
+    # The token with its group, the collections, the insert, the keys of the inserted rows.
     inserts = sum(sql.startswith("INSERT") for sql in queries)
     most_parameters = connection.features.max_query_params or 10**6
     assert inserts == -(-1000 // (most_parameters // 7))  # one INSERT, as far as the database takes one
     assert len(queries) - inserts == 3
     assert Bookmark.objects.count() == 1000
+
+
+def test_a_batch_loads_only_the_bookmarks_that_it_names(call_bookmarks, user_group, monkeypatch):
+    collections = CollectionFactory.create_batch(5, user_group=user_group)
+    for collection in collections:
+        BookmarkFactory.create_batch(5, user_group=user_group, collection=collection)
+    items = [{"url": f"{URL}{n}", "collection": str(collection.pk)} for n, collection in enumerate(collections)]
+    for item in items:
+        for collection in collections:
+            BookmarkFactory(user_group=user_group, collection=collection, url=item["url"])
+    loaded = []
+    from_db = Bookmark.from_db.__func__
+    monkeypatch.setattr(Bookmark, "from_db", classmethod(lambda cls, *row: loaded.append(row) or from_db(cls, *row)))
+
+    response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
+
+    assert [result["bookmark"]["collection"] for result in response.json()["results"]] == [
+        str(collection.pk) for collection in collections
+    ]
+    assert len(loaded) == len(items)
+
+
+def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
+    """More than SQLite takes conditions in one query."""
+    collections = CollectionFactory.create_batch(1000, user_group=user_group)
+    items = [{"url": URL, "collection": str(collection.pk)} for collection in collections]
+    call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
+
+    response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
+
+    results = response.json()["results"]
+    assert {result["status"] for result in results} == {200}
+    assert [result["bookmark"]["collection"] for result in results] == [item["collection"] for item in items]
 
 
 # At the same moment

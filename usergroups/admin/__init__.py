@@ -57,6 +57,7 @@ RULES = UserGroupUpdateSerializer().fields
 class UserGroupAdmin(OperatorAdmin):
     form = JSONObjectForm
     touched_fields = ("updated_at",)
+    unlisted_fields = ("mapping", "properties")
     list_display = ("name", "provided_id", "team", "environment", "updated_at")
     list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)

@@ -26,6 +26,8 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     change_form_template = "usergroups/admin/change_form.html"
     actions: Any = ("delete_selected",)
 
+    unlisted_fields: ClassVar[tuple[str, ...]] = ()
+    """Large fields, which only the page of a single row loads."""
     object_actions: ClassVar[tuple[str, ...]] = ()
     """The actions that have a button on the page of a single row."""
     empty_text: ClassVar[str] = ""
@@ -43,6 +45,11 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         self.log_deletions(request, queryset)
         self.delete_queryset(request, queryset)
         return f"Deleted {number:,} {self.opts.verbose_name if number == 1 else self.opts.verbose_name_plural}."
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        queryset = super().get_queryset(request)
+        on_page_of_row = request.resolver_match and "object_id" in request.resolver_match.kwargs
+        return queryset if on_page_of_row else queryset.defer(*self.unlisted_fields)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deleted:  # type: ignore[override]
         return what_goes(objs, request, self.admin_site)

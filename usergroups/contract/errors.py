@@ -1,6 +1,7 @@
 """What a failed call is answered with: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, TypedDict
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -13,11 +14,17 @@ from rest_framework.response import Response
 
 from .negotiation import CompactJSONRenderer
 
+MAX_PROBLEMS = 100
+"""How many errors an answer lists, so that it never grows much larger than its request."""
+
 
 class Problem(TypedDict):
     code: str
     detail: str
     attr: str | None
+
+
+TOO_MANY = Problem(code="too_many_errors", detail="There are more errors than are listed here.", attr=None)
 
 
 class Failure(TypedDict):
@@ -72,15 +79,21 @@ def unknown_path(request: HttpRequest, exception: Exception | None = None) -> Ht
     return failure_response(exceptions.NotFound())
 
 
-def failure(exception: exceptions.APIException) -> Failure:
-    """Return the body that tells of ``exception``."""
+def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS) -> Failure:
+    """Return the body of an answer that reports ``exception``.
+
+    It lists at most ``max_problems`` errors; if there are more, the last one listed has the code ``too_many_errors``.
+    """
     if isinstance(exception, exceptions.ValidationError):
         kind = "validation_error"
     elif exception.status_code < 500:
         kind = "client_error"
     else:
         kind = "server_error"
-    return {"success": 0, "type": kind, "errors": list(_problems(exception.detail))}
+    problems = list(islice(_problems(exception.detail), max_problems + 1))
+    if len(problems) > max_problems:
+        problems[max_problems - 1 :] = [TOO_MANY]
+    return {"success": 0, "type": kind, "errors": problems}
 
 
 def _headers(exception: exceptions.APIException) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Serializer fields that take what is sent as it is, or refuse it: DRF's own would convert and trim."""
+"""Serializer fields that accept a value unchanged or refuse it, where DRF's own would convert or trim it."""
 
 from datetime import UTC
 from typing import Any
@@ -6,9 +6,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
+from .errors import MAX_PROBLEMS
+
 
 class TextField(serializers.CharField):
-    """A JSON string, of at least one character unless ``allow_blank``, kept with its surrounding spaces."""
+    """A JSON string, kept with its surrounding spaces. It must not be empty unless ``allow_blank``."""
 
     def __init__(self, **kwargs: Any) -> None:
         if not kwargs.get("allow_blank"):
@@ -22,9 +24,32 @@ class TextField(serializers.CharField):
 
 
 class ObjectField(serializers.DictField):
-    """A JSON object; ``child`` tells what its values may be."""
+    """A JSON object that is kept as it is. With a ``child``, each value must be valid for it.
+
+    Validation stops after ``max_problems`` invalid values: the serializer's context may lower it from 100.
+    """
 
     default_error_messages = {"not_a_dict": "Not a JSON object."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.has_child = "child" in kwargs
+        super().__init__(**kwargs)
+
+    def run_child_validation(self, data: Any) -> Any:
+        problems: dict[str, Any] = {}
+        for key, value in data.items() if self.has_child else ():
+            try:
+                self.child.run_validation(value)
+            except serializers.ValidationError as error:
+                problems[key] = error.detail
+                if len(problems) > self.context.get("max_problems", MAX_PROBLEMS):
+                    break
+        if problems:
+            raise serializers.ValidationError(problems)
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
 
 
 class TimestampField(serializers.DateTimeField):

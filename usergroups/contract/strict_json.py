@@ -4,14 +4,14 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, NoReturn
 
 MAX_DEPTH = 64
 DOUBLE_DIGITS = 308  # integers with no more digits than these never overflow a double
 
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)  # its end is optional, so that it never backtracks
-_BRACKET = re.compile(r"[\[\]{}]")
+# Strings, which may contain brackets, and text without any. The end of a string is optional, so that the expression
+# never backtracks.
+_NO_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[^"\[\]{}]+', re.DOTALL)
 
 
 def loads(body: bytes, depth: int = 0) -> Any:
@@ -38,11 +38,15 @@ def loads(body: bytes, depth: int = 0) -> Any:
 
 
 def _is_deeper(text: str, limit: int) -> bool:
-    """How the brackets nest. Counted before decoding: a decoder that recurses too deep can end the process."""
+    """Whether brackets nest deeper than ``limit``. Run before decoding, because a decoder that recurses can crash."""
     if text.count("[") + text.count("{") <= limit:
         return False
-    brackets = _BRACKET.findall(_STRING.sub("", text))
-    return max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > limit
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > limit:
+            return True
+    return False
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -4,11 +4,15 @@ The counts are in Django's cache: processes share them if they share the cache, 
 """
 
 import logging
+import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from django.core.cache import cache
+from django.db.models import Model
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
@@ -115,3 +119,30 @@ def _unless_out_of_reach(operation: Callable[[], T], otherwise: T) -> T:
         Outage.until = time.monotonic() + Outage.seconds
         logger.warning("Calls are not counted: the cache is out of reach: %s", error)
         return otherwise
+
+
+MAX_EXPENSIVE_CALLS = 4
+"""How many expensive calls one owner may have under way in a process: half of its threads are left for others."""
+
+_expensive_calls: Counter[tuple[str, Any]] = Counter()
+_expensive_calls_lock = threading.Lock()
+
+
+@contextmanager
+def expensive_call(owner: Model) -> Iterator[None]:
+    """Limit how many of the calls inside ``owner`` may have under way at once in this process.
+
+    Raises Throttled if there are already four.
+    """
+    key = (owner._meta.label, owner.pk)
+    with _expensive_calls_lock:
+        if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS:
+            raise Throttled(wait=1)
+        _expensive_calls[key] += 1
+    try:
+        yield
+    finally:
+        with _expensive_calls_lock:
+            _expensive_calls[key] -= 1
+            if not _expensive_calls[key]:
+                del _expensive_calls[key]

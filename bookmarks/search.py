@@ -1,0 +1,35 @@
+"""Substring search that ignores letter case, in time linear in the text."""
+
+import sqlite3
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Func, Q, TextField, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
+
+MAX_QUERY_LENGTH = 100  # characters
+MAX_SCANNED = 10_000
+"""How many bookmarks one call searches at most. A search of more goes on with the next page."""
+
+
+class Fold(Func):
+    """Text without its letter case: SQLite's own LOWER() changes only ASCII letters."""
+
+    function = "LOWER"
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, function="bookmarks_casefold", **context)
+
+
+def contains(text: str) -> Q:
+    """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
+    needle = Fold(Value(text))
+    return Q(*(GreaterThan(StrIndex(Fold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
+
+
+def add_casefold(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Give a new SQLite connection the function that Fold uses."""
+    if isinstance(connection.connection, sqlite3.Connection):
+        connection.connection.create_function("bookmarks_casefold", 1, str.casefold, deterministic=True)

@@ -1,0 +1,132 @@
+"""What a call costs is bounded by the bytes it sends and the rows it asks for."""
+
+import tracemalloc
+
+import pytest
+from django.urls import reverse
+
+from tests.conftest import Caller
+from tests.contract.conftest import MIB
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.contract import pagination, strict_json
+from usergroups.contract.errors import TOO_MANY
+from usergroups.models import UserGroup
+from usergroups.serializers import DataSourceField
+
+BAD = {str(number): [] for number in range(10_000)}
+
+
+@pytest.fixture
+def validations(monkeypatch):
+    """The values of mappings that were validated."""
+    values = []
+    run_validation = DataSourceField.run_validation
+    monkeypatch.setattr(
+        DataSourceField, "run_validation", lambda field, value: values.append(value) or run_validation(field, value)
+    )
+    return values
+
+
+@pytest.mark.parametrize(("number", "listed"), [(99, 99), (100, 100), (101, 100), (10_000, 100)])
+def test_at_most_100_errors_are_listed(update_user_group, number, listed):
+    mapping = dict(list(BAD.items())[:number])
+
+    errors = update_user_group({"user_group_id": "a", "mapping": mapping}).json()["errors"]
+
+    assert len(errors) == listed
+    assert errors[0] == {"code": "invalid", "detail": "Not a string or an integer.", "attr": "mapping.0"}
+    assert (errors[-1] == TOO_MANY) == (number > 100)
+
+
+def test_validation_stops_at_the_errors_that_are_listed(update_user_group, validations):
+    update_user_group({"user_group_id": "a", "mapping": BAD})
+
+    assert len(validations) == 101
+
+
+def test_the_items_of_a_batch_share_the_errors(call_usergroups, validations):
+    items = [{"user_group_id": "a", "mapping": dict(list(BAD.items())[:50])}] * 500
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    listed = [result["errors"] for result in response.json()["results"]]
+    assert [len(errors) for errors in listed] == [50, 50, *[2] * 498]
+    assert {errors[0]["attr"] for errors in listed} == {"mapping.0"}
+    assert [errors[-1] for errors in listed[2:]] == [TOO_MANY] * 498
+    assert len(validations) < 2000
+
+
+def test_each_invalid_item_of_a_batch_tells_why(call_usergroups):
+    response = call_usergroups("POST", "users-batch", {"user_groups": [{}] * 1000})
+
+    assert {error["code"] for result in response.json()["results"] for error in result["errors"]} == {"required"}
+    assert len(response.json()["results"]) == 1000
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param("[]", id="arrays"),
+        pytest.param("{}", id="objects"),
+        pytest.param("0", id="integers"),
+        pytest.param("1.5", id="numbers"),
+        pytest.param('"ab"', id="strings"),
+    ],
+)
+def test_a_body_takes_memory_in_proportion_to_its_size(member):
+    body = f'{{"a": [{",".join([member] * (MIB // (len(member) + 1)))}]}}'.encode()
+
+    tracemalloc.start()
+    strict_json.loads(body)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 40 * len(body)
+
+
+# Large user groups: a short request may name many of them
+
+
+@pytest.fixture
+def large_groups(user_group):
+    """Ten user groups with a megabyte of properties each."""
+    large = {"text": "a" * MIB}
+    return UserGroupFactory.create_batch(10, team=user_group.team, properties=large)
+
+
+def test_a_page_ends_before_it_grows_too_large(client, api_token, large_groups, monkeypatch):
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
+    page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
+    while page["next"]:
+        page = Caller(client, "GET", page["next"], "Token", api_token)().json()
+        ids += [group["provided_id"] for group in page["user_groups"]]
+        sizes.append(len(page["user_groups"]))
+
+    assert sizes == [3, 3, 3, 2]
+    assert ids[:10] == [group.provided_id for group in reversed(large_groups)]
+
+
+def test_a_page_has_at_least_one_row(client, call_usergroups, large_groups, monkeypatch):
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
+
+    assert len(call_usergroups("GET", "users").json()["user_groups"]) == 1
+
+
+def test_a_batch_whose_answer_would_be_too_large_is_refused(call_usergroups, large_groups):
+    items = [{"user_group_id": group.provided_id, "name": "New"} for group in large_groups] * 4
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert response.status_code == 413
+    assert response.json()["errors"][0]["code"] == "payload_too_large"
+    assert not UserGroup.objects.filter(name="New").exists()
+    assert call_usergroups("POST", "users-batch", {"user_groups": items[:30]}).status_code == 200
+
+
+def test_a_batch_cannot_repeat_what_it_sends_without_limit(call_usergroups):
+    items = [{"user_group_id": "a", "properties": {"text": "a" * MIB}}, *[{"user_group_id": "a"}] * 999]
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert response.status_code == 413
+    assert not UserGroup.objects.filter(provided_id="a").exists()
