@@ -103,7 +103,7 @@ class BookmarkAdmin(FilesAdmin, OperatorAdmin):
 
     @admin.display(description="collection")
     def in_collection(self, bookmark: Bookmark) -> str | None:
-        return bookmark.collection.name if bookmark.collection else None
+        return bookmark.visible_collection.name if bookmark.visible_collection else None
 
 
 def external_link(url: str, text: str) -> str:

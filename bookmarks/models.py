@@ -4,12 +4,13 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import models, router
+from django.db import models
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from usergroups.deletion import DeletableModel, HidingManager
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
 
@@ -34,7 +35,7 @@ class AccessToken(Token):
         permissions = [("revoke_accesstoken", "Can revoke access token")]
 
 
-class Collection(models.Model):
+class Collection(DeletableModel):
     """A named set of a user group's bookmarks."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -42,12 +43,13 @@ class Collection(models.Model):
     name = models.CharField(max_length=255, help_text="Unique among the user group's collections.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
-    objects = CollectionQuerySet.as_manager()
+    objects = HidingManager.from_queryset(CollectionQuerySet)()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["user_group", "name"],
+                condition=models.Q(deleted_at=None),
                 name="bookmarks_collection_name",
                 violation_error_message="The user group has a collection with this name.",
             ),
@@ -60,16 +62,8 @@ class Collection(models.Model):
         return f"{self.name} of {self.user_group}"
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # A form leaves out the group, which cannot change, and Django every constraint with a field that is left out.
+        # Django skips a constraint if a form leaves out one of its fields. The user group cannot change.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
-
-    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete it as a queryset of it does. Raises DoesNotExist if it is gone already."""
-        database = using or router.db_for_write(Collection, instance=self)
-        deleted = Collection.objects.using(database).filter(pk=self.pk).delete()
-        if not deleted[0]:
-            raise Collection.DoesNotExist
-        return deleted
 
 
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
@@ -89,7 +83,7 @@ class Bookmark(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
-    # Collection.delete() sees to its bookmarks; the database refuses any other deletion that would not.
+    # Deleting a collection releases its bookmarks first; the database refuses any deletion that does not.
     collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,
@@ -140,8 +134,13 @@ class Bookmark(models.Model):
         """The same key of a bookmark that was read from the database, without computing the digest again."""
         return self.collection_id or NO_COLLECTION, bytes(self.url_digest)
 
+    @property
+    def visible_collection(self) -> Collection | None:
+        """Its collection, None once that was deleted: a large one releases its bookmarks some time later."""
+        return self.collection if self.collection and self.collection.deleted_at is None else None
+
     def clean(self) -> None:
-        """Raises ValidationError if the collection is not the group's."""
+        """Raise ValidationError if the collection belongs to another user group."""
         if self.collection is not None and self.collection.user_group_id != self.user_group_id:
             raise ValidationError({"collection": "The user group has no such collection."})
 

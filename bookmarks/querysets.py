@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q, UUIDField, Value
+from django.db.models import F, Q, UUIDField, Value
 from django.db.models.functions import Coalesce
 
+from usergroups import deletion
+from usergroups.deletion import DeletableQuerySet
 from usergroups.models import UserGroup
 from usergroups.transactions import ATTEMPTS, repeated
 
@@ -26,7 +28,7 @@ Identity = tuple[UUID, bytes]
 """Of a group's bookmark: its collection's key and its URL's digest."""
 
 
-class CollectionQuerySet(PublicIdQuerySet["Collection"]):
+class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Collection"]):  # type: ignore[override]
     def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
         """Return those of the collections that have one of these ids. At most one query."""
         keys = {key for public_id in public_ids if (key := key_of(public_id))}
@@ -46,24 +48,48 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         own = self.get()
         return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
 
-    def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete them and keep their bookmarks, in none; of those that become the same, the oldest one."""
-        collections = self.for_write()
-        return repeated(collections._release_and_delete, collections.db)
+    def has_few_dependants(self, keys: Sequence[Any]) -> bool:
+        bookmarks = self._bookmarks().filter(collection__in=keys)
+        return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().has_few_dependants(keys)
 
-    def _release_and_delete(self) -> tuple[int, dict[str, int]]:
-        # Locked, so that whoever is adding to a collection waits, and fails, instead of this.
-        keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
-        bookmarks: Any = self.model._meta.get_field("bookmarks").related_model
-        own = bookmarks.objects.using(self.db).filter(collection__in=keys)
-        rivals = bookmarks.objects.using(self.db).filter(
-            Q(collection__in=keys) | Q(collection=None), user_group__in=own.values("user_group")
+    def delete_chunk(self, keys: Sequence[Any]) -> bool:
+        """Release up to CHUNK_SIZE bookmarks of these collections; return whether there are more.
+
+        Of bookmarks that become duplicates the oldest one stays, or one that was created outside the collection after
+        its deletion: its creation was acknowledged.
+        """
+        columns = ("pk", "user_group", "url_digest", "created_at", "collection__deleted_at")
+        bookmarks = self._bookmarks().values_list(*columns, named=True)
+        inside = list(bookmarks.filter(collection__in=keys)[: deletion.CHUNK_SIZE])
+        if not inside:
+            return super().delete_chunk(keys)
+        outside = bookmarks.filter(
+            user_group__in={row.user_group for row in inside},
+            collection=None,
+            url_digest__in={bytes(row.url_digest) for row in inside},
         )
-        same = rivals.filter(user_group=OuterRef("user_group"), url_digest=OuterRef("url_digest"))
-        older = Q(created_at__lt=OuterRef("created_at")) | Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
-        rivals.filter(Exists(same.filter(older)), url_digest__in=own.values("url_digest")).delete()
-        own.update(collection=None)
-        return super(CollectionQuerySet, self.filter(pk__in=keys)).delete()
+        deleted_at = min((row.collection__deleted_at for row in inside if row.collection__deleted_at), default=None)
+
+        def rank(row: Any) -> tuple[bool, Any, Any]:
+            is_from_before = deleted_at is None or row.created_at < deleted_at
+            return is_from_before, row.created_at, row.pk
+
+        kept: dict[Any, UUID] = {}
+        rows = [*outside, *inside]
+        for row in sorted(rows, key=rank):
+            kept.setdefault((row.user_group, bytes(row.url_digest)), row.pk)
+        staying = set(kept.values())
+        self._bookmarks().filter(pk__in=[row.pk for row in rows if row.pk not in staying]).delete()
+        self._bookmarks().filter(pk__in=[row.pk for row in inside if row.pk in staying]).update(collection=None)
+        return len(inside) == deletion.CHUNK_SIZE or super().delete_chunk(keys)
+
+    def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
+        self.delete_chunk(keys)
+        return super()._delete_rows(keys)
+
+    def _bookmarks(self) -> Any:
+        model: Any = self.model._meta.get_field("bookmarks").related_model
+        return model.objects.using(self.db)
 
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
@@ -74,7 +100,13 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def for_export(self) -> Iterator["Bookmark"]:
         """Yield them with their collections, collection by collection and oldest first, without holding them all."""
         rows = self.select_related("collection").order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
-        return rows.iterator(chunk_size=EXPORT_CHUNK_SIZE)
+        for bookmark in rows.iterator(chunk_size=EXPORT_CHUNK_SIZE):
+            bookmark.collection = bookmark.visible_collection
+            yield bookmark
+
+    def in_none(self) -> "BookmarkQuerySet":
+        """Filter by having no collection, or one that was deleted and has not released them yet."""
+        return self.filter(Q(collection=None) | Q(collection__deleted_at__isnull=False))
 
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
@@ -94,7 +126,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                     return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
             except IntegrityError as error:
                 conflict = error
-            if existing := bookmarks.filter(user_group=user_group, collection=collection).of_url(url).first():
+            same = bookmarks.select_related("collection").filter(user_group=user_group, collection=collection)
+            if existing := same.of_url(url).first():
                 return existing, False
             # The one in the way is gone by now: try again.
         raise conflict
@@ -137,5 +170,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         found: dict[Identity, Bookmark] = {}
         for start in range(0, len(conditions), MAX_CONDITIONS):
             condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
-            found |= {bookmark.stored_identity: bookmark for bookmark in self.alias(place=place).filter(condition)}
+            rows = self.select_related("collection").alias(place=place).filter(condition)
+            found |= {bookmark.stored_identity: bookmark for bookmark in rows}
         return found

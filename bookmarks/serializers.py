@@ -65,7 +65,10 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     url = serializers.CharField(help_text="Exactly as it was sent.")
     title = serializers.CharField(help_text="Empty if none was sent.")
     collection = serializers.CharField(
-        source="collection_id", allow_null=True, help_text="Id of the bookmark's collection, or null for none."
+        source="visible_collection.pk",
+        default=None,
+        allow_null=True,
+        help_text="Id of the bookmark's collection, or null for none.",
     )
     created_at = TimestampField()
 

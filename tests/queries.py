@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
@@ -41,3 +41,25 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     with connection.execute_wrapper(wrapper):
         yield
     assert done
+
+
+@contextmanager
+def locked_elsewhere(statement: str) -> Iterator[None]:
+    """Have another connection hold the locks of this statement."""
+    locked, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+            locked.set()
+            done.wait(timeout=60)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert locked.wait(timeout=60)
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
+from .deletion import DeletableModel, DeletableQuerySet, HidingManager
 from .fields import JSONObjectField
 from .querysets import UserGroupQuerySet
 from .tokens import format as token_format
@@ -16,8 +17,10 @@ class Environment(models.TextChoices):
     TESTING = "Testing"
 
 
-class Team(models.Model):
+class Team(DeletableModel):
     """The tenant: who owns user groups and API tokens."""
+
+    objects = HidingManager.from_queryset(DeletableQuerySet)()
 
     name = models.CharField(max_length=255, unique=True, help_text="Seen by operators only; callers know the id.")
 
@@ -53,7 +56,7 @@ def new_user_group_token() -> str:
     return token_format.generate("ugt")
 
 
-class UserGroup(models.Model):
+class UserGroup(DeletableModel):
     """A customer of the team's: whoever views a dashboard with its token sees its data."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False)
@@ -82,12 +85,13 @@ class UserGroup(models.Model):
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
     updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
 
-    objects = UserGroupQuerySet.as_manager()
+    objects = HidingManager.from_queryset(UserGroupQuerySet)()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["team", "environment", "provided_id"],
+                condition=models.Q(deleted_at=None),
                 name="usergroups_provided_id",
                 violation_error_message="The team has a user group with this id in this environment.",
             ),

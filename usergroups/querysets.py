@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError, models, router
+from django.db import IntegrityError
 from django.db.models import TextField
 from django.db.models.functions import Cast, Coalesce, Left, Length
 from django.utils import timezone
 
+from .deletion import DeletableQuerySet
 from .transactions import repeated
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("propert
 CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
 
 
-class UserGroupQuerySet(models.QuerySet["UserGroup"]):
+class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
     def visible_to(self, token: "ApiToken") -> "UserGroupQuerySet":
         return self.filter(**token.scope)
 
@@ -49,9 +50,8 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
 
     def remove(self, provided_id: str) -> None:
         """Delete the group with all that belongs to it. Raises UserGroup.DoesNotExist."""
-        groups = self.for_write()
-        # Locked, so that of two calls it is the one that adds something to the group that waits, and fails.
-        repeated(lambda: groups.select_for_update().get(provided_id=provided_id).delete(), groups.db)
+        if not self.filter(provided_id=provided_id).delete()[0]:
+            raise self.model.DoesNotExist
 
     def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
         """Return the group with this id in ``scope``, its team and environment, and whether it is new.
@@ -112,6 +112,3 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
         """Return those of these groups that there are, by id; until the transaction ends nobody else changes them."""
         groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
         return {group.provided_id: group for group in groups}
-
-    def for_write(self) -> "UserGroupQuerySet":
-        return self.using(router.db_for_write(self.model))

@@ -31,7 +31,7 @@ class UserGroupView(ContractView):
 
     @property
     def bookmarks(self) -> BookmarkQuerySet:
-        return Bookmark.objects.filter(user_group=self.user_group)
+        return Bookmark.objects.filter(user_group=self.user_group).select_related("collection")
 
     @property
     def collections(self) -> CollectionQuerySet:

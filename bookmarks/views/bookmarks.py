@@ -37,7 +37,8 @@ class BookmarksView(UserGroupView):
         query = self.validated(BookmarkListQuery, request.query_params, collections=named)
         bookmarks = self.bookmarks
         if "collection" in query:
-            bookmarks = bookmarks.filter(collection=query["collection"])
+            collection = query["collection"]
+            bookmarks = bookmarks.filter(collection=collection) if collection else bookmarks.in_none()
         if "url" in query:
             bookmarks = bookmarks.of_url(query["url"])
         if "created_since" in query:

@@ -128,13 +128,14 @@ def test_of_two_that_become_the_same_the_older_one_stays(call_bookmarks, collect
     assert (kept.pk, kept.collection) == (first.pk, None)
 
 
-def test_a_deletion_takes_five_statements(call_bookmarks, collection):
+def test_a_deletion_takes_seven_statements(call_bookmarks, collection):
     BookmarkFactory.create_batch(100, user_group=collection.user_group, collection=collection)
 
     queries = queries_of(lambda: call_bookmarks("DELETE", "collection", collection.pk))
 
-    # The token with its group, the collection and its lock, the deletion of duplicates, the move, the deletion.
-    assert len(queries) == 5
+    # The token with its group; the collection and its lock; how many bookmarks it has, and which; their duplicates
+    # outside; the update of the bookmarks; the deletion.
+    assert len(queries) == 7
 
 
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
@@ -153,7 +154,9 @@ def test_a_group_goes_with_its_collections_and_bookmarks_in_few_statements(user_
 
     queries = queries_of(user_group.delete)
 
-    assert len(queries) == 4  # the access tokens, the collections, the bookmarks, the group
+    # The group and its lock; whether there are few access tokens, collections and bookmarks; the group to delete, and
+    # the four deletions.
+    assert len(queries) == 9
     assert not Bookmark.objects.exists()
 
 

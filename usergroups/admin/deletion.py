@@ -1,7 +1,7 @@
 """What goes with what is deleted, told without loading it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -9,11 +9,11 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
+from usergroups.deletion import dependants
+
 from .lists import counted
 
 MAX_SHOWN = 20
-MAX_STEPS = 4  # models may refer to each other in a circle
-FOLLOWED_OR_STOPPED = (models.CASCADE, models.PROTECT, models.RESTRICT)
 
 Deleted = tuple[list[str], dict[str, str], set[str], list[str]]
 
@@ -46,13 +46,3 @@ def shown(rows: Sequence[models.Model]) -> list[str]:
     """Return what to show of the rows: the first ones."""
     texts = [f"{capfirst(row._meta.verbose_name)}: {row}" for row in rows[:MAX_SHOWN]]
     return [*texts, f"and {len(rows) - MAX_SHOWN:,} more"] if len(rows) > MAX_SHOWN else texts
-
-
-def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
-    """Yield the relations that a row's deletion follows or is stopped by, and the way back from their models."""
-    for relation in model._meta.get_fields(include_hidden=True):
-        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in FOLLOWED_OR_STOPPED:
-            way = f"{relation.field.name}__{path}".removesuffix("__")
-            yield relation, way
-            if relation.on_delete is models.CASCADE and way.count("__") < MAX_STEPS:
-                yield from dependants(relation.related_model, way)

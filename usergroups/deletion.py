@@ -1,0 +1,169 @@
+"""Deletion of rows that may have millions of dependants.
+
+A few dependants are deleted with their row, in one transaction. Many would keep a caller, and on SQLite everybody who
+writes, waiting: the row is then only hidden, and a thread deletes its dependants and at last the row itself in chunks,
+each in a transaction of its own. Work that is left when a process ends goes on with the next such deletion, or by
+``manage.py finish_deletions``.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, TypeVar
+
+from django.apps import apps
+from django.db import connections, models, router, transaction
+from django.utils import timezone
+
+from .transactions import repeated
+
+logger = logging.getLogger(__name__)
+
+CHUNK_SIZE = 2_000  # rows
+MAX_ROWS = 100  # hidden ones whose dependants are deleted together
+MAX_STEPS = 4  # from a row to a dependant: models may refer to each other in a circle
+FOLLOWED_OR_STOPPED = (models.CASCADE, models.PROTECT, models.RESTRICT)
+
+M = TypeVar("M", bound=models.Model)
+
+_one_at_a_time = threading.Lock()
+
+
+class DeletableQuerySet(models.QuerySet[M]):
+    """Deletes rows at once if they have few dependants, and hides them at once otherwise."""
+
+    def for_write(self) -> Self:
+        return self.using(router.db_for_write(self.model))
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        rows = self.for_write()
+        deleted, is_finished = repeated(rows._delete_or_hide, rows.db)
+        if not is_finished:
+            transaction.on_commit(lambda: _in_background(rows.db), using=rows.db)
+        return deleted
+
+    delete.queryset_only = True  # type: ignore[attr-defined]  # as Django's: a manager must not delete everything
+
+    def delete_hidden(self) -> bool:
+        """Delete a chunk of what belongs to hidden rows, and the rows that have nothing left.
+
+        Return whether there was any. Rows that another process is working on are left to it.
+        """
+        hidden = type(self)(self.model, using=self.db).exclude(deleted_at=None).order_by("pk")
+        keys = list(hidden.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MAX_ROWS])
+        if keys and not self.delete_chunk(keys):
+            self._delete_rows(keys)
+        return bool(keys)
+
+    def delete_chunk(self, keys: Sequence[Any]) -> bool:
+        """Delete up to CHUNK_SIZE dependants of each kind; return whether there are more."""
+        unfinished: set[Any] = set()
+        for model, path in _cascades(self.model):
+            if any(_refers(other, model) for other in unfinished):
+                continue
+            rows = model._base_manager.using(self.db)
+            chunk = list(rows.filter(**{f"{path}__pk__in": keys}).values_list("pk", flat=True)[:CHUNK_SIZE])
+            rows.filter(pk__in=chunk).delete()
+            if len(chunk) == CHUNK_SIZE:
+                unfinished.add(model)
+        return bool(unfinished)
+
+    def has_few_dependants(self, keys: Sequence[Any]) -> bool:
+        """Whether one transaction can delete all dependants of these rows, or must because something protects them."""
+        for relation, path in dependants(self.model):
+            rows = relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
+            if relation.on_delete is not models.CASCADE:
+                if rows.exists():
+                    return True
+            elif rows[: CHUNK_SIZE + 1].count() > CHUNK_SIZE:
+                return False
+        return True
+
+    def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
+        # Lock the rows first, so that a concurrent insert of a dependant waits and then fails.
+        keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
+        if not keys or self.has_few_dependants(keys):
+            return self._delete_rows(keys), True
+        self.delete_chunk(keys)  # above all, the tokens
+        hidden = self.filter(pk__in=keys).update(deleted_at=timezone.now())
+        return (hidden, {self.model._meta.label: hidden}), False
+
+    def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
+        return models.QuerySet(self.model, using=self.db).filter(pk__in=keys).delete()
+
+
+class HidingManager(models.Manager[M]):
+    """Leaves out the rows that are being deleted."""
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(deleted_at=None)
+
+
+class DeletableModel(models.Model):
+    """A model whose rows may have millions of dependants. ``objects`` is a HidingManager of a DeletableQuerySet."""
+
+    deleted_at = models.DateTimeField("deleted", null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def validate_constraints(self, exclude: Any = None) -> None:
+        # Django skips a constraint whose condition names a field that a form leaves out.
+        super().validate_constraints(set(exclude or ()) - {"deleted_at"})
+
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """Delete it as a queryset of it does. Raises DoesNotExist if it is gone already."""
+        model: Any = type(self)
+        database = using or router.db_for_write(model, instance=self)
+        deleted: tuple[int, dict[str, int]] = model.objects.using(database).filter(pk=self.pk).delete()
+        if not deleted[0]:
+            raise model.DoesNotExist
+        return deleted
+
+
+def finish_deletions(using: str) -> None:
+    """Delete all rows that are hidden. Pauses after each chunk for as long as it took, so that others can write."""
+    for model in apps.get_models():
+        if issubclass(model, DeletableModel):
+            rows = model.objects.using(using)  # type: ignore[attr-defined]
+            start = time.monotonic()
+            while repeated(rows.delete_hidden, using):
+                time.sleep(time.monotonic() - start)
+                start = time.monotonic()
+
+
+def _in_background(using: str) -> None:
+    def run() -> None:
+        try:
+            with _one_at_a_time:
+                finish_deletions(using)
+        except Exception:
+            logger.exception("A deletion was not finished; the next one, or finish_deletions, goes on with it")
+        finally:
+            connections[using].close()
+
+    threading.Thread(target=run, name="finish_deletions", daemon=True).start()
+
+
+def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
+    """Yield the relations that a row's deletion follows or is stopped by, and the way back from their models."""
+    for relation in model._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in FOLLOWED_OR_STOPPED:
+            way = f"{relation.field.name}__{path}".removesuffix("__")
+            yield relation, way
+            if relation.on_delete is models.CASCADE and way.count("__") < MAX_STEPS:
+                yield from dependants(relation.related_model, way)
+
+
+def _cascades(model: type[models.Model]) -> list[tuple[Any, str]]:
+    """Return the models of the dependants and the ways back from them, those first that refer to others of them."""
+    ways = [
+        (relation.related_model, way) for relation, way in dependants(model) if relation.on_delete is models.CASCADE
+    ]
+    found = {related for related, _ in ways}
+    return sorted(ways, key=lambda each: (-each[1].count("__"), -sum(_refers(each[0], other) for other in found)))
+
+
+def _refers(model: type[models.Model], other: type[models.Model]) -> bool:
+    return model is not other and any(field.related_model is other for field in model._meta.concrete_fields)
