@@ -444,3 +444,15 @@ def test_a_second_rotation_does_nothing(admin_client):
 
     assert "Only active tokens without a successor can be rotated." in again.content.decode()
     assert ApiToken.objects.count() == 2
+
+
+def test_an_action_changes_a_bounded_number_of_rows(admin_client, monkeypatch):
+    monkeypatch.setattr("usergroups.admin.confirmation.MAX_CHANGED", 2)
+    tokens = ApiTokenFactory.create_batch(3)
+
+    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    assert "Revoke 2 API tokens" in page.content.decode()
+    assert "These are the first 2. Repeat the action for the others." in page.content.decode()
+    confirm(admin_client, page, "usergroups_apitoken", confirmed=",".join(str(token.pk) for token in tokens))
+
+    assert ApiToken.objects.filter(revoked_at=None).count() == 1

@@ -22,6 +22,9 @@ CONFIRMED = "confirmed"
 FROM_PAGE = "from_page"
 """Tells that the action was chosen on the row's own page, which is the way back."""
 
+MAX_CHANGED = 1_000
+"""How many rows an action changes at most: it does so one by one, while others wait for them."""
+
 Action = Callable[..., HttpResponse | str]
 """Takes the model admin, the request, the rows and what the form asked for; returns a page or what to tell."""
 
@@ -38,7 +41,7 @@ def confirmed(
     def decorate(action: Action) -> Any:
         @wraps(action)
         def ask_or_do(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse | None:
-            rows = _chosen(request, queryset)
+            rows = _chosen(request, queryset, MAX_LISTED if deletes else MAX_CHANGED)
             answered = CONFIRMED in request.POST
             form = form_class(request.POST if answered else None)
             question = Question(model_admin, request, rows, deletes)
@@ -60,12 +63,12 @@ def confirmed(
     return decorate
 
 
-def _chosen(request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+def _chosen(request: HttpRequest, queryset: models.QuerySet[Any], max_rows: int) -> models.QuerySet[Any]:
     if CONFIRMED in request.POST:
-        sent = request.POST[CONFIRMED].split(",")[:MAX_LISTED]
+        sent = request.POST[CONFIRMED].split(",")[:max_rows]
         keys: Any = [key for key in sent if is_key(queryset.model._meta.pk, key)]
     else:
-        keys = list(queryset.values_list("pk", flat=True)[:MAX_LISTED])
+        keys = list(queryset.values_list("pk", flat=True)[:max_rows])
     return queryset.filter(pk__in=keys)
 
 
@@ -73,7 +76,7 @@ class Question:
     """The page that asks."""
 
     def __init__(self, model_admin: Any, request: HttpRequest, rows: models.QuerySet[Any], deletes: bool) -> None:
-        self.model_admin, self.request, self.rows = model_admin, request, list(rows)
+        self.model_admin, self.request, self.rows, self.deletes = model_admin, request, list(rows), deletes
         if deletes:
             self.shown, self.counts, lacking, protected = model_admin.get_deleted_objects(self.rows, request)
             self.obstacles = [*(f"You may not delete: {name}." for name in sorted(lacking)), *protected]
@@ -99,6 +102,7 @@ class Question:
             "media": self.model_admin.media,
             "name": CONFIRMED,
             "from_page": FROM_PAGE in self.request.POST,
+            "limit": f"{MAX_CHANGED:,}" if not self.deletes and count == MAX_CHANGED else "",
             "keys": ",".join(str(row.pk) for row in self.rows),
         }
         return TemplateResponse(self.request, "usergroups/admin/confirmation.html", context)
