@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
@@ -41,3 +41,17 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     with connection.execute_wrapper(wrapper):
         yield
     assert done
+
+
+@contextmanager
+def row_locked(row: models.Model) -> Iterator[None]:
+    """Have another connection hold the lock on a committed row."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            table, column = map(other.ops.quote_name, (row._meta.db_table, row._meta.pk.column))
+            cursor.execute(f"SELECT 1 FROM {table} WHERE {column} = %s FOR UPDATE", [row.pk])
+            yield
+    finally:
+        other.close()
