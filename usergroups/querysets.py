@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError, models, router
+from django.db import models, router
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from .transactions import repeated
+from .transactions import retry_on_conflict
 
 if TYPE_CHECKING:
     from .models import ApiToken, UserGroup
 
+UNIQUE = ["team", "environment", "provided_id"]
 CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
 
 
@@ -35,7 +36,7 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
                 groups.update(**changes, updated_at=timezone.now())
             return groups.get()
 
-        return repeated(update, groups.db)
+        return retry_on_conflict(update, groups.db)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Give the group a new token; the old one is gone. Raises UserGroup.DoesNotExist."""
@@ -44,8 +45,8 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
     def remove(self, provided_id: str) -> None:
         """Delete the group with all that belongs to it. Raises UserGroup.DoesNotExist."""
         groups = self.for_write()
-        # Locked, so that of two calls it is the one that adds something to the group that waits, and fails.
-        repeated(lambda: groups.select_for_update().get(provided_id=provided_id).delete(), groups.db)
+        # Lock the group first, so that a concurrent insert into it waits and then fails.
+        retry_on_conflict(lambda: groups.select_for_update().get(provided_id=provided_id).delete(), groups.db)
 
     def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
         """Return the group with this id in ``scope``, its team and environment, and whether it is new.
@@ -53,7 +54,7 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
         A new one has ``fields``, one that is there stays as it is. Raises IntegrityError if the team is gone.
         """
         groups, defaults = self.for_write(), {"name": provided_id, **fields}
-        return repeated(
+        return retry_on_conflict(
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
 
@@ -67,7 +68,7 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        found, new = repeated(lambda: groups._put(wanted, scope), groups.db)
+        found, new = retry_on_conflict(lambda: groups._put(wanted, scope), groups.db)
         results = []
         for key in (item["provided_id"] for item in items):
             results.append((found[key], key in new))
@@ -78,12 +79,12 @@ class UserGroupQuerySet(models.QuerySet["UserGroup"]):
         found, new = self.locked(wanted), set[str]()
         if missing := sorted(wanted.keys() - found.keys()):
             made = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]
-            self.bulk_create(made, ignore_conflicts=True)
+            # An upsert that changes nothing locks the groups that others have created since the look. To ignore the
+            # conflict would leave them unlocked, and a group that is deleted next would be neither found nor created.
+            self.bulk_create(made, update_conflicts=True, unique_fields=UNIQUE, update_fields=["provided_id"])
             found |= self.locked(missing)
             tokens = {group.token for group in made}
-            new = {key for key in missing if key in found and found[key].token in tokens}
-            if wanted.keys() - found.keys():
-                raise IntegrityError("What was in the way of a new group is gone by now.")
+            new = {key for key in missing if found[key].token in tokens}
         changed = [found[key].assign(wanted[key]) for key in wanted.keys() - new if len(wanted[key]) > 1]
         # The rows are there and locked: this only updates, ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=CHANGEABLE)

@@ -10,7 +10,7 @@ from django.db import IntegrityError, OperationalError, connections, router, tra
 
 from bookmarks.models import Bookmark, Collection
 from usergroups.models import UserGroup
-from usergroups.transactions import is_conflict, repeated
+from usergroups.transactions import is_conflict, retry_on_conflict
 
 from .copy_text import BYTES, NULL, escaped
 from .records import Record, Row, Unreadable, checked
@@ -88,7 +88,9 @@ class _Importer:
             rows: dict[tuple[str, bytes], Row] = {}
             for row in chain.from_iterable(block.rows for block in chunk):
                 rows.setdefault((row.collection or "", row.digest), row)
-            created = repeated(lambda: self.insert([rows[identity] for identity in sorted(rows)]), self.database)
+            created = retry_on_conflict(
+                lambda: self.insert([rows[identity] for identity in sorted(rows)]), self.database
+            )
         existing = sum(len(block.rows) for block in chunk) - created
         self.copies = existing == 0
         return Outcome(created, existing, [refusal for block in chunk for refusal in block.refusals])
@@ -164,4 +166,4 @@ class _Importer:
             Collection.objects.using(self.database).bulk_create(made, ignore_conflicts=True)
             self.keys |= dict(named.values_list("name", "pk"))
 
-        repeated(make_missing, self.database)
+        retry_on_conflict(make_missing, self.database)
