@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -42,6 +43,25 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     with connection.execute_wrapper(wrapper):
         yield
     assert done
+
+
+def elsewhere(action: Callable[[], Any]) -> None:
+    """Run ``action`` on another connection, or on SQLite, whose test database has only one, on this connection.
+
+    Raises what ``action`` raises.
+    """
+    if connection.vendor == "sqlite":
+        action()
+        return
+
+    def act() -> None:
+        try:
+            action()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:  # a thread has a connection of its own
+        pool.submit(act).result()
 
 
 @contextmanager
