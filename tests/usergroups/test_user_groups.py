@@ -3,7 +3,7 @@
 from contextlib import closing, suppress
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
 from tests.conftest import as_seen
@@ -168,6 +168,24 @@ def test_a_batch_creates_a_group_that_others_keep_creating_and_deleting(call_use
 
     assert [result["status"] for result in response.json()["results"]] == [200]
     assert UserGroup.objects.get(provided_id="a").name == "Mine"
+
+
+@pytest.mark.parametrize("url_name", ["user", "users-batch"])
+def test_a_conflict_in_each_attempt_is_logged_with_its_cause(call_usergroups, caplog, url_name):
+    attempts = []
+
+    def conflict(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            attempts.append(sql)
+            raise IntegrityError("Another transaction was faster.")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(conflict):
+        response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
+
+    assert response.status_code == 503
+    assert len(attempts) == 4
+    assert "Another transaction was faster." in caplog.text
 
 
 # DELETE api/user
