@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import models, router
 
-from usergroups.transactions import repeated
+from usergroups.transactions import retry_on_conflict
 
 M = TypeVar("M", bound=models.Model)
 
@@ -42,7 +42,11 @@ class PublicIdQuerySet(models.QuerySet[M]):
                 rows.update(**changes)
             return rows.get()
 
-        return repeated(update, rows.db, lambda: Duplicate() if rows.has_rival(**changes) else None)
+        def refuse_duplicate() -> None:
+            if rows.has_rival(**changes):
+                raise Duplicate
+
+        return retry_on_conflict(update, rows.db, refuse_duplicate)
 
     def has_rival(self, **changes: Any) -> bool:
         """Whether the only row of these would be another's duplicate with ``changes``."""
@@ -54,6 +58,6 @@ class PublicIdQuerySet(models.QuerySet[M]):
     def remove(self, public_id: object) -> None:
         """Raises DoesNotExist."""
         rows = self.for_write().filter(pk=key_of(public_id))
-        deleted, _ = repeated(rows.delete, rows.db)
+        deleted, _ = retry_on_conflict(rows.delete, rows.db)
         if not deleted:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]

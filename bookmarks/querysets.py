@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import F, Q, UUIDField, Value
 from django.db.models.functions import Coalesce
 
 from usergroups import deletion
 from usergroups.deletion import DeletableQuerySet
 from usergroups.models import UserGroup
-from usergroups.transactions import ATTEMPTS, repeated
+from usergroups.transactions import retry_on_conflict
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, key_of
@@ -35,13 +35,18 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
         return {str(key): collection for key, collection in self.in_bulk(keys).items()}
 
     def add(self, user_group: UserGroup, name: str) -> "Collection":
-        """Raises Duplicate if the group has a collection of this name, and IntegrityError if the group is gone."""
+        """Create a collection and return it.
+
+        Raises Duplicate if the group has a collection with this name, and IntegrityError if the group is deleted.
+        """
         collections = self.for_write()
-        same = collections.filter(user_group=user_group, name=name)
-        return repeated(
-            lambda: collections.create(user_group=user_group, name=name),
-            collections.db,
-            lambda: Duplicate() if same.exists() else None,
+
+        def refuse_duplicate() -> None:
+            if collections.filter(user_group=user_group, name=name).exists():
+                raise Duplicate
+
+        return retry_on_conflict(
+            lambda: collections.create(user_group=user_group, name=name), collections.db, refuse_duplicate
         )
 
     def has_rival(self, **changes: Any) -> bool:
@@ -111,26 +116,24 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
     ) -> tuple["Bookmark", bool]:
-        """Return the group's bookmark of ``url`` in ``collection`` and whether it is new, made with ``fields``.
+        """Return the group's bookmark of ``url`` in ``collection`` and whether it was created, with ``fields``.
 
-        Raises ValueError for what is no URL or another group's collection, and IntegrityError if the group or the
-        collection is gone.
+        Raises ValueError if the URL is invalid or the collection is another group's, and IntegrityError if the group
+        or the collection is deleted.
         """
         if collection is not None and collection.user_group_id != user_group.pk:
             raise ValueError("The collection is another group's.")
         bookmarks = self.for_write()
 
-        for _ in range(ATTEMPTS):
-            try:
-                with transaction.atomic(using=bookmarks.db):
-                    return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
-            except IntegrityError as error:
-                conflict = error
-            same = bookmarks.select_related("collection").filter(user_group=user_group, collection=collection)
-            if existing := same.of_url(url).first():
-                return existing, False
-            # The one in the way is gone by now: try again.
-        raise conflict
+        def create() -> "tuple[Bookmark, bool]":
+            return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
+
+        def existing() -> "tuple[Bookmark, bool] | None":
+            rows = bookmarks.select_related("collection").filter(user_group=user_group, collection=collection)
+            same = rows.of_url(url).first()
+            return (same, False) if same else None
+
+        return retry_on_conflict(create, bookmarks.db, existing)
 
     def has_rival(self, **changes: Any) -> bool:
         own = self.get()
@@ -142,7 +145,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         bookmarks = self.for_write().filter(user_group=user_group)
         wanted = [(bookmark.identity, bookmark) for bookmark in (self.model(user_group=user_group, **i) for i in items)]
         new = dict(reversed(wanted))
-        found = repeated(lambda: bookmarks._add_many(new), bookmarks.db)
+        found = retry_on_conflict(lambda: bookmarks._add_many(new), bookmarks.db)
         results = []
         for identity, _ in wanted:
             made = new.pop(identity, None)

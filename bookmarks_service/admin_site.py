@@ -1,7 +1,5 @@
-"""The service's own admin site, whose first page tells how things stand."""
+"""The service's admin site, whose first page is a dashboard, and what its failed logins are counted by."""
 
-from contextlib import suppress
-from ipaddress import ip_address
 from typing import Any
 
 from django.contrib import admin
@@ -9,9 +7,13 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from usergroups.tokens.throttling import address
+from usergroups.tokens.addresses import address_of
 
 from . import dashboard
+
+# Not null: to a unique constraint null equals nothing, so that concurrent failures would leave two rows of an attempt,
+# and django-axes fails where it expects one.
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
 
 class OperatorsSite(admin.AdminSite):
@@ -35,8 +37,17 @@ class OperatorsSite(admin.AdminSite):
         return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(visible)})
 
 
-def client_address(request: Any) -> str | None:
-    """Return whose failed logins are counted together."""
-    with suppress(ValueError):
-        return str(ip_address(address(request)))
-    return None
+def client_address(request: Any) -> str:
+    """Return the address that failed logins are stored with."""
+    return address_of(request) or UNKNOWN_ADDRESS
+
+
+def lockout_parameters(request: Any, credentials: Any = None) -> list[Any]:
+    """Return what failed logins are counted by: the address, or if it is unknown, the username.
+
+    Counting by address keeps others from locking an operator out. Clients with unknown addresses are not counted
+    together, because one of them could lock out all; and not with clients that have an address.
+    """
+    if client_address(request) == UNKNOWN_ADDRESS:
+        return [["username", "ip_address"]]
+    return ["ip_address"]

@@ -9,7 +9,7 @@ from django.db import DatabaseError, Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from usergroups.contract.errors import DatabaseUnavailable, failure_response
+from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 
 from .handlers import page
 
@@ -27,7 +27,7 @@ def health(get_response: View) -> View:
 
 @page
 def alive(request: HttpRequest) -> HttpResponse:
-    return JsonResponse({"success": 1})
+    return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
 @page
@@ -39,7 +39,7 @@ def ready(request: HttpRequest) -> HttpResponse:
         migrations_applied()
     except Error:
         return failure_response(DatabaseUnavailable())
-    return JsonResponse({"success": 1, "cache": "ok" if cache_answers() else "out of reach"})
+    return JsonResponse({"success": 1, "cache": "ok" if cache_answers() else "out of reach"}, headers=NO_STORE)
 
 
 @remembered

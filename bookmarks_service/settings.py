@@ -110,8 +110,7 @@ AUTH_PASSWORD_VALIDATORS = [
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-# By address, so that nobody locks an operator out from elsewhere.
-AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_LOCKOUT_PARAMETERS = "bookmarks_service.admin_site.lockout_parameters"
 AXES_CLIENT_IP_CALLABLE = "bookmarks_service.admin_site.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True

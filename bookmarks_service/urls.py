@@ -1,11 +1,12 @@
-"""Both apps, each at the root: their base addresses are the service's own."""
+"""Mount both apps at the root, so that their base addresses are the service's own."""
 
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from .handlers import page
+from .schema import SchemaView
 
 handler400 = "bookmarks_service.handlers.bad_request"
 handler404 = "bookmarks_service.handlers.page_not_found"
@@ -16,7 +17,7 @@ urlpatterns = [
     path("", include("bookmarks.urls")),
     path("admin/", admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
-    path("schema/", page(SpectacularAPIView.as_view()), name="schema"),
+    path("schema/", page(SchemaView.as_view()), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
     *(path(name, page(RedirectView.as_view(url=f"{name}/"))) for name in ("admin", "schema", "docs")),
 ]

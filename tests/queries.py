@@ -1,10 +1,12 @@
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
@@ -43,23 +45,95 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     assert done
 
 
-@contextmanager
-def locked_elsewhere(statement: str) -> Iterator[None]:
-    """Have another connection hold the locks of this statement."""
-    locked, done = threading.Event(), threading.Event()
+def elsewhere(action: Callable[[], Any]) -> None:
+    """Run ``action`` on another connection, or on SQLite, whose test database has only one, on this connection.
 
-    def hold() -> None:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(statement)
-            locked.set()
-            done.wait(timeout=60)
+    Raises what ``action`` raises.
+    """
+    if connection.vendor == "sqlite":
+        action()
+        return
+
+    def act() -> None:
+        try:
+            action()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:  # a thread has a connection of its own
+        pool.submit(act).result()
+
+
+@contextmanager
+def row_locked(row: models.Model) -> Iterator[None]:
+    """Have another connection hold the lock on a committed row."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            table, column = map(other.ops.quote_name, (row._meta.db_table, row._meta.pk.column))
+            cursor.execute(f"SELECT 1 FROM {table} WHERE {column} = %s FOR UPDATE", [row.pk])
+            yield
+    finally:
+        other.close()
+
+
+@contextmanager
+def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any]) -> Iterator[list[str]]:
+    """Make this connection the victim of a deadlock with another transaction, which is then rolled back.
+
+    After the first statement that begins with ``after`` the other transaction locks the rows of ``locked`` and calls
+    ``wait`` with the alias of its connection, for what must wait for this one. It is for the caller to wait for the
+    locked rows next. Before the next statement that begins with ``after`` the other transaction is awaited. Yields
+    the list of these statements.
+    """
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
+    statements: list[str] = []
+
+    def other() -> None:
+        with suppress(RollBack), transaction.atomic():
+            with connection.cursor() as cursor:  # a thread has a connection of its own
+                cursor.execute("SET LOCAL deadlock_timeout = '60s'")  # so that it is not the victim
+            list(locked.all())
+            wait(connection.alias)
+            raise RollBack
         connection.close()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
+    thread = threading.Thread(target=other)
+
+    def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not sql.startswith(after):
+            return execute(sql, params, many, context)
+        if statements:
+            thread.join(timeout=60)
+        result = execute(sql, params, many, context)
+        if not statements:
+            thread.start()
+            wait_until_waiting()
+        statements.append(sql)
+        return result
+
+    with connection.execute_wrapper(wrapper):
+        yield statements
+    thread.join(timeout=60)
+
+
+class RollBack(Exception):
+    pass
+
+
+def wait_until_waiting() -> None:
+    """Wait until another connection to this database waits for a lock."""
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    other = connection.copy()
     try:
-        assert locked.wait(timeout=60)
-        yield
+        for _ in range(500):
+            with other.cursor() as cursor:
+                cursor.execute(sql)
+                if cursor.fetchone()[0]:
+                    return
+            time.sleep(0.02)
     finally:
-        done.set()
-        thread.join()
+        other.close()
+    raise AssertionError("No connection waits for a lock.")

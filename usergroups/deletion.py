@@ -16,7 +16,7 @@ from django.apps import apps
 from django.db import connections, models, router, transaction
 from django.utils import timezone
 
-from .transactions import repeated
+from .transactions import retry_on_conflict
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class DeletableQuerySet(models.QuerySet[M]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         rows = self.for_write()
-        deleted, is_finished = repeated(rows._delete_or_hide, rows.db)
+        deleted, is_finished = retry_on_conflict(rows._delete_or_hide, rows.db)
         if not is_finished:
             transaction.on_commit(lambda: _in_background(rows.db), using=rows.db)
         return deleted
@@ -80,13 +80,17 @@ class DeletableQuerySet(models.QuerySet[M]):
                 return False
         return True
 
+    def hidden_values(self) -> dict[str, Any]:
+        """Return what hiding a row changes."""
+        return {"deleted_at": timezone.now()}
+
     def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
         # Lock the rows first, so that a concurrent insert of a dependant waits and then fails.
         keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
         if not keys or self.has_few_dependants(keys):
             return self._delete_rows(keys), True
         self.delete_chunk(keys)  # above all, the tokens
-        hidden = self.filter(pk__in=keys).update(deleted_at=timezone.now())
+        hidden = self.filter(pk__in=keys).update(**self.hidden_values())
         return (hidden, {self.model._meta.label: hidden}), False
 
     def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
@@ -128,7 +132,7 @@ def finish_deletions(using: str) -> None:
         if issubclass(model, DeletableModel):
             rows = model.objects.using(using)  # type: ignore[attr-defined]
             start = time.monotonic()
-            while repeated(rows.delete_hidden, using):
+            while retry_on_conflict(rows.delete_hidden, using):
                 time.sleep(time.monotonic() - start)
                 start = time.monotonic()
 

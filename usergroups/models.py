@@ -91,7 +91,6 @@ class UserGroup(DeletableModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["team", "environment", "provided_id"],
-                condition=models.Q(deleted_at=None),
                 name="usergroups_provided_id",
                 violation_error_message="The team has a user group with this id in this environment.",
             ),

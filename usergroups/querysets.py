@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError
-from django.db.models import TextField
+from django.db.models import CharField, TextField
 from django.db.models.functions import Cast, Coalesce, Left, Length
 from django.utils import timezone
 
 from .deletion import DeletableQuerySet
-from .transactions import repeated
+from .transactions import retry_on_conflict
 
 if TYPE_CHECKING:
     from .models import ApiToken, UserGroup
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
 """How many characters of JSON a user group has."""
 
+DELETED = "deleted"
+"""The environment of the user groups that are being deleted. No API token has it."""
+
+UNIQUE = ["team", "environment", "provided_id"]
 CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
 
 
@@ -42,7 +45,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
                 groups.update(**changes, updated_at=timezone.now())
             return groups.get()
 
-        return repeated(update, groups.db)
+        return retry_on_conflict(update, groups.db)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Give the group a new token; the old one is gone. Raises UserGroup.DoesNotExist."""
@@ -59,7 +62,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         A new one has ``fields``, one that is there stays as it is. Raises IntegrityError if the team is gone.
         """
         groups, defaults = self.for_write(), {"name": provided_id, **fields}
-        return repeated(
+        return retry_on_conflict(
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
 
@@ -86,7 +89,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        found, new = repeated(lambda: groups._put(wanted, scope), groups.db)
+        found, new = retry_on_conflict(lambda: groups._put(wanted, scope), groups.db)
         results = []
         for key in (item["provided_id"] for item in items):
             results.append((found[key], key in new))
@@ -97,12 +100,12 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         found, new = self.locked(wanted), set[str]()
         if missing := sorted(wanted.keys() - found.keys()):
             made = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]
-            self.bulk_create(made, ignore_conflicts=True)
+            # An upsert that changes nothing locks the groups that others have created since the look. To ignore the
+            # conflict would leave them unlocked, and a group that is deleted next would be neither found nor created.
+            self.bulk_create(made, update_conflicts=True, unique_fields=UNIQUE, update_fields=["provided_id"])
             found |= self.locked(missing)
             tokens = {group.token for group in made}
-            new = {key for key in missing if key in found and found[key].token in tokens}
-            if wanted.keys() - found.keys():
-                raise IntegrityError("What was in the way of a new group is gone by now.")
+            new = {key for key in missing if found[key].token in tokens}
         changed = [found[key].assign(wanted[key]) for key in wanted.keys() - new if len(wanted[key]) > 1]
         # The rows are there and locked: this only updates, ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=CHANGEABLE)
@@ -112,3 +115,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         """Return those of these groups that there are, by id; until the transaction ends nobody else changes them."""
         groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
         return {group.provided_id: group for group in groups}
+
+    def hidden_values(self) -> dict[str, Any]:
+        """Make the id free, so that a group with the same one can be created at once."""
+        return {**super().hidden_values(), "environment": DELETED, "provided_id": Cast("pk", CharField())}

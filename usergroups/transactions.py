@@ -1,4 +1,4 @@
-"""Transactions that others get in the way of."""
+"""Retry transactions that conflict with others."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,35 +11,33 @@ ATTEMPTS = 4
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
 
 
-def repeated(action: Callable[[], T], using: str, explain: Callable[[], Exception | None] = lambda: None) -> T:
-    """Run ``action`` in a transaction; once more, all of it, if another one was in the way.
+def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:
+    """Retry a transaction that conflicts with another.
 
-    That shows as a deadlock, as a failure to serialize, or as an IntegrityError that ``explain`` has no reason for:
-    what was in the way may be gone with the next look. Raises that reason, or what the last attempt raised.
+    Run ``action`` in a transaction and return its result. A deadlock, a serialization failure or an IntegrityError
+    rolls the transaction back, and it is run again, at most four times in all. After an IntegrityError ``resolve`` is
+    called first, outside the transaction. It returns the result that ends the conflict, such as the row that is
+    already there; or raises the reason why there can be none; or returns None, since the conflicting row may be gone
+    at the next attempt. Raises the error of the last attempt.
     """
-    for _ in range(ATTEMPTS - 1):
+    attempts = 1
+    while True:
         try:
-            return _once(action, using, explain)
+            with transaction.atomic(using=using):
+                return action()
         except IntegrityError:
-            continue
-        except OperationalError as error:
-            # Inside another transaction there is nothing left to repeat in.
-            if not is_conflict(error) or connections[using].in_atomic_block:
+            if (result := resolve()) is not None:
+                return result
+            if attempts == ATTEMPTS:
                 raise
-    return _once(action, using, explain)
-
-
-def _once(action: Callable[[], T], using: str, explain: Callable[[], Exception | None]) -> T:
-    try:
-        with transaction.atomic(using=using):
-            return action()
-    except IntegrityError:
-        if reason := explain():
-            raise reason from None
-        raise
+        except OperationalError as error:
+            # A conflict rolls back an outer transaction as well, which only the code that began it can run again.
+            if not is_conflict(error) or attempts == ATTEMPTS or connections[using].in_atomic_block:
+                raise
+        attempts += 1
 
 
 def is_conflict(error: OperationalError) -> bool:
-    """Whether the transaction could succeed if it were run again."""
+    """Return whether the transaction could succeed if it were run again."""
     cause = error.__cause__
     return (getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)) in CONFLICTS

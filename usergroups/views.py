@@ -52,9 +52,11 @@ class TeamView(ContractView):
         if isinstance(exc, UserGroup.DoesNotExist):
             exc = UserGroupNotFound()
         elif isinstance(exc, IntegrityError):
-            # The team was deleted during the call, and the token with it; or others were in the way each time.
-            there = Team.objects.filter(pk=self.token.team_id).exists()
-            exc = DatabaseUnavailable() if there else InvalidToken()
+            # Either the team was deleted during the call, and the token with it, or each attempt met a conflict.
+            exists = Team.objects.filter(pk=self.token.team_id).exists()
+            answer = DatabaseUnavailable() if exists else InvalidToken()
+            answer.__cause__ = exc  # for the log
+            exc = answer
         return super().handle_exception(exc)
 
 

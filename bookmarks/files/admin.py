@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -16,7 +15,7 @@ from bookmarks.models import Bookmark
 from usergroups.admin.autocomplete import AutocompleteField
 
 from . import FORMATS, format_of
-from .importing import store
+from .importing import UserGroupDeleted, store
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Bookmark]
@@ -69,6 +68,7 @@ class FilesAdmin(ModelAdmin):
         if not form.is_valid():
             return self.render_form(request, form, "Import bookmarks")
         user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
+        name = str(user_group)  # loads the team, which may be deleted during the import, together with the group
         created = existing = refused = 0
         reasons: list[Any] = []
         problem = ""
@@ -78,13 +78,13 @@ class FilesAdmin(ModelAdmin):
                 existing += outcome.existing
                 refused += len(outcome.refusals)
                 reasons += outcome.refusals[: MAX_REASONS - len(reasons)]
-        except IntegrityError:
-            problem = "The user group was deleted meanwhile."
-        else:
+        except UserGroupDeleted:
+            problem = "The user group was deleted during the import, and its bookmarks with it."
+        finally:  # whatever stopped the import, what was stored until then stays
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
         context = {
             **self.page_context(request, "Bookmarks imported"),
-            "user_group": user_group,
+            "user_group": name,
             "counts": {"created": created, "there already": existing, "refused": refused},
             "reasons": reasons,
             "problem": problem,

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from bookmarks.models import Bookmark
@@ -15,6 +16,15 @@ COLUMNS = ["url", "title", "collection", "created_at"]
 
 def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        yield from _records(text)
+    finally:
+        # Leave it to the opener to close the file. If the import stopped early, it may be closed by now.
+        with suppress(ValueError):
+            text.detach()
+
+
+def _records(text: io.TextIOWrapper) -> Iterator[Record | Unreadable]:
     reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
     names: list[str] = []
     while True:
@@ -34,7 +44,6 @@ def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
             if "url" not in names:
                 yield Unreadable(line, "The first line names no column url, so that no bookmark can be read.")
                 break
-    text.detach()  # the file is its opener's to close
 
 
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:

@@ -1,6 +1,9 @@
-"""A bookmark as a file has it, before it is checked and after."""
+"""The records of a file, and the rows that are made of them."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.utils import timezone
@@ -36,6 +39,31 @@ class Row(NamedTuple):
     title: str
     collection: str | None
     created_at: datetime
+
+
+@dataclass
+class Block:
+    """The rows of consecutive records, and the records that cannot be stored."""
+
+    rows: list[Row]
+    refusals: list[Unreadable]
+
+    @property
+    def names(self) -> set[str | None]:
+        """The names of the rows' collections."""
+        return {row.collection for row in self.rows}
+
+
+def read_blocks(records: Iterator[Record | Unreadable], size: int, with_collections: bool) -> Iterator[Block]:
+    """Yield blocks of ``size`` records, with the collections that the records name or without."""
+    while part := list(islice(records, size)):
+        block = Block([], [])
+        for record in part:
+            try:
+                block.rows.append(checked(record, with_collections))
+            except ValueError as error:
+                block.refusals.append(Unreadable(record.line, str(error)))
+        yield block
 
 
 def checked(record: Record | Unreadable, with_collection: bool) -> Row:

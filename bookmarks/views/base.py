@@ -44,9 +44,11 @@ class UserGroupView(ContractView):
             case Collection.DoesNotExist():
                 exc = CollectionNotFound()
             case IntegrityError():
-                # The group was deleted during the call, and the token with it; or others were in the way each time.
-                there = UserGroup.objects.filter(pk=self.user_group.pk).exists()
-                exc = DatabaseUnavailable() if there else InvalidToken()
+                # Either the group was deleted during the call, and the token with it, or each attempt met a conflict.
+                exists = UserGroup.objects.filter(pk=self.user_group.pk).exists()
+                answer = DatabaseUnavailable() if exists else InvalidToken()
+                answer.__cause__ = exc  # for the log
+                exc = answer
         return super().handle_exception(exc)
 
     def check_that_it_is_there(self, collection: Collection | None) -> None:

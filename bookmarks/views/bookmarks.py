@@ -101,7 +101,7 @@ class BookmarkBatchView(UserGroupView):
             try:
                 done = Bookmark.objects.add_many(self.user_group, batch.valid(items))
                 break
-            except IntegrityError:  # a collection was deleted after it was looked up: look again
+            except IntegrityError:  # a collection was deleted after it was looked up: look up all of them again
                 if last:
                     raise
         answers = (

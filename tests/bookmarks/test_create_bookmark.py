@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.conftest import as_seen
-from tests.queries import meanwhile, queries_of
+from tests.queries import deadlock, meanwhile, queries_of
 from usergroups.tokens import format as token_format
 
 URL = "https://example.com/"
@@ -350,6 +350,23 @@ def test_a_group_deleted_at_the_same_moment_takes_its_tokens_with_it(create_book
 
     assert response.status_code == 401
     assert not Bookmark.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
+    """The other transaction waits for the new bookmark, and the commit of the bookmark for the locked collection."""
+    collection = CollectionFactory(user_group=user_group)
+    same = Bookmark(user_group=user_group, collection=collection, url=URL)
+
+    with deadlock(
+        after="INSERT",
+        locked=Collection.objects.select_for_update().filter(pk=collection.pk),
+        wait=lambda alias: same.save(using=alias, force_insert=True),
+    ) as attempts:
+        response = create_bookmark({"url": URL, "collection": str(collection.pk)})
+
+    assert response.status_code == 201
+    assert len(attempts) == 2
 
 
 # Tokens

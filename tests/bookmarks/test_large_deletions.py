@@ -12,7 +12,7 @@ from django.utils import timezone
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import act
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-from tests.queries import locked_elsewhere, queries_of
+from tests.queries import queries_of, row_locked
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import deletion
 from usergroups.models import ApiToken, Team, UserGroup
@@ -182,7 +182,7 @@ def test_a_manager_deletes_nothing(user_group):
 def test_what_another_process_is_deleting_is_left_to_it(large_collection):
     Collection._base_manager.update(deleted_at=timezone.now())
 
-    with locked_elsewhere("SELECT id FROM bookmarks_collection FOR UPDATE"):
+    with row_locked(Collection._base_manager.get()):
         finish()
         assert Bookmark.objects.filter(collection=large_collection).count() == 12
     finish()

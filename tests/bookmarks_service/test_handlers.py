@@ -39,6 +39,35 @@ def test_without_the_database_the_admin_says_so(admin_client):
     assert "story" not in response.content.decode()
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("method", "path", "host", "status"),
+    [
+        ("GET", "/unknown", "localhost", 404),
+        ("GET", "/api/user", "evil.example", 400),
+        ("POST", "/", "localhost", 405),
+        ("GET", "/livez", "localhost", 200),
+        ("GET", "/readyz", "localhost", 200),
+    ],
+)
+def test_no_answer_for_programs_is_stored_by_caches(client, method, path, host, status):
+    response = client.generic(method, path, headers={"Host": host})
+
+    assert (response.status_code, response["Cache-Control"]) == (status, "no-store")
+
+
+def test_a_crash_is_not_stored_by_caches():
+    assert handlers.server_error(RequestFactory().get("/api/user"))["Cache-Control"] == "no-store"
+
+
+def test_the_refusal_of_plain_http_is_not_stored_by_caches(client, settings):
+    settings.SECURE_SSL_REDIRECT = True
+
+    response = client.get("/api/user")
+
+    assert (response.status_code, response["Cache-Control"]) == (400, "no-store")
+
+
 def test_a_crash_outside_the_views_is_json(client, settings):
     settings.MIDDLEWARE = ["tests.bookmarks_service.test_handlers.crash"]
 

@@ -1,10 +1,12 @@
 """How operators log in, and what every page forbids a browser."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -53,7 +55,12 @@ def test_after_the_wait_there_are_ten_more(operator):
 
 @pytest.mark.parametrize(
     ("proxies", "forwarded", "counted"),
-    [(0, "192.0.2.9", "192.0.2.1"), (1, "192.0.2.9", "192.0.2.9"), (1, "nonsense", None), (1, "a, ::1", "::1")],
+    [
+        (0, "192.0.2.9", "192.0.2.1"),
+        (1, "192.0.2.9", "192.0.2.9"),
+        (1, "nonsense", "0.0.0.0"),
+        (1, "a, 2001:db8::1:2:3:4", "2001:db8::"),
+    ],
 )
 def test_the_address_is_the_one_that_the_proxies_tell(operator, settings, proxies, forwarded, counted):
     settings.API_TRUSTED_PROXIES = proxies
@@ -64,6 +71,53 @@ def test_the_address_is_the_one_that_the_proxies_tell(operator, settings, proxie
 
     assert response.status_code == 200
     assert AccessAttempt.objects.get().ip_address == counted
+
+
+def fail_to_log_in(username, **extra):
+    return Client(**extra).post(LOGIN, {"username": username, "password": "wrong"}).status_code
+
+
+def test_failures_of_an_ipv6_network_are_counted_together(operator):
+    statuses = [fail_to_log_in("operator", REMOTE_ADDR=f"2001:db8::{n}") for n in range(10)]
+
+    assert statuses == [200] * 9 + [429]
+    assert log_in(address="2001:db8::ffff").status_code == 429
+    assert log_in(address="2001:db8:0:1::1").status_code == 302
+
+
+def test_failures_from_unknown_addresses_are_counted_by_username(operator):
+    """As on a Unix socket, where all clients have the address ''."""
+    statuses = [fail_to_log_in("operator", REMOTE_ADDR="") for _ in range(10)]
+
+    assert statuses == [200] * 9 + [429]
+    assert log_in(address="").status_code == 429
+    assert fail_to_log_in("another", REMOTE_ADDR="") == 200  # is not locked out with the operator
+    assert log_in(address="192.0.2.1").status_code == 302  # and neither is the operator, where the address is known
+
+
+def test_failures_from_a_known_address_lock_nobody_out_whose_address_is_unknown(operator):
+    for _ in range(10):
+        log_in("wrong", address="192.0.2.1")
+
+    assert log_in(address="").status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(operator):
+    if connection.vendor == "sqlite":
+        pytest.skip("a database in memory has one connection")
+
+    def fail(_):
+        try:
+            return fail_to_log_in("operator", REMOTE_ADDR="")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        statuses = list(pool.map(fail, range(8)))
+
+    assert statuses == [200] * 8
+    assert AccessAttempt.objects.get().failures_since_start == 8
 
 
 def test_no_password_and_no_name_is_logged_or_kept(operator, caplog):

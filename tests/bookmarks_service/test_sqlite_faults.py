@@ -1,8 +1,11 @@
-"""The same of SQLite: a disk that is full, and a database that somebody else keeps locked."""
+"""Faults of SQLite: a full disk, and a database that another connection keeps locked."""
 
 import os
 import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from tests.bookmarks_service.service import Service, small_disk
@@ -40,3 +43,24 @@ def test_a_database_that_stays_locked(tmp_path):
         assert list_bookmarks(service).status_code == 200
         other.execute("ROLLBACK")
         assert_well(service)
+
+
+def test_reads_do_not_wait_for_a_writer(tmp_path):
+    """More reads at once than the service has threads, with a token that was last used over a minute ago."""
+    path = tmp_path / "db.sqlite3"
+    with Service(tmp_path, f"sqlite:///{path}", WEB_CONCURRENCY="1") as service:
+        assert list_bookmarks(service).status_code == 200
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'")
+        other.execute("BEGIN IMMEDIATE")
+        start = time.monotonic()
+        with ThreadPoolExecutor(17) as pool:
+            calls = [pool.submit(list_bookmarks, service) for _ in range(16)]
+            calls.append(pool.submit(httpx.get, f"{service.base_url}/livez", timeout=60))
+            statuses = {call.result().status_code for call in calls}
+        elapsed = time.monotonic() - start
+        other.execute("ROLLBACK")
+
+        assert statuses == {200}
+        assert elapsed < 5  # seconds; a wait for the lock takes 20
+        assert service.log.read_text().count("Could not write the last use of the token") == 1

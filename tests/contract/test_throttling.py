@@ -1,4 +1,4 @@
-"""429, and what every answer tells of the rate."""
+"""Rate limits of tokens and of failed authentications."""
 
 import pytest
 
@@ -78,7 +78,10 @@ def test_who_brings_no_token_tries_none(any_operation, valid_body, rates):
         (1, ["192.0.2.1", "192.0.2.2"], False),
         (1, ["192.0.2.9, 192.0.2.1", "192.0.2.8, 192.0.2.1"], True),
         (2, ["192.0.2.1, 192.0.2.9", "192.0.2.2, 192.0.2.9"], False),
-        (2, ["192.0.2.1", "192.0.2.2"], True),  # a proxy was left out
+        (1, ["[2001:db8::1]:4711", "2001:db8::2"], True),  # a client has all of a /64
+        (1, ["2001:db8::1", "2001:db8:0:1::1"], False),
+        (1, ["unknown", "unknown"], False),  # two clients that have nothing in common
+        (2, ["192.0.2.1", "192.0.2.1"], False),  # a proxy was left out
     ],
 )
 def test_the_address_is_what_the_outermost_trusted_proxy_saw(any_operation, rates, proxies, forwarded, same):

@@ -1,7 +1,9 @@
 """The operations on user groups beside the update."""
 
+from contextlib import closing, suppress
+
 import pytest
-from django.db import connection
+from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
 from tests.conftest import as_seen
@@ -135,6 +137,55 @@ def test_a_group_made_at_the_same_moment_is_found(call_usergroups, user_group, u
     group = UserGroup.objects.get(provided_id="a")
     assert response.status_code == 200
     assert (group.name, group.properties) == ("Theirs", {"b": 1} if url_name == "users-batch" else None)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_creates_a_group_that_others_keep_creating_and_deleting(call_usergroups, user_group):
+    """Another caller creates the group before each INSERT, and deletes it, unless it is locked, before each look."""
+    other = connection.copy()
+    theirs = UserGroup(team_id=user_group.team_id, provided_id="a", name="Theirs")
+
+    def elsewhere(sql, *params):
+        with suppress(OperationalError), other.cursor() as cursor:
+            cursor.execute(sql, params)
+
+    def interfere(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            values = [theirs.team_id, "a", "Theirs", theirs.token]
+            elsewhere(
+                "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, created_at,"
+                " updated_at) VALUES (%s, '', %s, %s, %s, '{}', now(), now()) ON CONFLICT DO NOTHING",
+                *values,
+            )
+        elif sql.startswith("SELECT") and "FOR UPDATE" in sql:
+            elsewhere("DELETE FROM usergroups_usergroup WHERE provided_id = 'a'")
+        return execute(sql, params, many, context)
+
+    elsewhere("SET lock_timeout = '100ms'")
+    with closing(other), connection.execute_wrapper(interfere):
+        response = call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "a", "name": "Mine"}]})
+
+    assert [result["status"] for result in response.json()["results"]] == [200]
+    assert UserGroup.objects.get(provided_id="a").name == "Mine"
+
+
+@pytest.mark.parametrize("url_name", ["user", "users-batch"])
+def test_a_conflict_in_each_attempt_is_logged_with_its_cause(call_usergroups, caplog, url_name):
+    attempts = []
+
+    def conflict(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            attempts.append(sql)
+            raise IntegrityError("Another transaction was faster.")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(conflict):
+        response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
+
+    assert response.status_code == 503
+    assert len(attempts) == 4
+    assert "Another transaction was faster." in caplog.text
 
 
 # DELETE api/user

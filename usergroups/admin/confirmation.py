@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from usergroups.transactions import repeated
+from usergroups.transactions import retry_on_conflict
 
 from .autocomplete import is_key
 from .deletion import shown
@@ -52,7 +52,9 @@ def confirmed(
             else:
                 database = router.db_for_write(queryset.model)
                 locked = rows.using(database).order_by("pk").select_for_update(of=("self",))
-                outcome = repeated(lambda: action(model_admin, request, locked.all(), **form.cleaned_data), database)
+                outcome = retry_on_conflict(
+                    lambda: action(model_admin, request, locked.all(), **form.cleaned_data), database
+                )
             if isinstance(outcome, HttpResponse):
                 return outcome
             model_admin.message_user(request, outcome)

@@ -11,7 +11,7 @@ from django.db import connections, models, router
 from django.http import HttpRequest
 from django.utils import timezone
 
-from usergroups.transactions import repeated
+from usergroups.transactions import retry_on_conflict
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -60,13 +60,13 @@ class SavingAdmin(ModelAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        # Whoever was faster with the same is seen by the validation when it is run again.
+        # When this is run again, the form's validation sees what the other transaction has committed.
         view = super().changeform_view
-        return self._repeated(request, lambda: view(request, object_id, form_url, extra_context))
+        return self._retry_on_conflict(request, lambda: view(request, object_id, form_url, extra_context))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         view = super().delete_view
-        return self._repeated(request, lambda: view(request, object_id, extra_context))
+        return self._retry_on_conflict(request, lambda: view(request, object_id, extra_context))
 
     def message_user(self, request: Any, message: Any, *args: Any, **kwargs: Any) -> None:
         tell = partial(super().message_user, request, message, *args, **kwargs)
@@ -75,7 +75,7 @@ class SavingAdmin(ModelAdmin):
         else:
             request.untold.append(tell)
 
-    def _repeated(self, request: Any, view: Callable[[], Any]) -> Any:
+    def _retry_on_conflict(self, request: Any, view: Callable[[], Any]) -> Any:
         if request.method != "POST":
             return view()
 
@@ -83,7 +83,7 @@ class SavingAdmin(ModelAdmin):
             request.untold = []
             return view()
 
-        response = repeated(attempt, router.db_for_write(self.model))
-        for tell in request.untold:  # what was committed, and nothing of the attempts before
+        response = retry_on_conflict(attempt, router.db_for_write(self.model))
+        for tell in request.untold:  # only the messages of the attempt that was committed
             tell()
         return response

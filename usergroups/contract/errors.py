@@ -17,6 +17,9 @@ from .negotiation import CompactJSONRenderer
 MAX_PROBLEMS = 100
 """How many errors an answer lists, so that it never grows much larger than its request."""
 
+NO_STORE = {"Cache-Control": "no-store"}
+"""The header of every answer: it may carry a user group token or the secret of a new token."""
+
 
 class Problem(TypedDict):
     code: str
@@ -71,7 +74,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
 def failure_response(exception: exceptions.APIException) -> HttpResponse:
     """Answer in the contract's shape where no view of the contract is reached."""
     body = CompactJSONRenderer().render(failure(exception))
-    return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=_headers(exception))
+    headers = {**NO_STORE, **_headers(exception)}
+    return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=headers)
 
 
 def unknown_path(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

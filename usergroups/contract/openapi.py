@@ -63,11 +63,13 @@ FAILURES_OF_BODIES: list[APIException] = [
 ]
 
 
-def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
+def _header(name: str, kind: Any, statuses: list[int] | bool, description: str) -> OpenApiParameter:
+    """Document a header of the answers with these statuses, or if True, of all."""
     return OpenApiParameter(name, kind, "header", response=statuses, description=description)
 
 
 RESPONSE_HEADERS = [
+    _header("Cache-Control", OpenApiTypes.STR, True, "Always `no-store`."),
     _header("Location", OpenApiTypes.URI_REF, [201], "Where the new thing can be read."),
     _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The scheme that is asked for."),
     _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds."),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from .errors import exception_handler
+from .errors import NO_STORE, exception_handler
 from .negotiation import CompactJSONRenderer, JSONNegotiation
 from .parsers import ContractRequest, JSONObjectParser
 
@@ -40,6 +40,10 @@ class ContractView(APIView):
         for alias in connections:
             view = transaction.non_atomic_requests(alias)(view)
         return view
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {**super().default_response_headers, **NO_STORE}
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         return ContractRequest(

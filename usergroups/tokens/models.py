@@ -1,19 +1,16 @@
 """The abstract model of a token that authenticates its bearer."""
 
-import logging
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
-from django.db import Error, models, router, transaction
+from django.db import models, router, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from . import format as token_format
+from . import last_use
 
-logger = logging.getLogger(__name__)
-
-LAST_USED_PRECISION = timedelta(minutes=1)
 EXPIRY_NOTICE = timedelta(days=14)
 UNUSED_NOTICE = timedelta(days=90)
 
@@ -150,18 +147,5 @@ class Token(models.Model):
         return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in life]
 
     def mark_used(self) -> None:
-        """Write the time of last use, at most once a minute; a failure is logged and not raised."""
-        now = timezone.now()
-        stale = now - LAST_USED_PRECISION
-        if self.last_used_at is not None and self.last_used_at > stale:
-            return
-        tokens = (
-            type(self)
-            ._default_manager.using(router.db_for_write(type(self), instance=self))
-            .filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
-        )
-        try:
-            with transaction.atomic(using=tokens.db):
-                tokens.update(last_used_at=now)
-        except Error:
-            logger.warning("Could not write the last use of the token %s", self.hint, exc_info=True)
+        """Write the time of last use, at most once a minute. This neither waits for a lock nor raises."""
+        last_use.write(self)

@@ -1,6 +1,6 @@
-"""How often a token may be used and an address may try one.
+"""Limit the calls of a token, and the failed authentications of an address.
 
-The counts are in Django's cache: processes share them if they share the cache, and without it nobody is throttled.
+The counts are in Django's cache. Processes share them if they share the cache, and without it nothing is limited.
 """
 
 import logging
@@ -19,6 +19,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 from . import conf
+from .addresses import address_of
 
 logger = logging.getLogger(__name__)
 
@@ -26,13 +27,13 @@ T = TypeVar("T")
 
 
 class WindowThrottle(SimpleRateThrottle):
-    """Counts in windows of fixed length: two operations of the cache, each atomic, however high the rate."""
+    """Count in windows of fixed length: two atomic operations of the cache, however high the rate."""
 
     num_requests: int
     duration: int
 
     def count(self, ident: str, calls: int) -> int:
-        """Add to the calls in this window and return how many they are by now."""
+        """Add to the number of calls in this window and return it."""
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
         return _unless_out_of_reach(lambda: _add(key, calls, self.duration), 0)
 
@@ -66,7 +67,7 @@ class TokenThrottle(WindowThrottle):
 
 
 class FailureThrottle(WindowThrottle):
-    """Of the tokens from one address that were none."""
+    """Limit failed authentications per address. Failures from an unknown address are not counted."""
 
     scope = "failure"
 
@@ -74,22 +75,16 @@ class FailureThrottle(WindowThrottle):
         return conf.failure_rate()
 
     def check(self, request: Request) -> None:
-        """Raises Throttled if there were too many, so that another try would not even be looked at."""
-        if self.rate is not None and self.count(address(request), 0) >= self.num_requests:
+        """Raise Throttled if there were too many failures, so that another token is not even looked up."""
+        if self.rate is None or (address := address_of(request)) is None:
+            return
+        if self.count(address, 0) >= self.num_requests:
             raise Throttled(self.wait())
 
     def add(self, request: Request) -> None:
-        if self.rate is not None:
-            self.count(address(request), 1)
-
-
-def address(request: Request) -> str:
-    """Return where the request came from, as the outermost proxy that is trusted saw it."""
-    proxies = conf.trusted_proxies()
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    if proxies and len(hops) >= proxies and (hop := hops[-proxies].strip()):
-        return str(hop[:64])
-    return str(request.META.get("REMOTE_ADDR", ""))
+        """Count a failure."""
+        if self.rate is not None and (address := address_of(request)) is not None:
+            self.count(address, 1)
 
 
 def _add(key: str, calls: int, seconds: int) -> int:
@@ -99,12 +94,12 @@ def _add(key: str, calls: int, seconds: int) -> int:
         return calls
     try:
         return cache.incr(key, calls)
-    except ValueError:  # it has just expired
+    except ValueError:  # the key has just expired
         return calls
 
 
 class Outage:
-    """Of the cache: for some seconds no call waits for it again."""
+    """Skip the cache for five seconds after it fails."""
 
     seconds = 5
     until = 0.0
@@ -115,7 +110,7 @@ def _unless_out_of_reach(operation: Callable[[], T], otherwise: T) -> T:
         return otherwise
     try:
         return operation()
-    except Exception as error:  # each cache has its own
+    except Exception as error:  # each cache backend raises its own
         Outage.until = time.monotonic() + Outage.seconds
         logger.warning("Calls are not counted: the cache is out of reach: %s", error)
         return otherwise

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, OperationalError, router
 
-from bookmarks.files.importing import store
+from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.management import options as own
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
@@ -29,8 +29,9 @@ class Command(BaseCommand):
         collection = own.collection(options, user_group)
         records = own.file_format(options).read
         created = existing = refused = 0
+        collection_deleted = False
         problem = ""
-        gc.freeze()  # millions of rows come and go: the collector need not look through all of Django each time
+        gc.freeze()  # millions of rows come and go: spare the collector from scanning all of Django each time
         with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
@@ -40,15 +41,18 @@ class Command(BaseCommand):
                     created += outcome.created
                     existing += outcome.existing
                     refused += len(outcome.refusals)
+                    collection_deleted = outcome.collection_deleted
                     source.advance()
             except KeyboardInterrupt:
                 problem = "Interrupted; run it again for the rest. So far: "
-            except IntegrityError:
-                problem = "The user group or the collection was deleted meanwhile. Until then: "
-            except OperationalError as error:
+            except UserGroupDeleted:
+                problem = "The user group was deleted during the import, and its bookmarks with it. Until then: "
+            except (IntegrityError, OperationalError) as error:
                 problem = f"{error}".strip() + " Run it again for the rest. So far: "
             finally:
                 gc.unfreeze()
+        if collection_deleted:
+            self.stderr.write("The collection was deleted during the import. The bookmarks after that are in none.")
         would = "Nothing was done. It would be: " if options["dry_run"] else ""
         summary = f"{problem}{would}{created} created, {existing} there already, {refused} refused."
         if problem:

@@ -1,0 +1,79 @@
+"""The OpenAPI document is rendered once and served to everybody."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.test import Client, RequestFactory
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.views import SpectacularAPIView
+
+from bookmarks_service import schema
+
+
+@pytest.fixture
+def renderings(monkeypatch):
+    """Forget what was rendered, and list the threads in which the generator runs from now on."""
+    schema.contents.clear()
+    schema.document.cache_clear()
+    threads = []
+    generate = SchemaGenerator.get_schema
+
+    def get_schema(self, *args, **kwargs):
+        threads.append(threading.get_ident())
+        return generate(self, *args, **kwargs)
+
+    monkeypatch.setattr(SchemaGenerator, "get_schema", get_schema)
+    return threads
+
+
+REQUESTS = [
+    ({}, {}),
+    ({"format": "yaml"}, {}),
+    ({"format": "json"}, {}),
+    ({}, {"Accept": "application/vnd.oai.openapi"}),
+    ({}, {"Accept": "application/vnd.oai.openapi+json"}),
+    ({}, {"Accept": "application/yaml"}),
+    ({}, {"Accept": "application/json"}),
+    ({}, {"Accept": "application/json; indent=1"}),
+    ({}, {"Accept": "application/yaml; x=1"}),
+    ({}, {"Accept": "*/*"}),
+    ({"format": "xml"}, {}),
+    ({}, {"Accept": "text/html"}),
+]
+
+
+@pytest.mark.parametrize(("query", "headers"), REQUESTS)
+def test_the_answer_is_that_of_the_view_of_drf_spectacular(query, headers):
+    expected = SpectacularAPIView.as_view()(RequestFactory().get("/schema/", query, headers=headers)).render()
+
+    for _ in range(2):
+        response = schema.SchemaView.as_view()(RequestFactory().get("/schema/", query, headers=headers))
+        if hasattr(response, "render"):
+            response.render()
+        assert (response.status_code, response.content) == (expected.status_code, expected.content)
+        assert response.headers == expected.headers
+
+
+def test_many_calls_run_the_generator_once(renderings):
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(Client().get, "/schema/", query, headers=headers) for query, headers in REQUESTS * 3]
+        statuses = [call.result().status_code for call in calls]
+
+    assert len(renderings) == 1
+    assert statuses == [200] * 10 + [404, 406] + ([200] * 10 + [404, 406]) * 2
+
+
+def test_no_request_changes_what_others_get(client, renderings):
+    client.get("/schema/?version=evil&lang=de", headers={"Host": "localhost:1"})
+
+    assert b"evil" not in client.get("/schema/").content
+
+
+def test_the_number_of_documents_is_limited(client, renderings):
+    for n in range(20):
+        client.get("/schema/", headers={"Accept": f"application/json; indent={n}; x={n}"})
+        client.get("/schema/", headers={"Accept": f"application/yaml; indent={n}; x={n}"})
+
+    assert len(schema.contents) <= 10
+    assert len(renderings) == 1

@@ -1,0 +1,106 @@
+"""Writing a token's last use neither waits for anything nor fails a request."""
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from tests.queries import queries_of, row_locked
+from tests.usergroups.factories import ApiTokenFactory
+from usergroups.models import ApiToken
+from usergroups.tokens import last_use
+
+
+def last_used_at(token):
+    return ApiToken.objects.values_list("last_used_at", flat=True).get(pk=token.pk)
+
+
+def refuse(execute, sql, params, many, context):
+    if sql.startswith("UPDATE"):
+        raise OperationalError("The disk is full.")
+    return execute(sql, params, many, context)
+
+
+@pytest.mark.django_db
+def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
+    token = ApiTokenFactory()
+
+    with connection.execute_wrapper(refuse):
+        token.mark_used()
+        assert queries_of(token.mark_used) == []
+
+    assert caplog.text.count("Could not write the last use of the token") == 1
+    assert last_used_at(token) is None
+    last_use.attempts.clear()  # as after a minute
+    token.mark_used()
+    assert last_used_at(token) is not None
+
+
+@pytest.mark.django_db
+def test_a_failed_write_of_one_token_does_not_delay_that_of_another():
+    token, other = ApiTokenFactory.create_batch(2)
+
+    with connection.execute_wrapper(refuse):
+        token.mark_used()
+
+    assert len(queries_of(other.mark_used)) == 1
+
+
+def test_the_number_of_remembered_tokens_is_limited():
+    for n in range(10_100):
+        last_use.attempts.add(str(n), None)
+
+    assert len(last_use.attempts._cache) <= 10_000
+
+
+@pytest.mark.django_db
+def test_a_failed_write_leaves_an_outer_transaction_usable():
+    token = ApiTokenFactory()
+
+    def fail_in_the_database(execute, sql, params, many, context):
+        return execute(sql.replace("UPDATE", "UPDATE no_such_table", 1), params, many, context)
+
+    with transaction.atomic():
+        with connection.execute_wrapper(fail_in_the_database):
+            token.mark_used()
+        ApiTokenFactory(name="later")
+
+    assert ApiToken.objects.filter(name="later").exists()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no busy timeout")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fails", [False, True])
+def test_on_sqlite_the_write_has_no_busy_timeout(fails):
+    token, seen = ApiTokenFactory(), {}
+
+    def busy_timeout():
+        return connection.connection.execute("PRAGMA busy_timeout").fetchone()[0]
+
+    def observe(execute, sql, params, many, context):
+        seen[sql.split()[0]] = busy_timeout()
+        if fails:
+            return refuse(execute, sql, params, many, context)
+        return execute(sql, params, many, context)
+
+    before = busy_timeout()
+    with connection.execute_wrapper(observe):
+        token.mark_used()
+
+    assert before > 0
+    assert (seen["BEGIN"], seen["UPDATE"]) == (0, 0)
+    assert busy_timeout() == before
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has row locks")
+@pytest.mark.django_db(transaction=True)
+def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
+    token = ApiTokenFactory()
+    with row_locked(token):
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '3s'")  # so that a write that waits fails
+        assert len(queries_of(token.mark_used)) == 1
+        assert queries_of(token.mark_used) == []
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+
+    assert "Could not write" not in caplog.text
+    assert last_used_at(token) is None

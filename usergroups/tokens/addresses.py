@@ -1,0 +1,46 @@
+"""The client's address, by which failures are counted."""
+
+import re
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from . import conf
+
+HOST = re.compile(r"\[(?P<in_brackets>.*)\](:\d+)?|(?P<before_port>[\d.]+):\d+", re.ASCII)
+
+
+def address_of(request: HttpRequest | Request) -> str | None:
+    """Return the address of the client, as the outermost trusted proxy saw it, or None if it is not known.
+
+    For IPv6 this is the first address of the /64 network, since a client usually has all addresses of one. It is not
+    known if it cannot be read, if fewer proxies than are trusted added to X-Forwarded-For, or on a Unix socket. Such
+    clients have nothing in common and must not be counted together.
+    """
+    proxies = conf.trusted_proxies()
+    if not proxies:
+        return normalized(request.META.get("REMOTE_ADDR") or "")
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    return normalized(hops[-proxies]) if len(hops) >= proxies else None
+
+
+def normalized(text: str) -> str | None:
+    """Return the IPv4 address, or the first address of the IPv6 /64 network, that ``text`` names, or None.
+
+    ``text`` may have a port, as in ``192.0.2.1:4711`` and ``[2001:db8::1]:4711``. An IPv4-mapped address is an IPv4
+    address, and a zone id is ignored.
+    """
+    host = text.strip()
+    if match := HOST.fullmatch(host):
+        host = match["in_brackets"] or match["before_port"] or ""
+    with suppress(ValueError):
+        return str(_network_address(ip_address(host)))
+    return None
+
+
+def _network_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    if isinstance(address, IPv4Address):
+        return address
+    return address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64)
