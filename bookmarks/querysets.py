@@ -16,6 +16,7 @@ from usergroups.transactions import retry_on_conflict
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, key_of
+from .release import release
 
 if TYPE_CHECKING:
     from .models import Bookmark, Collection
@@ -58,35 +59,9 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
         return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().has_few_dependants(keys)
 
     def delete_chunk(self, keys: Sequence[Any]) -> bool:
-        """Release up to CHUNK_SIZE bookmarks of these collections; return whether there are more.
-
-        Of bookmarks that become duplicates the oldest one stays, or one that was created outside the collection after
-        its deletion: its creation was acknowledged.
-        """
-        columns = ("pk", "user_group", "url_digest", "created_at", "collection__deleted_at")
-        bookmarks = self._bookmarks().values_list(*columns, named=True)
-        inside = list(bookmarks.filter(collection__in=keys)[: deletion.CHUNK_SIZE])
-        if not inside:
-            return super().delete_chunk(keys)
-        outside = bookmarks.filter(
-            user_group__in={row.user_group for row in inside},
-            collection=None,
-            url_digest__in={bytes(row.url_digest) for row in inside},
-        )
-        deleted_at = min((row.collection__deleted_at for row in inside if row.collection__deleted_at), default=None)
-
-        def rank(row: Any) -> tuple[bool, Any, Any]:
-            is_from_before = deleted_at is None or row.created_at < deleted_at
-            return is_from_before, row.created_at, row.pk
-
-        kept: dict[Any, UUID] = {}
-        rows = [*outside, *inside]
-        for row in sorted(rows, key=rank):
-            kept.setdefault((row.user_group, bytes(row.url_digest)), row.pk)
-        staying = set(kept.values())
-        self._bookmarks().filter(pk__in=[row.pk for row in rows if row.pk not in staying]).delete()
-        self._bookmarks().filter(pk__in=[row.pk for row in inside if row.pk in staying]).update(collection=None)
-        return len(inside) == deletion.CHUNK_SIZE or super().delete_chunk(keys)
+        """Release up to CHUNK_SIZE bookmarks of these collections; return whether there are more."""
+        released = release(self._bookmarks(), keys, deletion.CHUNK_SIZE)
+        return released == deletion.CHUNK_SIZE or super().delete_chunk(keys)
 
     def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
         self.delete_chunk(keys)

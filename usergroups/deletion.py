@@ -9,21 +9,20 @@ each in a transaction of its own. Work that is left when a process ends goes on 
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 from django.apps import apps
 from django.db import connections, models, router, transaction
 from django.utils import timezone
 
+from .dependants import cascades, dependants, refers
 from .transactions import retry_on_conflict
 
 logger = logging.getLogger(__name__)
 
 CHUNK_SIZE = 2_000  # rows
 MAX_ROWS = 100  # hidden ones whose dependants are deleted together
-MAX_STEPS = 4  # from a row to a dependant: models may refer to each other in a circle
-FOLLOWED_OR_STOPPED = (models.CASCADE, models.PROTECT, models.RESTRICT)
 
 M = TypeVar("M", bound=models.Model)
 
@@ -59,8 +58,8 @@ class DeletableQuerySet(models.QuerySet[M]):
     def delete_chunk(self, keys: Sequence[Any]) -> bool:
         """Delete up to CHUNK_SIZE dependants of each kind; return whether there are more."""
         unfinished: set[Any] = set()
-        for model, path in _cascades(self.model):
-            if any(_refers(other, model) for other in unfinished):
+        for model, path in cascades(self.model):
+            if any(refers(other, model) for other in unfinished):
                 continue
             rows = model._base_manager.using(self.db)
             chunk = list(rows.filter(**{f"{path}__pk__in": keys}).values_list("pk", flat=True)[:CHUNK_SIZE])
@@ -148,26 +147,3 @@ def _in_background(using: str) -> None:
             connections[using].close()
 
     threading.Thread(target=run, name="finish_deletions", daemon=True).start()
-
-
-def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
-    """Yield the relations that a row's deletion follows or is stopped by, and the way back from their models."""
-    for relation in model._meta.get_fields(include_hidden=True):
-        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in FOLLOWED_OR_STOPPED:
-            way = f"{relation.field.name}__{path}".removesuffix("__")
-            yield relation, way
-            if relation.on_delete is models.CASCADE and way.count("__") < MAX_STEPS:
-                yield from dependants(relation.related_model, way)
-
-
-def _cascades(model: type[models.Model]) -> list[tuple[Any, str]]:
-    """Return the models of the dependants and the ways back from them, those first that refer to others of them."""
-    ways = [
-        (relation.related_model, way) for relation, way in dependants(model) if relation.on_delete is models.CASCADE
-    ]
-    found = {related for related, _ in ways}
-    return sorted(ways, key=lambda each: (-each[1].count("__"), -sum(_refers(each[0], other) for other in found)))
-
-
-def _refers(model: type[models.Model], other: type[models.Model]) -> bool:
-    return model is not other and any(field.related_model is other for field in model._meta.concrete_fields)

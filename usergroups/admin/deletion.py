@@ -9,7 +9,7 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
-from usergroups.deletion import dependants
+from usergroups.dependants import dependants
 
 from .lists import counted
 
