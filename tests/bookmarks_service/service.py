@@ -1,4 +1,4 @@
-"""Runs the service as its operators do: in processes of its own, on a database of its own, over real HTTP."""
+"""Runs the service as its operators do: in its own processes, with its own database, over real HTTP."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def empty_database(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of so many megabytes, in a new folder."""
+    """Mount a file system of this size in a new folder."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
@@ -53,7 +53,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """A shell's environment with nothing of the service's in it but ``variables``."""
+    """Return a shell's environment whose only settings of the service are ``variables``."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
     return {**kept, **variables}
 
@@ -65,15 +65,31 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and kill it if it does not stop in time."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
 class Service:
-    """A quickstart that serves."""
+    """The service as ``quickstart`` runs it."""
 
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
         self.log = folder / "service.log"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Service":
@@ -83,23 +99,31 @@ class Service:
                 [sys.executable, "manage.py", "quickstart", "--port", str(self.port)],
                 cwd=ROOT, env=environment(**variables), stdout=output, stderr=output,
             )  # fmt: skip
-        for _ in range(300):
-            try:
-                httpx.get(self.base_url)
-            except httpx.ConnectError:
-                time.sleep(0.1)
-            else:
-                break
+        try:
+            self.wait_until_it_serves()
+            self.read_secrets()
+        except BaseException:
+            stop(self.process)
+            raise
+        return self
+
+    def wait_until_it_serves(self) -> None:
+        for _ in range(1200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=60):
+                return
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.1)
+        raise AssertionError(self.log.read_text())
+
+    def read_secrets(self) -> None:
         text = self.log.read_text()
         self.api_token = re.search(r"Token (uga_\w+)", text)[1]
         self.access_token = re.search(r"Bearer (bma_\w+)", text)[1]
         self.password = re.search(r"password (\S+)\)", text)[1]
         self.curls = [line for line in text.splitlines() if line.startswith("curl ")]
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
+        stop(self.process)
         _, _, log = self.log.read_text().partition("Starting gunicorn")
         assert not re.search(r"(uga|bma|ugt)_\w{38}", log), "a secret was logged"
 
@@ -115,11 +139,17 @@ class Service:
         headers = {"Authorization": f"Bearer {self.access_token}"}
         return (client or httpx).post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=60)
 
+    def connect(self, data: bytes = b"") -> socket.socket:
+        """Open a connection and send ``data``. It times out after five minutes, so that a test cannot hang."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=300)
+        connection.sendall(data)
+        return connection
+
     def send(self, request: bytes) -> bytes:
-        """Send bytes as they are and return all that comes back."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+        """Send bytes as they are and return everything that the service answers."""
+        with self.connect() as connection:
             answer = b""
-            with suppress(OSError):  # who is refused early finds the connection closed
+            with suppress(OSError):  # The service closes the connection when it refuses a request early.
                 connection.sendall(request)
                 connection.shutdown(socket.SHUT_WR)
             with suppress(ConnectionResetError):
