@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.tokens import format as token_format
+from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import Outage
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
@@ -32,7 +32,7 @@ LOG = StringIO()
 @pytest.fixture(scope="session", autouse=True)
 def no_secret_is_logged():
     """Fails at the end of the run if one was."""
-    generate = token_format.generate
+    generate = secret_format.generate
 
     def generate_and_keep(prefix: str) -> str:
         token = generate(prefix)
@@ -41,7 +41,7 @@ def no_secret_is_logged():
 
     handler = logging.StreamHandler(LOG)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_format, "generate", generate_and_keep)
+        patch.setattr(secret_format, "generate", generate_and_keep)
         logging.getLogger().addHandler(handler)
         yield
         logging.getLogger().removeHandler(handler)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from .deletion import DeletableModel, DeletableQuerySet, HidingManager
 from .fields import JSONObjectField
 from .querysets import UserGroupQuerySet
-from .tokens import format as token_format
+from .tokens import secret_format
 from .tokens.models import Token
 
 
@@ -53,7 +53,7 @@ class ApiToken(Token):
 
 
 def new_user_group_token() -> str:
-    return token_format.generate("ugt")
+    return secret_format.generate("ugt")
 
 
 class UserGroup(DeletableModel):

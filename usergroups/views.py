@@ -33,7 +33,7 @@ from .tokens.authentication import InvalidToken, TokenPermission
 from .tokens.throttling import TokenThrottle, expensive_call
 
 
-class TeamView(ContractView):
+class ApiTokenView(ContractView):
     """A view for a team's program; it sees the user groups of the team in the token's environment."""
 
     authentication_classes = [ApiTokenAuthentication]
@@ -60,7 +60,7 @@ class TeamView(ContractView):
         return super().handle_exception(exc)
 
 
-class UserGroupView(TeamView):
+class UserGroupView(ApiTokenView):
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupIdSerializer, request.query_params)
@@ -91,7 +91,7 @@ class UserGroupView(TeamView):
         return Response(Envelope({}).data)
 
 
-class UserGroupTokenView(TeamView):
+class UserGroupTokenView(ApiTokenView):
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupIdSerializer, request.data)
@@ -99,7 +99,7 @@ class UserGroupTokenView(TeamView):
         return Response(UserGroupEnvelope({"user_group": user_group}).data)
 
 
-class UserGroupsView(TeamView):
+class UserGroupsView(ApiTokenView):
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupListQuery, request.query_params)
@@ -116,7 +116,7 @@ MAX_ANSWER_SIZE = 32 * 1024 * 1024
 """Bytes of stored JSON in the answer to a batch, in which 1,000 items of a few bytes may each name a large group."""
 
 
-class UserGroupBatchView(TeamView):
+class UserGroupBatchView(ApiTokenView):
     parser_classes = [batch.BatchParser]
 
     @openapi.put_user_groups

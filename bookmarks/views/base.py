@@ -18,7 +18,7 @@ from usergroups.tokens.authentication import InvalidToken, TokenPermission
 from usergroups.tokens.throttling import TokenThrottle
 
 
-class UserGroupView(ContractView):
+class AccessTokenView(ContractView):
     """A view for a user group's program; it sees the group's bookmarks and collections."""
 
     authentication_classes = [AccessTokenAuthentication]

@@ -27,10 +27,10 @@ from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
 from usergroups.tokens.throttling import expensive_call
 
-from .base import UserGroupView
+from .base import AccessTokenView
 
 
-class BookmarksView(UserGroupView):
+class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
         named = self.named_in([request.query_params])
@@ -63,7 +63,7 @@ class BookmarksView(UserGroupView):
         return self.created(data, bookmark) if created else Response(data)
 
 
-class BookmarkView(UserGroupView):
+class BookmarkView(AccessTokenView):
     @openapi.get_bookmark
     def get(self, request: Request, public_id: str) -> Response:
         return Response(BookmarkEnvelope({"bookmark": self.bookmarks.get_by_public_id(public_id)}).data)
@@ -86,7 +86,7 @@ class BookmarkView(UserGroupView):
         return Response(Envelope({}).data)
 
 
-class BookmarkBatchView(UserGroupView):
+class BookmarkBatchView(AccessTokenView):
     parser_classes = [batch.BatchParser]
 
     @openapi.create_bookmarks

@@ -16,10 +16,10 @@ from bookmarks.serializers import (
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
 
-from .base import UserGroupView
+from .base import AccessTokenView
 
 
-class CollectionsView(UserGroupView):
+class CollectionsView(AccessTokenView):
     @openapi.list_collections
     def get(self, request: Request) -> Response:
         query = self.validated(CollectionListQuery, request.query_params)
@@ -36,7 +36,7 @@ class CollectionsView(UserGroupView):
         return self.created(CollectionEnvelope({"collection": collection}).data, collection)
 
 
-class CollectionView(UserGroupView):
+class CollectionView(AccessTokenView):
     @openapi.get_collection
     def get(self, request: Request, public_id: str) -> Response:
         return Response(CollectionEnvelope({"collection": self.collections.get_by_public_id(public_id)}).data)

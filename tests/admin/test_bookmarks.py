@@ -186,7 +186,7 @@ def test_thousands_are_deleted_at_once(admin_client):
 
 def test_a_list_says_that_it_is_not_whole(admin_client, monkeypatch):
     BookmarkFactory.create_batch(3)
-    monkeypatch.setattr("usergroups.admin.lists.MAX_LISTED", 2)
+    monkeypatch.setattr("usergroups.admin_tools.lists.MAX_LISTED", 2)
 
     page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
 
@@ -313,7 +313,7 @@ def test_what_is_gone_meanwhile_is_not_recorded_as_deleted(admin_client, transac
 
 
 def test_only_so_many_are_acted_on_as_are_listed(admin_client, monkeypatch):
-    monkeypatch.setattr("usergroups.admin.confirmation.MAX_LISTED", 2)
+    monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_LISTED", 2)
     bookmarks = BookmarkFactory.create_batch(3)
 
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmarks[0], select_across="1", index="0")

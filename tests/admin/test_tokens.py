@@ -447,7 +447,7 @@ def test_a_second_rotation_does_nothing(admin_client):
 
 
 def test_an_action_changes_a_bounded_number_of_rows(admin_client, monkeypatch):
-    monkeypatch.setattr("usergroups.admin.confirmation.MAX_CHANGED", 2)
+    monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_CHANGED", 2)
     tokens = ApiTokenFactory.create_batch(3)
 
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")

@@ -13,7 +13,7 @@ from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.conftest import as_seen
 from tests.queries import deadlock, meanwhile, queries_of
-from usergroups.tokens import format as token_format
+from usergroups.tokens import secret_format
 
 URL = "https://example.com/"
 
@@ -388,7 +388,7 @@ def test_an_ended_token_is_answered_like_an_unknown_one(create_bookmark, user_gr
 def test_an_ended_token_takes_the_one_query_of_an_unknown_one(create_bookmark, user_group, trait):
     ended = AccessTokenFactory(user_group=user_group, **{trait: True}).secret
 
-    for secret in (ended, token_format.generate("bma")):
+    for secret in (ended, secret_format.generate("bma")):
         queries = queries_of(lambda secret=secret: create_bookmark({}, HTTP_AUTHORIZATION=f"Bearer {secret}"))
         assert len(queries) == 1  # the look for the token
 

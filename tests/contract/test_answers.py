@@ -8,7 +8,7 @@ from django.db.models.signals import post_init
 from django.test import override_settings
 
 from tests.contract.conftest import MIB, OPERATIONS
-from usergroups.tokens import format as token_format
+from usergroups.tokens import secret_format
 
 
 def problem(response, status, kind="client_error"):
@@ -154,8 +154,8 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
         pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
         pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {token_format.generate('ugt')}", id="of another kind"),
-        pytest.param(lambda scheme, secret: f"{scheme} {token_format.generate(secret[:3])}", id="unknown"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate('ugt')}", id="of another kind"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown"),
     ],
 )
 def test_bad_credentials_are_refused(any_operation, header):

@@ -11,43 +11,43 @@ from hypothesis import strategies as st
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken
-from usergroups.tokens import format as token_format
+from usergroups.tokens import secret_format
 
 
 def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
-    tokens = {token_format.generate("abc") for _ in range(1000)}
+    tokens = {secret_format.generate("abc") for _ in range(1000)}
 
     assert len(tokens) == 1000
     assert all(re.fullmatch("abc_[0-9A-Za-z]{38}", token) for token in tokens)
-    assert all(token_format.is_well_formed(token, "abc") for token in tokens)
-    assert 62**token_format.RANDOM_LENGTH > 2**190
+    assert all(secret_format.is_well_formed(token, "abc") for token in tokens)
+    assert 62**secret_format.RANDOM_LENGTH > 2**190
 
 
 def test_the_checksum_is_the_crc_32_in_base62():
     # The CRC-32 of it is 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52: the digits 0 7 y 0 e q.
-    assert token_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
+    assert secret_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
 
 
-TOKEN = token_format.generate("abc")
+TOKEN = secret_format.generate("abc")
 
 
 @given(data=st.data())
 def test_any_one_mistyped_character_is_noticed(data):
     position = data.draw(st.integers(0, len(TOKEN) - 1))
-    character = data.draw(st.sampled_from(token_format.ALPHABET + "_ é").filter(lambda c: c != TOKEN[position]))
+    character = data.draw(st.sampled_from(secret_format.ALPHABET + "_ é").filter(lambda c: c != TOKEN[position]))
 
-    assert not token_format.is_well_formed(TOKEN[:position] + character + TOKEN[position + 1 :], "abc")
+    assert not secret_format.is_well_formed(TOKEN[:position] + character + TOKEN[position + 1 :], "abc")
 
 
 @pytest.mark.parametrize(
     "change", [lambda t: t[:-1], lambda t: t + "0", lambda t: t + "\n", lambda t: "", lambda t: "_"]
 )
 def test_another_length_is_noticed(change):
-    assert not token_format.is_well_formed(change(token_format.generate("abc")), "abc")
+    assert not secret_format.is_well_formed(change(secret_format.generate("abc")), "abc")
 
 
 def test_a_token_of_another_kind_is_noticed():
-    assert not token_format.is_well_formed(token_format.generate("abc"), "abd")
+    assert not secret_format.is_well_formed(secret_format.generate("abc"), "abd")
 
 
 @pytest.mark.django_db
@@ -126,5 +126,5 @@ def test_a_later_use_that_is_written_already_stands():
 def test_user_group_tokens_are_of_their_own_kind_and_differ():
     one, two = UserGroupFactory.create_batch(2)
 
-    assert token_format.is_well_formed(one.token, "ugt")
+    assert secret_format.is_well_formed(one.token, "ugt")
     assert one.token != two.token

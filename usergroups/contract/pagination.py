@@ -84,7 +84,7 @@ class PageEnvelope(Envelope):
     previous = serializers.URLField(allow_null=True, help_text="Address of the page before, or null.")
 
 
-class Row(Func):
+class RowValue(Func):
     """An SQL row value. Rows are compared from the left, in the order of an index over the same columns."""
 
     template = "(%(expressions)s)"
@@ -151,7 +151,9 @@ class Page(Generic[M]):
         """Return the condition that a row comes after the one with this ``created_at`` and key."""
         field = cast("Field[Any, Any]", queryset.model._meta.get_field(self.key))
         lookup = GreaterThan if self.backwards else LessThan
-        return lookup(Row(F("created_at"), F(self.key)), Row(Value(created_at), Value(key, output_field=field)))
+        return lookup(
+            RowValue(F("created_at"), F(self.key)), RowValue(Value(created_at), Value(key, output_field=field))
+        )
 
     def _link(self, request: Request, place: Place | None, backwards: bool) -> str | None:
         if place is None:

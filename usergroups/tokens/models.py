@@ -8,8 +8,7 @@ from django.db import models, router, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from . import format as token_format
-from . import last_use
+from . import last_use, secret_format
 
 EXPIRY_NOTICE = timedelta(days=14)
 UNUSED_NOTICE = timedelta(days=90)
@@ -59,9 +58,9 @@ class TokenQuerySet(models.QuerySet[T]):
 
     def authenticate(self, secret: str) -> T | None:
         """Return the active token with this secret, its owner loaded with it, or None. At most one query."""
-        if not token_format.is_well_formed(secret, self.model.prefix):
+        if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        return self.active().select_related(self.model.owner_field).filter(digest=token_format.digest(secret)).first()
+        return self.active().select_related(self.model.owner_field).filter(digest=secret_format.digest(secret)).first()
 
 
 class Token(models.Model):
@@ -111,8 +110,8 @@ class Token(models.Model):
 
     def assign_secret(self) -> str:
         """Make this unsaved token one of a new secret and return the secret."""
-        secret = token_format.generate(self.prefix)
-        self.digest, self.hint = token_format.digest(secret), token_format.hint(secret)
+        secret = secret_format.generate(self.prefix)
+        self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
         return secret
 
     def revoke(self) -> None:

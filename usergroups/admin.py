@@ -9,14 +9,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from usergroups.models import ApiToken, Environment, Team, UserGroup
-from usergroups.serializers import UserGroupUpdateSerializer
-
-from .autocomplete import AutocompleteFilter
-from .base import OperatorAdmin
-from .confirmation import confirmed
-from .json_object import JSONObjectField, JSONObjectForm, indented
-from .tokens import TokenAdmin
+from .admin_tools.autocomplete import AutocompleteFilter
+from .admin_tools.base import OperatorAdmin
+from .admin_tools.confirmation import confirmed
+from .admin_tools.json_object import JSONObjectForm, JSONObjectFormField, indented
+from .models import ApiToken, Environment, Team, UserGroup
+from .serializers import UserGroupUpdateSerializer
+from .tokens.admin import TokenAdmin
 
 
 class EnvironmentFilter(admin.SimpleListFilter):
@@ -86,7 +85,7 @@ class UserGroupAdmin(OperatorAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
             texts = {"label": capfirst(db_field.verbose_name), "help_text": db_field.help_text}
-            return JSONObjectField(RULES[db_field.name], empty=db_field.get_default(), **texts)
+            return JSONObjectFormField(RULES[db_field.name], empty=db_field.get_default(), **texts)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from usergroups.tokens.models import TokenState
+from .models import TokenState
 
 
 class TokenStateFilter(admin.SimpleListFilter):

@@ -15,11 +15,11 @@ from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.timesince import timesince, timeuntil
 
-from usergroups.tokens.models import Token
+from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.confirmation import confirmed
 
-from .base import OperatorAdmin
-from .confirmation import confirmed
-from .token_filters import TokenStateFilter, TokenUseFilter
+from .admin_filters import TokenStateFilter, TokenUseFilter
+from .models import Token
 
 LIFE = ("created_at", "last_used_at", "rotated_at", "revoked_at")
 

@@ -11,11 +11,10 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.text import slugify
 
+from bookmarks.files import FORMATS, format_of
+from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
-from usergroups.admin.autocomplete import AutocompleteField
-
-from . import FORMATS, format_of
-from .importing import UserGroupDeleted, store
+from usergroups.admin_tools.autocomplete import AutocompleteField
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Bookmark]

@@ -51,7 +51,7 @@ class DigestInput(forms.HiddenInput):
         return Digest(data.get(name) or Digest.of(None))
 
 
-class JSONObjectField(forms.CharField):
+class JSONObjectFormField(forms.CharField):
     """Takes JSON text that ``rule``, the serializer field of the operation, takes; shows it indented."""
 
     widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false"})
@@ -95,7 +95,7 @@ class JSONObjectForm(ModelForm):
         super().clean()
         for name in self.changed_data:
             shown = self.data.get(self.add_initial_prefix(name))
-            if isinstance(self.fields[name], JSONObjectField) and shown not in (
+            if isinstance(self.fields[name], JSONObjectFormField) and shown not in (
                 None,
                 Digest.of(getattr(self.instance, name)),
             ):

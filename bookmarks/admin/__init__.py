@@ -5,14 +5,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import Truncator
 
-from usergroups.admin.autocomplete import AutocompleteFilter, is_key
-from usergroups.admin.base import OperatorAdmin
-from usergroups.admin.deletion import Deleted
-from usergroups.admin.tokens import TokenAdmin
+from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_key
+from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.deletion import Deleted
 from usergroups.models import UserGroup
+from usergroups.tokens.admin import TokenAdmin
 
-from .files.admin import FilesAdmin
-from .models import AccessToken, Bookmark, Collection
+from .files import FilesAdmin
 
 OF_USER_GROUP = "of_user_group"
 """Narrows an autocompletion of collections."""
