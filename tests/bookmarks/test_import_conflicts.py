@@ -7,7 +7,8 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.urls import reverse
 
-from bookmarks.files import admin, importing
+from bookmarks.admin import files as admin_files
+from bookmarks.files import importing
 from bookmarks.files.records import Record
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import Bookmark, Collection
@@ -51,7 +52,7 @@ def after_first_chunk(monkeypatch, way, chunks_of_two):
                     elsewhere(action)
 
         monkeypatch.setattr(import_bookmarks, "store", store)
-        monkeypatch.setattr(admin, "store", store)
+        monkeypatch.setattr(admin_files, "store", store)
 
     return arrange
 
