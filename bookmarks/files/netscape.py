@@ -118,7 +118,13 @@ class _Parser(HTMLParser):
         elif tag == "dl" and self.folders:
             self.folders.pop()
 
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Skip ``<![...]>`` as browsers do. Python's own parser raises AssertionError for some of them."""
+        return self.parse_bogus_comment(i, bool(report))
+
     def close(self) -> None:
+        # An unfinished tag. Python's own parser would parse it again from each "<" in it, in quadratic time.
+        self.rawdata = ""
         super().close()
         self.end_link()
 

@@ -9,7 +9,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, importing
+from bookmarks.files import FORMATS, importing, netscape
 from bookmarks.files.records import Record, Unreadable
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -381,3 +381,31 @@ def test_json_lines_are_objects(user_group, bookmarks):
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_export_takes_one_statement(user_group, bookmarks, name):
     assert len(queries_of(lambda: exported(user_group, name))) == 1
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(b"<a " * 60_000, id="a tag in a tag"),
+        pytest.param(b"<a x\n" * 60_000, id="a tag on each line"),
+        pytest.param(b"<a a='" * 60_000, id="open quotes"),
+        pytest.param(b"<![" * 60_000, id="open sections"),
+        pytest.param(b"<![if <!--" * 60_000, id="sections and comments"),
+        pytest.param(b"<script></s" * 60_000, id="scripts"),
+    ],
+)
+def test_hostile_html_is_read_in_linear_time(hostile):
+    """In quadratic time, each of these takes minutes."""
+    link = b'<DL><DT><A HREF="https://example.com/">Title</A>'
+
+    records = list(netscape.read(io.BytesIO(link + hostile)))
+
+    assert (records[0].url, records[0].title) == ("https://example.com/", "Title")
+
+
+def test_a_conditional_section_is_skipped():
+    html = b'<![if !IE]><DT><A HREF="https://example.com/">Title</A><![endif]>'
+
+    [record] = netscape.read(io.BytesIO(html))
+
+    assert record.title == "Title"
