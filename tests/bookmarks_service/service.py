@@ -85,7 +85,7 @@ class Service:
             )  # fmt: skip
         for _ in range(300):
             try:
-                httpx.get(self.base_url)
+                httpx.get(self.base_url, timeout=60)
             except httpx.ConnectError:
                 time.sleep(0.1)
             else:
