@@ -1,0 +1,69 @@
+"""Imports in the admin while others delete collections and user groups."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
+from django.urls import reverse
+
+from bookmarks.admin import files as admin_files
+from bookmarks.models import Bookmark
+from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, delete_collections, places, way  # noqa: F401
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import Team, UserGroup
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def after_first_chunk(monkeypatch, way, chunks_of_two):  # noqa: F811
+    return act_after_first_chunk(monkeypatch, admin)
+
+
+@pytest.fixture
+def upload(admin_client):
+    user_group = UserGroupFactory()
+
+    def post():
+        page = admin_client.post(
+            reverse("admin:bookmarks_bookmark_import"),
+            {"user_group": user_group.pk, "file": SimpleUploadedFile("file.csv", CSV)},
+        )
+        return page.content.decode()
+
+    return post
+
+
+def test_the_admin_creates_a_deleted_folder_again(after_first_chunk, upload):
+    after_first_chunk(delete_collections)
+
+    page = upload()
+
+    assert "6 created" in page
+    assert "errornote" not in page
+    assert places() == [None] * 2 + ["Folder"] * 4
+    assert LogEntry.objects.get().change_message == "Imported 6 bookmarks."
+
+
+@pytest.mark.parametrize("model", [UserGroup, Team])
+def test_the_admin_stops_when_the_user_group_is_deleted_and_records_what_was_stored(after_first_chunk, upload, model):
+    after_first_chunk(lambda: model.objects.all().delete())
+
+    page = upload()
+
+    assert "2 created" in page
+    assert "The user group was deleted during the import" in page
+    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
+
+
+def test_the_admin_records_what_was_stored_before_a_failure(after_first_chunk, upload, admin_client):
+    def fail():
+        raise OperationalError("The disk is full.")
+
+    after_first_chunk(fail)
+    admin_client.raise_request_exception = False
+
+    upload()
+
+    assert Bookmark.objects.count() == 2
+    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."

@@ -1,0 +1,46 @@
+"""What tests of imports beside deletions share."""
+
+import pytest
+
+from bookmarks.files import importing
+from bookmarks.models import Bookmark, Collection
+from tests.queries import elsewhere
+
+CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for n in range(6))
+
+
+@pytest.fixture(params=["COPY", "INSERT"])
+def way(request, monkeypatch):
+    """The way in which rows are inserted, on PostgreSQL; SQLite has no COPY and always uses INSERT."""
+    if request.param == "INSERT":
+        monkeypatch.setattr(importing._Importer, "copy", lambda self, blocks: None)
+
+
+@pytest.fixture
+def chunks_of_two(monkeypatch):
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 1)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
+
+
+def act_after_first_chunk(monkeypatch, module):
+    """Return a function that takes what is to be done after the first chunk that ``module`` stores."""
+
+    def arrange(action):
+        def store(*args):
+            for number, outcome in enumerate(importing.store(*args)):
+                yield outcome
+                if number == 0:
+                    elsewhere(action)
+
+        monkeypatch.setattr(module, "store", store)
+
+    return arrange
+
+
+def delete_collections():
+    Collection.objects.all().delete()
+
+
+def places():
+    """Return the names of the bookmarks' collections, oldest bookmark first."""
+    return list(Bookmark.objects.order_by("url").values_list("collection__name", flat=True))
