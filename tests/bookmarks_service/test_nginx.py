@@ -242,9 +242,12 @@ def test_an_unreachable_service_is_answered_for_in_json(https_service, tmp_path)
 
 
 def test_a_service_that_does_not_answer_is_answered_for_in_json(https_service, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with Nginx(tmp_path, silent.getsockname()[1], read_timeout=1) as nginx, nginx.client(https_service) as client:
-            response = client.get("/v1/bookmarks")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        Nginx(tmp_path, silent.getsockname()[1], read_timeout=1) as nginx,
+        nginx.client(https_service) as client,
+    ):
+        response = client.get("/v1/bookmarks")
 
     assert error(response, 504) == "service_unavailable"
 
