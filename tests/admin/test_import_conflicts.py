@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def after_first_chunk(monkeypatch, way, chunks_of_two):  # noqa: F811
-    return act_after_first_chunk(monkeypatch, admin)
+    return act_after_first_chunk(monkeypatch, admin_files)
 
 
 @pytest.fixture
