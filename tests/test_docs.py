@@ -1,0 +1,331 @@
+"""The documents are true: their examples are run, and their tables and links are compared with the code."""
+
+import ast
+import json
+import logging
+import re
+import shlex
+from argparse import ArgumentParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from django.apps import apps
+from django.core.management import get_commands, load_command_class
+from django.db.models import UniqueConstraint
+from django.test import override_settings
+from django.urls import resolve, reverse
+from drf_spectacular.generators import SchemaGenerator
+
+from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.contract import conf as contract_conf
+from usergroups.tokens import conf as tokens_conf
+
+ROOT = Path(__file__).parent.parent
+README, *PAGES = DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PACKAGES = ("usergroups", "bookmarks", "bookmarks_service")
+
+CURL = ArgumentParser(prog="curl")
+CURL.add_argument("url")
+CURL.add_argument("-X", dest="method", default="GET")
+CURL.add_argument("-H", dest="headers", action="append", default=[])
+CURL.add_argument("-d", dest="body", default="")
+
+
+def page(name):
+    return (ROOT / "docs" / f"{name}.md").read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def rows_under(text, heading):
+    """Return the cells of the rows of all tables in a section, without those of their headings."""
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)[1]
+    tables = re.findall(r"^\|[^\n]*\n\|[ |-]+\|\n((?:\|[^\n]*\n)+)", section, re.MULTILINE)
+    rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for table in tables for line in table.splitlines()]
+    assert rows, heading
+    return rows
+
+
+def first_names(rows):
+    """Return the first words in code style of the first cells."""
+    return {re.match(r"`(\w+)", row[0])[1] for row in rows}
+
+
+class Shown:
+    """An answer that is shown, whose placeholders stand for values that they have everywhere in a page."""
+
+    ANYTHING = ("<TIME>",)
+
+    def __init__(self, values):
+        self.values = dict(values)
+
+    def fill_in(self, text):
+        return re.sub(r"<[A-Z_]+>", lambda match: self.values[match[0]], text)
+
+    def resolved(self, shown, actual):
+        """Return what is shown, with the values of ``actual`` for placeholders that have none yet."""
+        if isinstance(shown, dict) and isinstance(actual, dict):
+            return {key: self.resolved(value, actual.get(key)) for key, value in shown.items()}
+        if isinstance(shown, list) and isinstance(actual, list) and len(shown) == len(actual):
+            return [self.resolved(*pair) for pair in zip(shown, actual, strict=True)]
+        if not (isinstance(shown, str) and re.fullmatch(r"<[A-Z_]+>", shown) and isinstance(actual, str)):
+            return shown
+        return actual if shown in self.ANYTHING else self.values.setdefault(shown, actual)
+
+
+def make_call(client, command):
+    call = CURL.parse_args(shlex.split(command.replace("\\\n", ""))[1:])
+    headers = dict(header.split(": ", 1) for header in call.headers)
+    content_type = headers.pop("Content-Type", "")
+    path = call.url.removeprefix("http://127.0.0.1:8000")
+    return client.generic(call.method, path, call.body, content_type, headers=headers)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("document", "number"), [(README, 2), (ROOT / "docs/api.md", 9)], ids=["README", "api"])
+def test_the_calls_have_the_answers_that_are_shown(client, document, number):
+    text = document.read_text()
+    user_group = UserGroupFactory(team__id=1, provided_id="example_1", name="Example 1")
+    shown = Shown(
+        {
+            "<API_TOKEN>": ApiTokenFactory(team=user_group.team).secret,
+            "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
+        }
+    )
+    example = r"```sh\n(curl .*?)```.*?The answer has the status (\d+):\n\n```json\n(.*?)```"
+    calls = re.findall(example, text, re.DOTALL)
+
+    for command, status, answer in calls:
+        response = make_call(client, shown.fill_in(command))
+
+        actual = response.json()
+        assert actual == shown.resolved(json.loads(answer), actual)
+        assert response.status_code == int(status)
+    assert len(calls) == text.count("```sh\ncurl ") == number
+
+
+@pytest.mark.django_db
+def test_the_error_is_as_shown(create_bookmark):  # noqa: F811
+    [shown] = [json.loads(block) for block in blocks(page("api"), "json") if block.startswith('{"success": 0')]
+
+    assert create_bookmark({}).json() == shown
+
+
+def test_the_errors_are_those_in_the_code():
+    listed = {code for row in rows_under(page("api"), "Errors") for code in re.findall(r"`([a-z]\w+)`", row[2])}
+    source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("*.py"))
+
+    from_the_apps = {*re.findall(r'default_code = "(\w+)"', source), *re.findall(r'code="(\w+)"', source)}
+    from_rest_framework = {
+        "required", "null", "blank", "max_length", "not_a_dict", "parse_error", "not_authenticated",
+        "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
+        "max_string_length", "overflow", "throttled", "too_many_errors",
+    }  # fmt: skip
+    assert listed == from_the_apps | from_rest_framework | {"does_not_exist"}
+
+
+def test_each_status_of_the_openapi_document_is_in_the_table_of_errors():
+    listed = {row[0] for row in rows_under(page("api"), "Errors")}
+
+    paths = SchemaGenerator().get_schema(public=True)["paths"].values()
+    documented = {status for path in paths for operation in path.values() for status in operation["responses"]}
+    assert {status for status in documented if status >= "400"} | {"405"} == listed
+
+
+def test_the_calls_are_those_of_the_openapi_document():
+    text = page("api")
+    rows = [*rows_under(text, "User groups"), *rows_under(text, "Bookmarks")]
+    listed = {row[0].strip("`"): row[1] for row in rows if " /" in row[0]}
+
+    operations = {
+        f"{method.upper()} {path.replace('{public_id}', '{id}')}": operation
+        for path, methods in SchemaGenerator().get_schema(public=True)["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert listed.keys() == operations.keys()
+    for call, operation in operations.items():
+        query = {each["name"] for each in operation.get("parameters", []) if each["in"] == "query"}
+        named = set(re.findall(r"`(\w+)`", listed[call]))
+        assert query - {"limit", "cursor"} <= named, call
+
+
+def test_the_settings_of_the_service_are_those_that_are_read():
+    settings = (ROOT / "bookmarks_service/settings.py").read_text()
+    gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
+
+    read = {*re.findall(r'env\.\w+\(\s*"(\w+)"', settings), *re.findall(r'environ\.get\("(\w+)"', gunicorn)}
+    listed = first_names(rows_under(page("deploy"), "Settings"))
+    assert listed == {*read, "GUNICORN_CMD_ARGS"}  # which gunicorn reads itself
+
+
+def test_the_variables_of_postgresql_are_those_that_are_set():
+    gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
+
+    for name, value in re.findall(r'environ\.setdefault\("(\w+)", "(.*)"\)', gunicorn):
+        assert f"`{name}={value}`" in page("deploy") or f"`{name}='{value}'`" in page("deploy")
+    assert gunicorn.count("environ.setdefault") == 2
+
+
+def test_the_settings_of_the_apps_have_the_defaults_that_are_shown():
+    listed = {
+        row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
+        for row in rows_under(page("plug-in"), "Settings")
+        if row[0].startswith("`API_")
+    }
+    source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("conf.py"))
+
+    assert set(re.findall(r'getattr\(\s*settings, "(\w+)"', source)) == listed.keys()
+    with override_settings():
+        from django.conf import settings  # noqa: PLC0415
+
+        for name in listed:
+            delattr(settings, name)
+        assert listed == {
+            "API_MAX_BODY_SIZE": contract_conf.max_body_size(),
+            "API_TOKEN_RATE": tokens_conf.rate(),
+            "API_FAILURE_RATE": tokens_conf.failure_rate(),
+            "API_TRUSTED_PROXIES": tokens_conf.trusted_proxies(),
+        }
+
+
+def test_the_system_checks_are_those_in_the_code():
+    listed = {row[0].strip("`") for row in rows_under(page("plug-in"), "Settings") if "." in row[0]}
+    source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("*.py"))
+
+    assert listed == set(re.findall(r'id="(\w+\.[EW]\d+)"', source))
+
+
+def test_the_apps_are_mounted_as_shown():
+    urlconf = ModuleType("urlconf")
+    [source] = [block for block in blocks(page("plug-in"), "python") if "urlpatterns" in block]
+    exec(compile(source, "plug-in.md", "exec"), vars(urlconf))
+
+    assert reverse("usergroups:user", urlconf) == "/groups/api/user"
+    assert reverse("bookmarks:bookmarks", urlconf) == "/links/v1/bookmarks"
+    assert resolve("/links/unknown", urlconf).func is vars(urlconf)["unknown_path"]
+
+
+@pytest.mark.django_db
+def test_the_python_api_works_as_shown():
+    names = {}
+    [source] = [block for block in blocks(page("plug-in"), "python") if "issue(" in block]
+    exec(compile(source, "plug-in.md", "exec"), names)
+
+    assert names["user_group"].properties == {"plan": "pro"}
+    assert (names["bookmark"].title, names["bookmark"].collection) == ("Example", names["collection"])
+    assert names["successor"].revoked_at is not None
+    assert names["access_token"].read_only
+
+
+def test_the_service_is_served_as_shown():
+    assert ".venv/bin/gunicorn -c bookmarks_service/gunicorn.conf.py -b 127.0.0.1:8000\n" in page("deploy")
+    assert (ROOT / "bookmarks_service/gunicorn.conf.py").exists()
+
+
+def test_the_fields_of_a_request_in_the_log_are_those_that_are_shown(client, db, settings, caplog):
+    caplog.set_level(logging.INFO, "bookmarks_service.request_log")
+    client.get("/unknown")
+
+    [record] = [record for record in caplog.records if record.name == "bookmarks_service.request_log"]
+    own = {name for name in vars(record) if name not in vars(logging.makeLogRecord({}))} - {"message", "asctime"}
+    of_all_lines = set(re.findall(r"{(\w+)}", settings.LOGGING["formatters"]["json"]["fmt"]))
+    listed = {name for row in rows_under(page("deploy"), "Logs") for name in re.findall(r"`(\w+)`", row[0])}
+    assert listed == own | of_all_lines
+
+
+def test_all_commands_are_listed_with_options_that_they_take():
+    shown = {re.match(r"`(\w+)", row[0])[1]: row[0] for row in rows_under(page("admin"), "Commands")}
+    both_tokens = re.search(r"The two token commands also take (.*?)\.", page("admin"))[1]
+
+    assert shown.keys() == {name for name, app in get_commands().items() if app in PACKAGES}
+    for name, usage in shown.items():
+        command = load_command_class(get_commands()[name], name)
+        options = set(command.create_parser("manage.py", name)._option_string_actions)
+        named = usage + both_tokens if name.endswith("token") else usage
+        assert set(re.findall(r"--[\w-]+", named)) <= options, name
+
+
+def test_the_formats_are_those_that_the_commands_take():
+    command = load_command_class("bookmarks", "import_bookmarks")
+    [option] = [each for each in command.create_parser("manage.py", "")._actions if each.dest == "format"]
+
+    assert set(option.choices) == first_names(rows_under(page("admin"), "Files"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_command_that_is_named_exists(document):
+    text = document.read_text()
+
+    own = set(re.findall(r"manage\.py ([a-z]\w+)", text))
+    in_code_style = {name for name in re.findall(r"`(\w+)[^`]*`", text) if name.startswith(COMMAND_VERBS)}
+    assert own | in_code_style <= get_commands().keys()
+
+
+COMMAND_VERBS = ("create_a", "create_c", "create_r", "create_u", "export_", "finish_", "import_", "sync_")
+
+
+def anchors_of(text):
+    """Return the anchors that forges give to the headings."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_relative_link_and_picture_exists(document):
+    links = re.findall(r"\]\(([^)\s]+)\)", document.read_text())
+
+    for link in links:
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (document.parent / name).resolve() if name else document
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors_of(target.read_text()), link
+
+
+def test_the_readme_leads_to_each_page_and_shows_pictures():
+    links = set(re.findall(r"\]\(([^)\s]+)\)", README.read_text()))
+
+    assert {str(path.relative_to(ROOT)) for path in PAGES} <= links
+    assert len([link for link in links if link.endswith(".png")]) == 2
+
+
+@pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])
+def test_each_file_and_test_that_is_named_exists(name):
+    paths = re.findall(r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name))
+
+    assert len(paths) > 5
+    for path, function in paths:
+        assert (ROOT / path).exists(), path
+        assert not function or f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
+
+
+def test_each_package_has_a_row():
+    text = page("architecture")
+    folders = {
+        f"{path.parent.relative_to(ROOT)}/"
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("__init__.py")
+        if path.parent.name not in ("migrations", "management")
+    }
+
+    assert {folder for folder in folders if f"`{folder}`" not in text} == set()
+
+
+def test_the_constraints_are_those_of_the_models():
+    models = [model for app in ("usergroups", "bookmarks") for model in apps.get_app_config(app).get_models()]
+    names = {each.name for model in models for each in model._meta.constraints if isinstance(each, UniqueConstraint)}
+
+    assert set(re.findall(r"constraint `(\w+)`", page("architecture"))) == names
+
+
+def test_continuous_integration_finds_the_test_command():
+    [pattern, name] = re.search(r"grep -m 1 '(.*)' (\S+)\)", (ROOT / ".ci/run").read_text()).groups()
+    found = [line for line in (ROOT / name).read_text().splitlines() if re.search(pattern, line)]
+
+    assert found[:1] == re.findall(r"## Run the tests\n\n```sh\n(.*)\n```", README.read_text())
