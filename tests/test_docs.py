@@ -13,7 +13,6 @@ import pytest
 from django.apps import apps
 from django.core.management import get_commands, load_command_class
 from django.db.models import UniqueConstraint
-from django.test import override_settings
 from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
@@ -26,6 +25,9 @@ from usergroups.tokens import conf as tokens_conf
 ROOT = Path(__file__).parent.parent
 README, *PAGES = DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGES = ("usergroups", "bookmarks", "bookmarks_service")
+
+COMMAND_VERBS = ("create_a", "create_c", "create_r", "create_u", "export_", "finish_", "import_", "sync_")
+"""How the names of commands begin, and those of no method that the documents name."""
 
 CURL = ArgumentParser(prog="curl")
 CURL.add_argument("url")
@@ -171,7 +173,7 @@ def test_the_variables_of_postgresql_are_those_that_are_set():
     assert gunicorn.count("environ.setdefault") == 2
 
 
-def test_the_settings_of_the_apps_have_the_defaults_that_are_shown():
+def test_the_settings_of_the_apps_have_the_defaults_that_are_shown(settings):
     listed = {
         row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
         for row in rows_under(page("plug-in"), "Settings")
@@ -180,17 +182,14 @@ def test_the_settings_of_the_apps_have_the_defaults_that_are_shown():
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("conf.py"))
 
     assert set(re.findall(r'getattr\(\s*settings, "(\w+)"', source)) == listed.keys()
-    with override_settings():
-        from django.conf import settings  # noqa: PLC0415
-
-        for name in listed:
-            delattr(settings, name)
-        assert listed == {
-            "API_MAX_BODY_SIZE": contract_conf.max_body_size(),
-            "API_TOKEN_RATE": tokens_conf.rate(),
-            "API_FAILURE_RATE": tokens_conf.failure_rate(),
-            "API_TRUSTED_PROXIES": tokens_conf.trusted_proxies(),
-        }
+    for name in listed:
+        delattr(settings, name)
+    assert listed == {
+        "API_MAX_BODY_SIZE": contract_conf.max_body_size(),
+        "API_TOKEN_RATE": tokens_conf.rate(),
+        "API_FAILURE_RATE": tokens_conf.failure_rate(),
+        "API_TRUSTED_PROXIES": tokens_conf.trusted_proxies(),
+    }
 
 
 def test_the_system_checks_are_those_in_the_code():
@@ -264,9 +263,6 @@ def test_each_command_that_is_named_exists(document):
     own = set(re.findall(r"manage\.py ([a-z]\w+)", text))
     in_code_style = {name for name in re.findall(r"`(\w+)[^`]*`", text) if name.startswith(COMMAND_VERBS)}
     assert own | in_code_style <= get_commands().keys()
-
-
-COMMAND_VERBS = ("create_a", "create_c", "create_r", "create_u", "export_", "finish_", "import_", "sync_")
 
 
 def anchors_of(text):
