@@ -1,4 +1,4 @@
-"""The service's settings, all from the environment: the README has the table."""
+"""The settings of the service. They are read from the environment; docs/deploy.md lists them."""
 
 from datetime import timedelta
 from pathlib import Path
