@@ -1,4 +1,4 @@
-"""System checks of the settings that the apps read."""
+"""System checks of the settings."""
 
 import re
 from typing import Any
@@ -18,16 +18,16 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
         errors.append(
             Error(
                 "API_MAX_BODY_SIZE is not a positive integer.",
-                hint="Set it to a number of bytes, or remove it for 1 MiB.",
+                hint="Set it to a number of bytes, or remove it to use the default of 1 MiB.",
                 id="usergroups.E001",
             )
         )
-    for name, rate in (("API_TOKEN_RATE", tokens_conf.rate()), ("API_FAILURE_RATE", tokens_conf.failure_rate())):
+    for name, rate in (("API_TOKEN_RATE", tokens_conf.token_rate()), ("API_FAILURE_RATE", tokens_conf.failure_rate())):
         if not _is_rate(rate):
             errors.append(
                 Error(
-                    f"{name} is no rate.",
-                    hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None for any.',
+                    f"{name} is not a valid rate.",
+                    hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None.',
                     id="usergroups.E003",
                 )
             )
@@ -35,8 +35,8 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     if not isinstance(proxies, int) or isinstance(proxies, bool) or proxies < 0:
         errors.append(
             Error(
-                "API_TRUSTED_PROXIES is not a number of proxies.",
-                hint="Set it to how many proxies in front add to X-Forwarded-For; 0 if there is none.",
+                "API_TRUSTED_PROXIES is not a non-negative integer.",
+                hint="Set it to the number of proxies in front that add to X-Forwarded-For.",
                 id="usergroups.E004",
             )
         )
@@ -44,7 +44,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
         errors.append(
             Error(
                 "USE_TZ is off.",
-                hint="Set USE_TZ = True: the times in answers and of tokens are points in time, not local times.",
+                hint="Set USE_TZ = True. The apps store and compare times in UTC.",
                 id="usergroups.E002",
             )
         )
