@@ -4,15 +4,11 @@ from rest_framework.exceptions import APIException, NotFound
 
 
 class UserGroupNotFound(NotFound):
-    """The token gives access to no user group with this id."""
-
     default_code = "user_group_not_found"
     default_detail = "The team of the API token has no user group with this id in the environment of the token."
 
 
 class ResponseTooLarge(APIException):
-    """The response to a batch would exceed ``limit``, a number of bytes."""
-
     status_code = 413
     default_code = "payload_too_large"
 

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('hint', models.CharField(editable=False, help_text='The beginning of the secret.', max_length=16)),
                 ('read_only', models.BooleanField(default=False, help_text='Whether the token may read but not change anything.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
-                ('expires_at', models.DateTimeField(blank=True, help_text='Empty: it never expires.', null=True, verbose_name='expires')),
+                ('expires_at', models.DateTimeField(blank=True, help_text='Empty: never expires.', null=True, verbose_name='expires')),
                 ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='revoked')),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='To the minute.', null=True, verbose_name='last used')),
                 ('user_group', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to='usergroups.usergroup')),

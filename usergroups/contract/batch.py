@@ -79,11 +79,5 @@ def results(items: Iterable[Any], succeeded: Iterator[tuple[int, dict[str, Any]]
 
     ``succeeded`` yields the status and the body for each valid item, in the same order.
     """
-    merged: list[dict[str, Any]] = []
-    for item in items:
-        if isinstance(item, InvalidItem):
-            merged.append(item.result)
-        else:
-            status, body = next(succeeded)
-            merged.append({"status": status, "success": 1, **body})
-    return merged
+    successes = ({"status": status, "success": 1, **body} for status, body in succeeded)
+    return [item.result if isinstance(item, InvalidItem) else next(successes) for item in items]

@@ -10,8 +10,6 @@ CHUNK_SIZE = 64 * 1024
 
 
 class PayloadTooLarge(APIException):
-    """The body exceeds ``limit``, a number of bytes."""
-
     status_code = 413
     default_code = "payload_too_large"
 

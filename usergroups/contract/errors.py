@@ -25,8 +25,6 @@ DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
 
 
 class Problem(TypedDict):
-    """One of the errors in a response."""
-
     code: str
     detail: str
     attr: str | None
@@ -52,8 +50,6 @@ class BadRequest(exceptions.APIException):
 
 
 class ServerError(exceptions.APIException):
-    """An unexpected exception."""
-
     default_code = "internal_error"
     default_detail = "An internal error occurred and was logged."
 

@@ -14,8 +14,6 @@ from .throttling import FailureThrottle
 
 
 class InvalidToken(AuthenticationFailed):
-    """The token does not authenticate anybody."""
-
     default_detail = "The token is unknown, expired or revoked."
 
 

@@ -39,7 +39,7 @@ def write(token: "Token") -> None:
     key = bytes(token.digest).hex()
     if not attempts.add(key, None):
         return
-    tokens = type(token)._default_manager.using(router.db_for_write(type(token), instance=token))
+    tokens = type(token).objects.using(router.db_for_write(type(token), instance=token))
     unused = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=token.pk)
     # On PostgreSQL, skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
     unlocked = unused.select_for_update(skip_locked=True, no_key=True)

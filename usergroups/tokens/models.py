@@ -19,8 +19,6 @@ T = TypeVar("T", bound="Token")
 
 
 class TokenState(models.TextChoices):
-    """The state of a token at the current time."""
-
     ACTIVE = "active", "Active"
     EXPIRING = "expiring", "Expiring soon"
     EXPIRED = "expired", "Expired"
@@ -82,7 +80,7 @@ class Token(models.Model):
     hint = models.CharField(max_length=16, editable=False, help_text="The beginning of the secret.")
     read_only = models.BooleanField(default=False, help_text="Whether the token may read but not change anything.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: it never expires.")
+    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never expires.")
     revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
     rotated_at = models.DateTimeField("rotated", null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False, help_text="To the minute.")
@@ -121,7 +119,7 @@ class Token(models.Model):
 
     def revoke(self) -> None:
         """Revoke the token permanently. A second revocation does not change the time of the first."""
-        tokens = type(self)._default_manager.using(router.db_for_write(type(self), instance=self))
+        tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
         tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 

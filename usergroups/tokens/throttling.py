@@ -64,8 +64,6 @@ class WindowThrottle(SimpleRateThrottle):
 
 
 class TokenThrottle(WindowThrottle):
-    """Limits the calls of each token."""
-
     scope = "token"
     used = 0
 
