@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
@@ -14,7 +13,7 @@ from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed, NotFound
 
-from usergroups.contract.errors import BadRequest, ServerError, failure_response
+from usergroups.contract.errors import DATABASE_UNAVAILABLE_ERRORS, BadRequest, ServerError, failure_response
 
 View = Callable[..., HttpResponseBase]
 
@@ -59,7 +58,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     if not _in_admin(request):
         return failure_response(ServerError())
-    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+    if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):
         return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})  # seconds
     return defaults.server_error(request)
 

@@ -1,3 +1,5 @@
+"""The app of teams, user groups and API tokens."""
+
 from django.apps import AppConfig
 
 

@@ -1,9 +1,11 @@
-"""The scheme of the user group operations: ``Authorization: Token <API_TOKEN>``."""
+"""Authentication by ``Authorization: Token <API_TOKEN>``."""
 
 from .models import ApiToken
 from .tokens.authentication import TokenAuthentication
 
 
 class ApiTokenAuthentication(TokenAuthentication):
+    """Authenticates a team."""
+
     model = ApiToken
     keyword = "Token"

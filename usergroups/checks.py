@@ -1,6 +1,7 @@
-"""System checks of the settings that the apps read."""
+"""System checks of the settings."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -12,43 +13,40 @@ from .tokens import conf as tokens_conf
 
 @register
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
-    errors: list[CheckMessage] = []
-    size = conf.max_body_size()
-    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
-        errors.append(
-            Error(
-                "API_MAX_BODY_SIZE is not a positive integer.",
-                hint="Set it to a number of bytes, or remove it for 1 MiB.",
-                id="usergroups.E001",
-            )
-        )
-    for name, rate in (("API_TOKEN_RATE", tokens_conf.rate()), ("API_FAILURE_RATE", tokens_conf.failure_rate())):
-        if not _is_rate(rate):
-            errors.append(
-                Error(
-                    f"{name} is no rate.",
-                    hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None for any.',
-                    id="usergroups.E003",
-                )
-            )
-    proxies = tokens_conf.trusted_proxies()
-    if not isinstance(proxies, int) or isinstance(proxies, bool) or proxies < 0:
-        errors.append(
-            Error(
-                "API_TRUSTED_PROXIES is not a number of proxies.",
-                hint="Set it to how many proxies in front add to X-Forwarded-For; 0 if there is none.",
-                id="usergroups.E004",
-            )
+    """Return an error for each invalid setting."""
+    return list(_errors())
+
+
+def _errors() -> Iterator[Error]:
+    if not _is_integer(conf.max_body_size(), 1):
+        yield Error(
+            "API_MAX_BODY_SIZE is not a positive integer.",
+            hint="Set it to a number of bytes, or remove it to use the default of 1 MiB.",
+            id="usergroups.E001",
         )
     if not settings.USE_TZ:
-        errors.append(
-            Error(
-                "USE_TZ is off.",
-                hint="Set USE_TZ = True: the times in answers and of tokens are points in time, not local times.",
-                id="usergroups.E002",
-            )
+        yield Error(
+            "USE_TZ is off.",
+            hint="Set USE_TZ = True. The apps store and compare times in UTC.",
+            id="usergroups.E002",
         )
-    return errors
+    for name, rate in (("API_TOKEN_RATE", tokens_conf.token_rate()), ("API_FAILURE_RATE", tokens_conf.failure_rate())):
+        if not _is_rate(rate):
+            yield Error(
+                f"{name} is not a valid rate.",
+                hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None for no limit.',
+                id="usergroups.E003",
+            )
+    if not _is_integer(tokens_conf.trusted_proxies(), 0):
+        yield Error(
+            "API_TRUSTED_PROXIES is not a non-negative integer.",
+            hint="Set it to the number of proxies in front that add to X-Forwarded-For.",
+            id="usergroups.E004",
+        )
+
+
+def _is_integer(value: Any, minimum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 
 def _is_rate(rate: Any) -> bool:

@@ -1,9 +1,9 @@
-"""Deletion of rows that may have millions of dependants.
+"""Delete rows that may have millions of dependants.
 
-A few dependants are deleted with their row, in one transaction. Many would keep a caller, and on SQLite everybody who
-writes, waiting: the row is then only hidden, and a thread deletes its dependants and at last the row itself in chunks,
-each in a transaction of its own. Work that is left when a process ends goes on with the next such deletion, or by
-``manage.py finish_deletions``.
+A row with few dependants is deleted with them in one transaction. To delete many dependants at once would take long,
+and on SQLite would block all other writes. Such a row is therefore soft-deleted (hidden), and a thread deletes its
+dependants and finally the row in chunks, each in its own transaction. If the process ends before that, the next
+deletion of this kind or ``manage.py finish_deletions`` continues the work.
 """
 
 import logging
@@ -16,38 +16,40 @@ from django.apps import apps
 from django.db import connections, models, router, transaction
 from django.utils import timezone
 
-from .dependants import cascades, dependants, refers
+from .dependants import cascades, dependants, refers_to
 from .transactions import retry_on_conflict
 
 logger = logging.getLogger(__name__)
 
 CHUNK_SIZE = 2_000  # rows
-MAX_ROWS = 100  # hidden ones whose dependants are deleted together
+MAX_ROWS = 100  # hidden rows whose dependants are deleted together
 
 M = TypeVar("M", bound=models.Model)
 
-_one_at_a_time = threading.Lock()
+_background_lock = threading.Lock()
 
 
 class DeletableQuerySet(models.QuerySet[M]):
-    """Deletes rows at once if they have few dependants, and hides them at once otherwise."""
+    """Deletes rows that have few dependants, and hides other rows until a thread has deleted them."""
 
     def for_write(self) -> Self:
+        """Use the database for writes."""
         return self.using(router.db_for_write(self.model))
 
     def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete or hide the rows. Return the same as Django's method, for the rows deleted or hidden so far."""
         rows = self.for_write()
         deleted, is_finished = retry_on_conflict(rows._delete_or_hide, rows.db)
         if not is_finished:
             transaction.on_commit(lambda: _in_background(rows.db), using=rows.db)
         return deleted
 
-    delete.queryset_only = True  # type: ignore[attr-defined]  # as Django's: a manager must not delete everything
+    delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
 
     def delete_hidden(self) -> bool:
-        """Delete a chunk of what belongs to hidden rows, and the rows that have nothing left.
+        """Delete a chunk of the dependants of hidden rows, or the rows themselves if they have none left.
 
-        Return whether there was any. Rows that another process is working on are left to it.
+        Return whether there were hidden rows. Rows that another process has locked are skipped.
         """
         hidden = type(self)(self.model, using=self.db).exclude(deleted_at=None).order_by("pk")
         keys = list(hidden.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MAX_ROWS])
@@ -56,10 +58,10 @@ class DeletableQuerySet(models.QuerySet[M]):
         return bool(keys)
 
     def delete_chunk(self, keys: Sequence[Any]) -> bool:
-        """Delete up to CHUNK_SIZE dependants of each kind; return whether there are more."""
+        """Delete up to CHUNK_SIZE dependants of each model, and return whether there are more."""
         unfinished: set[Any] = set()
         for model, path in cascades(self.model):
-            if any(refers(other, model) for other in unfinished):
+            if any(refers_to(other, model) for other in unfinished):
                 continue
             rows = model._base_manager.using(self.db)
             chunk = list(rows.filter(**{f"{path}__pk__in": keys}).values_list("pk", flat=True)[:CHUNK_SIZE])
@@ -69,7 +71,7 @@ class DeletableQuerySet(models.QuerySet[M]):
         return bool(unfinished)
 
     def has_few_dependants(self, keys: Sequence[Any]) -> bool:
-        """Whether one transaction can delete all dependants of these rows, or must because something protects them."""
+        """Return whether to delete these rows at once: they have few dependants, or dependants that protect them."""
         for relation, path in dependants(self.model):
             rows = relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
             if relation.on_delete is not models.CASCADE:
@@ -80,7 +82,7 @@ class DeletableQuerySet(models.QuerySet[M]):
         return True
 
     def hidden_values(self) -> dict[str, Any]:
-        """Return what hiding a row changes."""
+        """Return the values of the fields that hide a row."""
         return {"deleted_at": timezone.now()}
 
     def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
@@ -88,7 +90,7 @@ class DeletableQuerySet(models.QuerySet[M]):
         keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
         if not keys or self.has_few_dependants(keys):
             return self._delete_rows(keys), True
-        self.delete_chunk(keys)  # above all, the tokens
+        self.delete_chunk(keys)  # deletes the tokens, so that they stop working now
         hidden = self.filter(pk__in=keys).update(**self.hidden_values())
         return (hidden, {self.model._meta.label: hidden}), False
 
@@ -97,14 +99,14 @@ class DeletableQuerySet(models.QuerySet[M]):
 
 
 class HidingManager(models.Manager[M]):
-    """Leaves out the rows that are being deleted."""
+    """Excludes hidden rows."""
 
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class DeletableModel(models.Model):
-    """A model whose rows may have millions of dependants. ``objects`` is a HidingManager of a DeletableQuerySet."""
+    """A model whose rows may have millions of dependants. Its manager is a HidingManager with a DeletableQuerySet."""
 
     deleted_at = models.DateTimeField("deleted", null=True, editable=False)
 
@@ -112,11 +114,11 @@ class DeletableModel(models.Model):
         abstract = True
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # Django skips a constraint whose condition names a field that a form leaves out.
+        # Django skips constraints whose condition has an excluded field, and forms exclude this one.
         super().validate_constraints(set(exclude or ()) - {"deleted_at"})
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete it as a queryset of it does. Raises DoesNotExist if it is gone already."""
+        """Delete or hide the row. Raises DoesNotExist if it is already deleted or hidden."""
         model: Any = type(self)
         database = using or router.db_for_write(model, instance=self)
         deleted: tuple[int, dict[str, int]] = model.objects.using(database).filter(pk=self.pk).delete()
@@ -126,7 +128,7 @@ class DeletableModel(models.Model):
 
 
 def finish_deletions(using: str) -> None:
-    """Delete all rows that are hidden. Pauses after each chunk for as long as it took, so that others can write."""
+    """Delete all hidden rows. Pause after each chunk for as long as it took, so that other writes can proceed."""
     for model in apps.get_models():
         if issubclass(model, DeletableModel):
             rows = model.objects.using(using)  # type: ignore[attr-defined]
@@ -139,10 +141,10 @@ def finish_deletions(using: str) -> None:
 def _in_background(using: str) -> None:
     def run() -> None:
         try:
-            with _one_at_a_time:
+            with _background_lock:
                 finish_deletions(using)
         except Exception:
-            logger.exception("A deletion was not finished; the next one, or finish_deletions, goes on with it")
+            logger.exception("A deletion was not finished. The next one or manage.py finish_deletions will continue it")
         finally:
             connections[using].close()
 

@@ -1,16 +1,16 @@
-"""The errors of the user group operations, besides the contract's own."""
+"""The errors of the user group operations."""
 
 from rest_framework.exceptions import APIException, NotFound
 
 
 class UserGroupNotFound(NotFound):
     default_code = "user_group_not_found"
-    default_detail = "The token's team has no user group with this id in the token's environment."
+    default_detail = "The team of the API token has no user group with this id in the environment of the token."
 
 
-class AnswerTooLarge(APIException):
+class ResponseTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The answer would be larger than {limit} bytes. Send fewer user groups at once.")
+        super().__init__(f"The response would be larger than {limit} bytes. Send fewer user groups at once.")

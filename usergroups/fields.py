@@ -1,4 +1,4 @@
-"""A model field for JSON that comes back as it was sent."""
+"""A model field that preserves a JSON object exactly."""
 
 import json
 from typing import Any
@@ -8,10 +8,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class JSONObjectField(models.JSONField):
-    """A JSON object that keeps the order of its keys and the kind of its numbers.
+    """A JSON object that keeps the order of its keys and the types of its numbers.
 
-    PostgreSQL's ``jsonb``, which Django uses, sorts keys and returns ``1e23`` as an integer; its ``json`` keeps the
-    text, and can for that neither be compared nor looked into: ``Cast("properties", models.JSONField())`` first.
+    Django uses PostgreSQL's type ``jsonb``, which sorts keys and returns ``1e23`` as an integer. This field uses
+    ``json``, which stores the text but supports no comparison and no key lookup. For these, first apply
+    ``Cast("properties", models.JSONField())``.
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
@@ -21,5 +22,5 @@ class JSONObjectField(models.JSONField):
         return json.dumps(value, ensure_ascii=False)
 
     def from_db_value(self, value: Any, expression: Any, connection: BaseDatabaseWrapper) -> Any:
-        # Drivers decode PostgreSQL's json themselves; of jsonb Django keeps them.
+        # The PostgreSQL drivers decode json values. Django prevents this for jsonb only.
         return value if isinstance(value, dict) else super().from_db_value(value, expression, connection)

@@ -1,4 +1,4 @@
-"""JSON Lines: a file with a JSON object on each line. https://jsonlines.org/"""
+"""Read JSON Lines, files with a JSON object on each line. https://jsonlines.org/"""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -9,7 +9,7 @@ MAX_LINE = 1024 * 1024  # bytes
 
 
 def read(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each line that is not empty, and its object or why it has none."""
+    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
     number = 0
     while line := file.readline(MAX_LINE + 1):
         number += 1

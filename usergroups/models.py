@@ -1,4 +1,4 @@
-"""Teams, their user groups, and the tokens that speak for a team."""
+"""Teams, their user groups and their API tokens."""
 
 from typing import Any
 
@@ -11,35 +11,44 @@ from .querysets import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
+MAX_NAME_LENGTH = 255
+MAX_ID_LENGTH = 255
+MAX_DATA_SOURCE_LENGTH = 255
+MAX_ENVIRONMENT_LENGTH = 8
+
 
 class Environment(models.TextChoices):
+    """The environments of user groups and API tokens. Empty text stands for none."""
+
     CUSTOMER = "Customer"
     TESTING = "Testing"
 
 
 class Team(DeletableModel):
-    """The tenant: who owns user groups and API tokens."""
+    """A tenant, which owns user groups and API tokens."""
 
     objects = HidingManager.from_queryset(DeletableQuerySet)()
 
-    name = models.CharField(max_length=255, unique=True, help_text="Seen by operators only; callers know the id.")
+    name = models.CharField(
+        max_length=MAX_NAME_LENGTH, unique=True, help_text="Shown to operators only. Callers see the id."
+    )
 
     def __str__(self) -> str:
         return self.name
 
 
 class ApiToken(Token):
-    """Speaks for a team in one environment: it sees the team's user groups there and no others."""
+    """Authenticates a team, and gives access to the team's user groups in one environment."""
 
     prefix = "uga"
     owner_field = "team"
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens")
     environment = models.CharField(
-        max_length=8,
+        max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text="The token reaches the user groups of this environment only. Empty: those of none.",
+        help_text="The token gives access only to user groups of this environment. Empty: to those without one.",
     )
 
     class Meta:
@@ -48,7 +57,7 @@ class ApiToken(Token):
 
     @property
     def scope(self) -> dict[str, Any]:
-        """The fields that all user groups have in common that the token sees."""
+        """The fields that select the user groups of the token."""
         return {"team_id": self.team_id, "environment": self.environment}
 
 
@@ -57,29 +66,29 @@ def new_user_group_token() -> str:
 
 
 class UserGroup(DeletableModel):
-    """A customer of the team's: whoever views a dashboard with its token sees its data."""
+    """A customer of a team. A dashboard that is rendered with the group's token shows the group's data."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False)
     environment = models.CharField(
-        max_length=8,
+        max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text="Only API tokens of the same environment reach the group. Empty: those of none.",
+        help_text="Only API tokens of the same environment give access to the group. Empty: those without one.",
     )
     provided_id = models.CharField(
-        "provided id", max_length=255, help_text="The caller's own id of the group: user_group_id in a call."
+        "provided id", max_length=MAX_ID_LENGTH, help_text="The caller's own id of the group: user_group_id in the API."
     )
-    name = models.CharField(max_length=255, help_text="What callers call the group; they may change it.")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="The group's name, which callers may change.")
     token = models.CharField(
         "user group token",
         max_length=64,
         unique=True,
         default=new_user_group_token,
         editable=False,
-        help_text="Tells a dashboard who is viewing it. It opens nothing on this service.",
+        help_text="Identifies the group to dashboards. It gives no access to this service.",
     )
     mapping = JSONObjectField(
-        default=dict, blank=True, help_text="Schema id to data source, or to the caller's id of the data source."
+        default=dict, blank=True, help_text="Maps a schema id to a data source, or to the caller's id of one."
     )
     properties = JSONObjectField(null=True, blank=True, help_text="Variables for dashboards and the SQL editor.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
@@ -104,7 +113,7 @@ class UserGroup(DeletableModel):
         return f"{self.name} ({', '.join(filter(None, identity))})"
 
     def assign(self, fields: dict[str, Any]) -> "UserGroup":
-        """Set these fields, and when they were set, on the instance alone."""
+        """Set these fields and ``updated_at`` on the instance, without saving it."""
         for name, value in {**fields, "updated_at": timezone.now()}.items():
             setattr(self, name, value)
         return self

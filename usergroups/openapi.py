@@ -1,4 +1,4 @@
-"""The user group operations in the OpenAPI document."""
+"""The OpenAPI documentation of the user group operations."""
 
 from typing import Any
 
@@ -39,12 +39,12 @@ ID_MISSING = ValidationError({"user_group_id": [ErrorDetail("This field is requi
 MAPPING_WRONG = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
 TAGS = ["User groups"]
-FOUND = "The group is found by the API token's team, the API token's environment and `user_group_id`."
+LOOKUP = "The group is looked up by `user_group_id` in the API token's team and environment."
 
 get_user_group = operation(
     operation_id="get_user_group",
     summary="Read a user group",
-    description=FOUND,
+    description=LOOKUP,
     tags=TAGS,
     read_only=True,
     query=UserGroupIdSerializer,
@@ -56,14 +56,14 @@ create_user_group = operation(
     operation_id="create_user_group",
     summary="Get or create a user group",
     description=(
-        "A group that is there already, by the API token's team, the API token's environment and `user_group_id`, is "
-        "returned unchanged. A new one without `name` is named as its `user_group_id`."
+        "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
+        "environment. Otherwise creates it; its `name` is `user_group_id` by default."
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
     answers={
-        200: answer(NewUserGroupEnvelope, "The group was there.", user_group=USER_GROUP, new_user_group=False),
-        201: answer(NewUserGroupEnvelope, "The group is new.", user_group=USER_GROUP, new_user_group=True),
+        200: answer(NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False),
+        201: answer(NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True),
     },
     failures=[ID_MISSING, MAPPING_WRONG],
 )
@@ -72,30 +72,30 @@ update_user_group = operation(
     operation_id="update_user_group",
     summary="Update a user group",
     description=(
-        f"{FOUND} A field that is left out stays as it is; `mapping` and `properties` replace what is stored as a "
-        "whole. There is never a new group: an unknown `user_group_id` answers 404. The answer is the group as it "
-        "stands after the update, always with all six fields; keep its `token` to render embedded dashboards."
+        f"{LOOKUP} Omitted fields do not change; `mapping` and `properties` are replaced as a whole. An update never "
+        "creates a group: an unknown `user_group_id` results in 404. The response is the group after the update, "
+        "always with all six fields. Store its `token` to render embedded dashboards."
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
-    answers={200: answer(UserGroupEnvelope, "The group as it stands after the update.", user_group=USER_GROUP)},
+    answers={200: answer(UserGroupEnvelope, "The group after the update.", user_group=USER_GROUP)},
     failures=[ID_MISSING, MAPPING_WRONG, UserGroupNotFound()],
 )
 
 delete_user_group = operation(
     operation_id="delete_user_group",
     summary="Delete a user group",
-    description=f"{FOUND} Its bookmarks, collections and access tokens go with it.",
+    description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
     tags=TAGS,
     query=UserGroupIdSerializer,
-    answers={200: answer(Envelope, "The group is gone.")},
+    answers={200: answer(Envelope, "The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
 rotate_user_group_token = operation(
     operation_id="rotate_user_group_token",
-    summary="Give a user group a new token",
-    description=f"{FOUND} Its old `token` is gone: dashboards need the new one.",
+    summary="Rotate the token of a user group",
+    description=f"{LOOKUP} Its old `token` becomes invalid; dashboards need the new one.",
     tags=TAGS,
     body=(UserGroupIdSerializer, ID),
     answers={200: answer(UserGroupEnvelope, "The group with its new token.", user_group=USER_GROUP)},
@@ -107,7 +107,7 @@ list_user_groups = operation(
     summary="List user groups",
     description=(
         "The groups of the API token's team in the API token's environment, newest first. Follow `next` until it is "
-        "null: each group that stood at the start comes exactly once."
+        "null to get each group that existed at the start exactly once."
     ),
     tags=TAGS,
     read_only=True,
@@ -122,16 +122,16 @@ put_user_groups = operation(
     operation_id="put_user_groups",
     summary="Update or create many user groups",
     description=(
-        "Up to 1,000 groups in a body of up to 8 MiB. Each item is what an update takes, but makes the group if there "
-        "is none, as creating does. One bad item does not stop the rest: `results` has for each item, in order, the "
-        "answer that it would have had as a call of its own, and the `status` of that."
+        "Up to 1,000 groups in a body of up to 8 MiB. An item has the format of an update, and creates the group if it "
+        "does not exist. An invalid item does not affect the others: `results` has, in the same order, the response "
+        "and the `status` of the equivalent single request for each item."
     ),
     tags=TAGS,
     body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {**ID, "name": ""}]}),
     answers={
         200: answer(
             UserGroupBatchEnvelope,
-            "What became of each item.",
+            "The results of the items.",
             results=[
                 {"status": 201, "success": 1, "user_group": USER_GROUP, "new_user_group": True},
                 {"status": 400, **failure(ValidationError({"name": [ErrorDetail("This field is empty.", "blank")]}))},

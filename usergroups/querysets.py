@@ -1,8 +1,9 @@
-"""What can be asked of many user groups, and done to them."""
+"""The queryset of user groups."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import CharField, TextField
@@ -16,27 +17,35 @@ if TYPE_CHECKING:
     from .models import ApiToken, UserGroup
 
 JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
-"""How many characters of JSON a user group has."""
+"""The size of a user group's mapping and properties as JSON, in characters."""
 
 DELETED = "deleted"
-"""The environment of the user groups that are being deleted. No API token has it."""
+"""The environment of user groups that are being deleted. No API token has it."""
 
-UNIQUE = ["team", "environment", "provided_id"]
-CHANGEABLE = ["name", "mapping", "properties", "updated_at"]
+UNIQUE_FIELDS = ["team", "environment", "provided_id"]
+UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 
 class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
+    """Reads and writes user groups by the ``provided_id`` that their callers know them by."""
+
     def visible_to(self, token: "ApiToken") -> "UserGroupQuerySet":
+        """Filter groups that the token gives access to."""
         return self.filter(**token.scope)
 
-    def named_from(self, beginning: str) -> "UserGroupQuerySet":
-        """Those whose name begins with this text, letter case told apart, as SQLite's LIKE does not."""
-        return self.alias(beginning=Left("name", len(beginning))).filter(beginning=beginning)
+    def matching(self, *, updated_since: datetime | None = None, name: str = "") -> "UserGroupQuerySet":
+        """Filter groups that were updated at this time or later, and whose name begins with this text."""
+        groups = self
+        if updated_since:
+            groups = groups.filter(updated_at__gte=updated_since)
+        if name:  # by comparison, since LIKE ignores the letter case on SQLite
+            groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
+        return groups
 
     def change(self, provided_id: str, **changes: Any) -> "UserGroup":
-        """Set the fields in ``changes`` and no others; return the group as it stands afterwards.
+        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist.
 
-        Raises UserGroup.DoesNotExist. Writing only what changed lets two calls that change different fields both last.
+        Other fields are not written, so that concurrent updates of different fields all take effect.
         """
         groups = self.for_write().filter(provided_id=provided_id)
 
@@ -48,74 +57,77 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         return retry_on_conflict(update, groups.db)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
-        """Give the group a new token; the old one is gone. Raises UserGroup.DoesNotExist."""
+        """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
         return self.change(provided_id, token=self.model._meta.get_field("token").get_default())
 
     def remove(self, provided_id: str) -> None:
-        """Delete the group with all that belongs to it. Raises UserGroup.DoesNotExist."""
+        """Delete the group and its dependants. Raises UserGroup.DoesNotExist."""
         if not self.filter(provided_id=provided_id).delete()[0]:
             raise self.model.DoesNotExist
 
     def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
-        """Return the group with this id in ``scope``, its team and environment, and whether it is new.
+        """Return the group with this id, and whether it was created with ``fields``.
 
-        A new one has ``fields``, one that is there stays as it is. Raises IntegrityError if the team is gone.
+        ``scope`` is the team and environment. Raises IntegrityError if the team is deleted.
         """
         groups, defaults = self.for_write(), {"name": provided_id, **fields}
         return retry_on_conflict(
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
 
-    def answer_size(self, items: Sequence[dict[str, Any]]) -> int:
-        """Return how many characters of JSON the answer to ``put(items)`` has at most.
+    def upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
+        """Return the maximum size of the groups that ``upsert(items)`` will return, in characters of JSON.
 
-        A group counts as often as it is named.
+        A group counts once for each of its items.
         """
         times = Counter(item["provided_id"] for item in items)
         stored = self.filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
-        sent = (item for item in items if item.get("properties") and times[item["provided_id"]] > 1)
+        repeated = (item for item in items if item.get("properties") and times[item["provided_id"]] > 1)
         size: int = sum(times[key] * size for key, size in stored)
-        for item in sent:
+        for item in repeated:
             size += times[item["provided_id"]] * len(json.dumps(item["properties"], ensure_ascii=False))
         return size
 
-    def put(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
-        """Change or make a group for each item, a dict of ``provided_id`` and fields; return it and whether it is new.
+    def upsert(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
+        """Update or create a group for each item. Return the groups, and whether each was created.
 
-        ``scope`` is the team and environment of all. What an item leaves out stays as it is. Either all items are done
-        or none; where several are for one group, the later fields count. Raises IntegrityError if the team is gone.
+        An item is a dict of ``provided_id`` and any other fields; ``scope`` is the team and environment of all items.
+        If several items have the same id, later values override earlier ones. Either all items are stored or none.
+        Raises IntegrityError if the team is deleted.
         """
         groups = self.for_write().filter(**scope)
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        found, new = retry_on_conflict(lambda: groups._put(wanted, scope), groups.db)
+        stored, created = retry_on_conflict(lambda: groups._upsert(wanted, scope), groups.db)
         results = []
         for key in (item["provided_id"] for item in items):
-            results.append((found[key], key in new))
-            new.discard(key)
+            results.append((stored[key], key in created))
+            created.discard(key)
         return results
 
-    def _put(self, wanted: dict[str, dict[str, Any]], scope: dict[str, Any]) -> tuple[dict[str, "UserGroup"], set[str]]:
-        found, new = self.locked(wanted), set[str]()
-        if missing := sorted(wanted.keys() - found.keys()):
-            made = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]
-            # An upsert that changes nothing locks the groups that others have created since the look. To ignore the
-            # conflict would leave them unlocked, and a group that is deleted next would be neither found nor created.
-            self.bulk_create(made, update_conflicts=True, unique_fields=UNIQUE, update_fields=["provided_id"])
-            found |= self.locked(missing)
-            tokens = {group.token for group in made}
-            new = {key for key in missing if found[key].token in tokens}
-        changed = [found[key].assign(wanted[key]) for key in wanted.keys() - new if len(wanted[key]) > 1]
-        # The rows are there and locked: this only updates, ten times as fast as bulk_update().
-        self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=CHANGEABLE)
-        return found, new
+    def _upsert(
+        self, wanted: dict[str, dict[str, Any]], scope: dict[str, Any]
+    ) -> tuple[dict[str, "UserGroup"], set[str]]:
+        stored, created = self.locked(wanted), set[str]()
+        if missing := sorted(wanted.keys() - stored.keys()):
+            new = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]
+            # Other transactions may have created some of these groups by now. An upsert that changes nothing locks
+            # them; ignore_conflicts would not, and the next query would not find a group that is deleted meanwhile.
+            self.bulk_create(new, update_conflicts=True, unique_fields=UNIQUE_FIELDS, update_fields=["provided_id"])
+            stored |= self.locked(missing)
+            tokens = {group.token for group in new}
+            created = {key for key in missing if stored[key].token in tokens}
+        changed = [stored[key].assign(wanted[key]) for key in wanted.keys() - created if len(wanted[key]) > 1]
+        # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
+        self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
+        return stored, created
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
-        """Return those of these groups that there are, by id; until the transaction ends nobody else changes them."""
+        """Return the groups with these ids, by id, and lock their rows until the transaction ends."""
         groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
         return {group.provided_id: group for group in groups}
 
     def hidden_values(self) -> dict[str, Any]:
-        """Make the id free, so that a group with the same one can be created at once."""
+        """Also replace the id, so that a new group can have it at once."""
         return {**super().hidden_values(), "environment": DELETED, "provided_id": Cast("pk", CharField())}

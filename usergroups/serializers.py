@@ -1,4 +1,4 @@
-"""What the user group operations take and give."""
+"""The serializers of the user group operations."""
 
 from typing import Any
 
@@ -8,43 +8,45 @@ from rest_framework import serializers
 from .contract.batch import BatchField, results_field
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
 from .contract.pagination import CursorField, PageEnvelope, PageQuery
-from .models import Environment, UserGroup
+from .models import MAX_DATA_SOURCE_LENGTH, MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, UserGroup
 
 
-@extend_schema_field({"oneOf": [{"type": "string", "minLength": 1, "maxLength": 255}, {"type": "integer"}]})
+@extend_schema_field(
+    {"oneOf": [{"type": "string", "minLength": 1, "maxLength": MAX_DATA_SOURCE_LENGTH}, {"type": "integer"}]}
+)
 class DataSourceField(TextField):
     """A string of 1 to 255 characters or an integer."""
 
     default_error_messages = {"invalid": "Not a string or an integer."}
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=255, **kwargs)
+        super().__init__(max_length=MAX_DATA_SOURCE_LENGTH, **kwargs)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        # A mapping of 1 MiB has 130,000 of them: DRF's way for each costs ten times as much.
-        if (type(data) is str and 0 < len(data) <= 255) or type(data) is int:
+        # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
+        if (type(data) is str and 0 < len(data) <= MAX_DATA_SOURCE_LENGTH) or type(data) is int:
             return data
         return super().run_validation(data)
 
 
 class UserGroupIdSerializer(serializers.Serializer[Any]):
-    """Which user group is meant."""
+    """The id of a user group."""
 
     user_group_id = TextField(
-        source="provided_id", max_length=255, help_text="Your own identifier of the user group; tells which one."
+        source="provided_id", max_length=MAX_ID_LENGTH, help_text="Your own identifier of the user group."
     )
 
 
 class UserGroupUpdateSerializer(UserGroupIdSerializer):
-    """A user group's fields. An update leaves those as they are that are left out."""
+    """The fields of a user group. An update does not change omitted fields."""
 
-    name = TextField(required=False, max_length=255, help_text="Name of the user group.")
+    name = TextField(required=False, max_length=MAX_NAME_LENGTH, help_text="The name of the user group.")
     mapping = ObjectField(
         required=False,
         allow_null=True,
         child=DataSourceField(),
         help_text=(
-            "Schema id to the data source of the user group, or to the id that you gave the data source. "
+            "Maps each schema id to the user group's data source, or to the id that you gave the data source. "
             "Replaces the whole mapping; null empties it."
         ),
     )
@@ -52,7 +54,7 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "Any JSON inside; variables in dashboards and the SQL editor. Replaces all properties; null removes them."
+            "Variables for dashboards and the SQL editor, of any JSON type. Replaces all properties; null removes them."
         ),
     )
 
@@ -73,12 +75,10 @@ class EnvironmentField(serializers.ChoiceField):
 class UserGroupSerializer(serializers.Serializer[UserGroup]):
     """A user group."""
 
-    team_id = serializers.IntegerField(help_text="Id of the team that the user group belongs to.")
-    token = serializers.CharField(
-        help_text="The user group token. Keep it and use it when you render an embedded dashboard."
-    )
+    team_id = serializers.IntegerField(help_text="The id of the team that the user group belongs to.")
+    token = serializers.CharField(help_text="The user group token. Store it and use it to render embedded dashboards.")
     name = serializers.CharField()
-    provided_id = serializers.CharField(help_text="Your own identifier: the user_group_id that you sent.")
+    provided_id = serializers.CharField(help_text="Your own identifier, sent as `user_group_id`.")
     properties = ObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
         source="environment", help_text="The environment of the user group, or null for none."
@@ -95,8 +95,10 @@ class NewUserGroupEnvelope(UserGroupEnvelope):
 
 class UserGroupListQuery(PageQuery):
     cursor = CursorField(str)
-    updated_since = TimestampField(required=False, help_text="Only those updated at this time or later.")
-    name = TextField(required=False, max_length=255, help_text="Only those whose name begins with this.")
+    updated_since = TimestampField(required=False, help_text="Only user groups updated at this time or later.")
+    name = TextField(
+        required=False, max_length=MAX_NAME_LENGTH, help_text="Only user groups whose name begins with this text."
+    )
 
 
 class UserGroupListEnvelope(PageEnvelope):
@@ -108,7 +110,7 @@ class UserGroupBatchSerializer(serializers.Serializer[Any]):
 
 
 class UserGroupResultSerializer(NewUserGroupEnvelope):
-    status = serializers.IntegerField(help_text="201 if the item created its user group, else 200.")
+    status = serializers.IntegerField(help_text="201 if the item created the user group, otherwise 200.")
 
 
 class UserGroupBatchEnvelope(Envelope):

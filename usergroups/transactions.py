@@ -12,13 +12,13 @@ CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadloc
 
 
 def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:
-    """Retry a transaction that conflicts with another.
+    """Run ``action`` in a transaction and return its result. Retry it if it conflicts with another transaction.
 
-    Run ``action`` in a transaction and return its result. A deadlock, a serialization failure or an IntegrityError
-    rolls the transaction back, and it is run again, at most four times in all. After an IntegrityError ``resolve`` is
-    called first, outside the transaction. It returns the result that ends the conflict, such as the row that is
-    already there; or raises the reason why there can be none; or returns None, since the conflicting row may be gone
-    at the next attempt. Raises the error of the last attempt.
+    A conflict is a deadlock, a serialization failure or an IntegrityError. There are at most four attempts, and the
+    error of the last one is raised.
+
+    After an IntegrityError, ``resolve`` is called outside the transaction. It may return a result, such as the existing
+    row, raise another exception, or return None to retry, since the conflicting row may have been deleted.
     """
     attempts = 1
     while True:
@@ -31,13 +31,13 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
             if attempts == ATTEMPTS:
                 raise
         except OperationalError as error:
-            # A conflict rolls back an outer transaction as well, which only the code that began it can run again.
+            # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
             if not is_conflict(error) or attempts == ATTEMPTS or connections[using].in_atomic_block:
                 raise
         attempts += 1
 
 
 def is_conflict(error: OperationalError) -> bool:
-    """Return whether the transaction could succeed if it were run again."""
+    """Return whether the transaction may succeed if it is retried."""
     cause = error.__cause__
     return (getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)) in CONFLICTS

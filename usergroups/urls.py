@@ -1,4 +1,4 @@
-"""Mount under the base address of the user group operations."""
+"""The URLs of the user group operations, relative to their base address."""
 
 from django.urls import path
 

@@ -14,8 +14,9 @@ from .contract import batch
 from .contract.errors import DatabaseUnavailable
 from .contract.fields import Envelope
 from .contract.pagination import Page
+from .contract.parsers import BatchParser
 from .contract.views import ContractView
-from .exceptions import AnswerTooLarge, UserGroupNotFound
+from .exceptions import ResponseTooLarge, UserGroupNotFound
 from .models import ApiToken, Team, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
 from .serializers import (
@@ -34,7 +35,7 @@ from .tokens.throttling import TokenThrottle, expensive_call
 
 
 class ApiTokenView(ContractView):
-    """A view for a team's program; it sees the user groups of the team in the token's environment."""
+    """A view that authenticates with an API token."""
 
     authentication_classes = [ApiTokenAuthentication]
     permission_classes = [TokenPermission]
@@ -46,13 +47,14 @@ class ApiTokenView(ContractView):
 
     @property
     def user_groups(self) -> UserGroupQuerySet:
+        """The user groups that the token gives access to."""
         return UserGroup.objects.visible_to(self.token)
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, UserGroup.DoesNotExist):
             exc = UserGroupNotFound()
         elif isinstance(exc, IntegrityError):
-            # Either the team was deleted during the call, and the token with it, or each attempt met a conflict.
+            # Either the team was deleted during the request, and the token with it, or all retries failed.
             exists = Team.objects.filter(pk=self.token.team_id).exists()
             answer = DatabaseUnavailable() if exists else InvalidToken()
             answer.__cause__ = exc  # for the log
@@ -103,34 +105,31 @@ class UserGroupsView(ApiTokenView):
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupListQuery, request.query_params)
-        user_groups = self.user_groups
-        if "updated_since" in query:
-            user_groups = user_groups.filter(updated_at__gte=query["updated_since"])
-        if "name" in query:
-            user_groups = user_groups.named_from(query["name"])
-        page = Page(user_groups, "provided_id", query["limit"], query.get("cursor"), size=JSON_SIZE)
+        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        page = Page(self.user_groups.matching(**query), "provided_id", limit, cursor, size=JSON_SIZE)
         return Response(UserGroupListEnvelope({"user_groups": page.items, **page.links(request)}).data)
 
 
-MAX_ANSWER_SIZE = 32 * 1024 * 1024
-"""Bytes of stored JSON in the answer to a batch, in which 1,000 items of a few bytes may each name a large group."""
+MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
+"""The maximum size of the response to a batch, in characters of JSON. A small batch may name many large groups."""
 
 
 class UserGroupBatchView(ApiTokenView):
-    parser_classes = [batch.BatchParser]
+    parser_classes = [BatchParser]
 
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         with expensive_call(self.token.team):
-            return Response(self.put_all(request.data))
+            return Response(self.upsert(request.data))
 
-    def put_all(self, data: Any) -> Any:
+    def upsert(self, data: Any) -> Any:
+        """Store the groups of the batch and return the body of the response."""
         items = self.validated(UserGroupBatchSerializer, data)["user_groups"]
-        if self.user_groups.answer_size(batch.valid(items)) > MAX_ANSWER_SIZE:
-            raise AnswerTooLarge(MAX_ANSWER_SIZE)
-        done = UserGroup.objects.put(batch.valid(items), self.token.scope)
-        answers = (
-            (201 if new else 200, {"user_group": UserGroupSerializer(user_group).data, "new_user_group": new})
-            for user_group, new in done
+        valid = batch.valid(items)
+        if self.user_groups.upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
+            raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
+        succeeded = (
+            (201 if created else 200, {"user_group": UserGroupSerializer(user_group).data, "new_user_group": created})
+            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
         )
-        return UserGroupBatchEnvelope({"results": batch.results(items, answers)}).data
+        return UserGroupBatchEnvelope({"results": batch.results(items, succeeded)}).data

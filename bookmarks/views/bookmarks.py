@@ -25,6 +25,7 @@ from bookmarks.serializers import (
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
+from usergroups.contract.parsers import BatchParser
 from usergroups.tokens.throttling import expensive_call
 
 from .base import AccessTokenView
@@ -87,7 +88,7 @@ class BookmarkView(AccessTokenView):
 
 
 class BookmarkBatchView(AccessTokenView):
-    parser_classes = [batch.BatchParser]
+    parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:

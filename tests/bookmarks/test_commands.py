@@ -83,7 +83,7 @@ def test_a_file_is_imported_and_what_is_refused_is_told(user_group, tmp_path, ca
         out, err = capsys.readouterr()
         assert out == expected
         assert err.splitlines()[0] == "line 2: The URL is not absolute, or not valid."
-        assert err.splitlines()[1].startswith("line 4: It is not valid JSON: ")
+        assert err.splitlines()[1].startswith("line 4: The text is not valid JSON: ")
     assert set(Bookmark.objects.values_list("url", flat=True)) == {"https://a/", "https://b/"}
 
 

@@ -1,7 +1,7 @@
 """What reaches no view, over Django's handlers; the tests over HTTP are of the same in processes of their own."""
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.test import RequestFactory
 
 from bookmarks_service import handlers
@@ -26,9 +26,10 @@ def test_a_crash_is_json_but_in_the_admin(path, content_type):
     assert response["Content-Type"].startswith(content_type)
 
 
-def test_without_the_database_the_admin_says_so(admin_client):
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError, InternalError])
+def test_without_the_database_the_admin_says_so(admin_client, error):
     def fail(execute, sql, params, many, context):
-        raise OperationalError("the inside story")
+        raise error("the inside story")
 
     admin_client.raise_request_exception = False
     with connection.execute_wrapper(fail):

@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.test import APIRequestFactory
@@ -32,7 +32,9 @@ def answer_to(exception):
         (Http404("the inside story"), 404, "client_error", "not_found"),
         (PermissionDenied("the inside story"), 403, "client_error", "permission_denied"),
         (SuspiciousOperation("the inside story"), 400, "client_error", "bad_request"),
+        (OperationalError("the inside story"), 503, "server_error", "service_unavailable"),
         (InterfaceError("the inside story"), 503, "server_error", "service_unavailable"),
+        (InternalError("the inside story"), 503, "server_error", "service_unavailable"),
         (ZeroDivisionError("the inside story"), 500, "server_error", "internal_error"),
     ],
 )

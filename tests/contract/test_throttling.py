@@ -102,7 +102,7 @@ def test_without_the_cache_nobody_is_throttled_and_the_log_says_so(any_operation
     answers = [any_operation(valid_body) for _ in range(5)]
 
     assert 429 not in [answer.status_code for answer in answers]
-    assert "Calls are not counted: the cache is out of reach: " in caplog.text
+    assert "Calls are not counted, because the cache is unavailable: " in caplog.text
 
 
 def test_a_refused_call_is_counted_too(any_operation, valid_body, rates):

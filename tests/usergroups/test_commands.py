@@ -98,7 +98,7 @@ def test_groups_are_synchronised_with_a_file(tmp_path, capsys):
     there.refresh_from_db()
     assert out == "1 created, 1 updated, 2 refused.\n"
     assert err.splitlines()[0] == "line 3: user_group_id: This field is required."
-    assert err.splitlines()[1].startswith("line 4: It is not valid JSON: ")
+    assert err.splitlines()[1].startswith("line 4: The text is not valid JSON: ")
     assert (there.name, there.properties) == ("Renamed", {"a": 1})
     assert UserGroup.objects.get(provided_id="new").properties == {"b": 2}
 

@@ -1,1 +1,1 @@
-"""What any answer is: base view, JSON parser, strict fields, errors and OpenAPI parts. Knows no app."""
+"""The conventions of the API: base view, parser, fields, errors, pagination and OpenAPI. Imports no app."""

@@ -1,4 +1,4 @@
-"""Batches: many calls in one request. Each item is validated on its own; an invalid one does not stop the rest."""
+"""Validate the items of a batch separately and return a result for each."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,30 +10,22 @@ from rest_framework.exceptions import ValidationError
 
 from .errors import MAX_PROBLEMS, failure
 from .openapi import FailedResultSerializer
-from .parsers import JSONObjectParser
 
 MAX_ITEMS = 1000
-MAX_BODY_SIZE = 8 * 1024 * 1024  # bytes
-FIRST_PROBLEM_ONLY = 2  # errors: the first, and the one that says that there are more
-
-
-class BatchParser(JSONObjectParser):
-    def max_body_size(self) -> int:
-        return max(MAX_BODY_SIZE, super().max_body_size())
+MIN_PROBLEMS = 2  # per item: the first error, and "too_many_errors"
 
 
 @dataclass(frozen=True)
-class Refused:
-    """An invalid item of a batch, with its result: its status and the body of a call of its own."""
+class InvalidItem:
+    """An invalid item, with its result: the status and the body of the equivalent single request."""
 
     result: dict[str, Any]
 
 
 class BatchField(serializers.ListField):
-    """A list of up to 1,000 items, each of which becomes its validated data or, if it is invalid, Refused.
+    """A list of up to 1,000 items. Validation replaces each item by its validated data or by an InvalidItem.
 
-    The items of a request share the 100 errors that an answer may list. Once these are used up, each further invalid
-    item lists its first error only.
+    The items share the 100 errors that a response may have. After that, each invalid item has its first error only.
     """
 
     child: serializers.Serializer[Any]
@@ -42,7 +34,7 @@ class BatchField(serializers.ListField):
         super().__init__(max_length=MAX_ITEMS, **kwargs)
 
     def run_child_validation(self, data: Any) -> list[Any]:
-        if len(data) > MAX_ITEMS:  # the validator would refuse it only after the work
+        if len(data) > MAX_ITEMS:  # DRF would check this after validating all items
             self.fail("max_length", max_length=MAX_ITEMS)
         items: list[Any] = []
         problems_left = MAX_PROBLEMS
@@ -53,8 +45,8 @@ class BatchField(serializers.ListField):
                 items.append(self._validated(item))
             except ValidationError as error:
                 body = failure(error, problems_left)
-                problems_left = max(FIRST_PROBLEM_ONLY, problems_left - len(body["errors"]))
-                items.append(Refused({"status": error.status_code, **body}))
+                problems_left = max(MIN_PROBLEMS, problems_left - len(body["errors"]))
+                items.append(InvalidItem({"status": error.status_code, **body}))
         return items
 
     def _validated(self, item: Any) -> Any:
@@ -64,7 +56,7 @@ class BatchField(serializers.ListField):
 
 
 def results_field(component_name: str, succeeded: type[serializers.Serializer[Any]]) -> serializers.Field:  # type: ignore[type-arg]
-    """Return a field for the results of a batch, each of them ``succeeded`` or a failure."""
+    """Return a field for the results of a batch, each of which is a ``succeeded`` or an error."""
 
     @extend_schema_field(
         PolymorphicProxySerializer(
@@ -74,24 +66,18 @@ def results_field(component_name: str, succeeded: type[serializers.Serializer[An
     class ResultsField(serializers.ReadOnlyField):
         pass
 
-    return ResultsField(help_text="One for each item, in order.")
+    return ResultsField(help_text="One result for each item, in the same order.")
 
 
 def valid(items: Iterable[Any]) -> list[Any]:
-    """Return the validated data of a BatchField's valid items."""
-    return [item for item in items if not isinstance(item, Refused)]
+    """Return the validated data of the valid items of a BatchField."""
+    return [item for item in items if not isinstance(item, InvalidItem)]
 
 
-def results(items: Iterable[Any], done: Iterator[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the result of each item of a BatchField, in order: the answer to a call of its own, and its status.
+def results(items: Iterable[Any], succeeded: Iterator[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the results of the items of a BatchField, in the same order.
 
-    ``done`` yields the status and the answer of each valid item, in order.
+    ``succeeded`` yields the status and the body for each valid item, in the same order.
     """
-    answers: list[dict[str, Any]] = []
-    for item in items:
-        if isinstance(item, Refused):
-            answers.append(item.result)
-        else:
-            status, answer = next(done)
-            answers.append({"status": status, "success": 1, **answer})
-    return answers
+    successes = ({"status": status, "success": 1, **body} for status, body in succeeded)
+    return [item.result if isinstance(item, InvalidItem) else next(successes) for item in items]

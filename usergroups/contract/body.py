@@ -1,9 +1,10 @@
-"""Reading a request's body without trusting its length."""
+"""Read the body of a request without trusting its Content-Length."""
 
 from typing import Any
 
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
+from rest_framework.request import Request
 
 CHUNK_SIZE = 64 * 1024
 
@@ -16,24 +17,25 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def read_body(request: HttpRequest, limit: int) -> bytes:
-    """Return the whole body, of which never more than ``limit`` bytes are held in memory.
+def read_body(request: HttpRequest | Request, limit: int) -> bytes:
+    """Return the body, without reading more than ``limit + 1`` bytes of it.
 
-    Raises PayloadTooLarge, and ParseError for a body that ends before its announced length.
+    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
+    its Content-Length.
     """
-    announced = _announced_length(request)
-    if announced is not None and announced > limit:
+    length = _content_length(request)
+    if length is not None and length > limit:
         raise PayloadTooLarge(limit)
-    # Django takes a body without Content-Length for empty; a WSGI server that ends the input at the end of a
-    # chunked body says so, and then it can be read from the server itself.
-    chunked = announced is None and request.META.get("wsgi.input_terminated")
+    # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if that
+    # declares that its input ends where the body ends.
+    chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
     while chunk := _read(stream, min(CHUNK_SIZE, limit + 1 - len(body))):
         body += chunk
         if len(body) > limit:
             raise PayloadTooLarge(limit)
-    if announced is not None and len(body) < announced:
+    if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")
     return bytes(body)
 
@@ -41,11 +43,11 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
 def _read(stream: Any, size: int) -> bytes:
     try:
         return bytes(stream.read(size))
-    except Exception:  # each WSGI server has its own for a body that is cut short or badly chunked
+    except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
         raise ParseError("The body could not be read.") from None
 
 
-def _announced_length(request: HttpRequest) -> int | None:
+def _content_length(request: HttpRequest | Request) -> int | None:
     try:
         return int(request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What a failed call is answered with: ``{"success": 0, "type": ..., "errors": [...]}``."""
+"""Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -15,10 +15,13 @@ from rest_framework.response import Response
 from .negotiation import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
-"""How many errors an answer lists, so that it never grows much larger than its request."""
+"""The maximum number of errors in a response, so that it is never much larger than its request."""
 
 NO_STORE = {"Cache-Control": "no-store"}
-"""The header of every answer: it may carry a user group token or the secret of a new token."""
+"""The header of every response, since a response may contain a user group token."""
+
+DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
+"""Raised if the database is unreachable, overloaded or read-only; the latter is an InternalError on PostgreSQL."""
 
 
 class Problem(TypedDict):
@@ -27,43 +30,48 @@ class Problem(TypedDict):
     attr: str | None
 
 
-TOO_MANY = Problem(code="too_many_errors", detail="There are more errors than are listed here.", attr=None)
+TOO_MANY = Problem(code="too_many_errors", detail="There are more errors than the ones listed.", attr=None)
 
 
 class Failure(TypedDict):
+    """The body of an error response."""
+
     success: int
     type: str
     errors: list[Problem]
 
 
 class BadRequest(exceptions.APIException):
+    """A request that Django refuses, for example because of its Host header."""
+
     status_code = 400
     default_code = "bad_request"
-    default_detail = "The request as a whole is not acceptable; look at its Host header first."
+    default_detail = "The request is invalid. Check its Host header first."
 
 
 class ServerError(exceptions.APIException):
     default_code = "internal_error"
-    default_detail = "Something went wrong on the server. The fault was logged."
+    default_detail = "An internal error occurred and was logged."
 
 
 class DatabaseUnavailable(exceptions.APIException):
+    """One of the DATABASE_UNAVAILABLE_ERRORS, or a conflict that persisted through all retries."""
+
     status_code = 503
     default_code = "service_unavailable"
-    default_detail = "The database cannot do this now. Try again later."
+    default_detail = "The database is temporarily unavailable. Try again later."
     wait = 5  # seconds
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Answer any exception of a view, so that neither the host's handler nor Django's pages ever do.
+    """Return an error response for any exception of a view, and log those of the server.
 
-    DRF's own handler is not called, because all that it would add is a rollback of ATOMIC_REQUESTS' transaction.
-    The views take no part in that, so the only one left to spoil is that of a test around the call.
+    This does not call DRF's handler, which would roll back the transaction of ATOMIC_REQUESTS: the views do not use it.
     """
-    answer = _api_exception(exception)
-    response = Response(failure(answer), answer.status_code, headers=_headers(answer))
+    error = _api_exception(exception)
+    response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
-        request: HttpRequest = context["request"]._request
+        request: HttpRequest = context["request"]._request  # Django's request, which has no public name in DRF
         got_request_exception.send(sender=None, request=request)
         log_response(
             "%s: %s", response.status_text, request.path, response=response, request=request, exception=exception
@@ -72,21 +80,21 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
 
 
 def failure_response(exception: exceptions.APIException) -> HttpResponse:
-    """Answer in the contract's shape where no view of the contract is reached."""
+    """Return an error response from outside the API views."""
     body = CompactJSONRenderer().render(failure(exception))
     headers = {**NO_STORE, **_headers(exception)}
     return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=headers)
 
 
 def unknown_path(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """A view, and a ``handler404``, for paths under a base address that nothing is at."""
+    """Respond with 404. For use as a view or as ``handler404``."""
     return failure_response(exceptions.NotFound())
 
 
 def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS) -> Failure:
-    """Return the body of an answer that reports ``exception``.
+    """Return the body of the error response to ``exception``.
 
-    It lists at most ``max_problems`` errors; if there are more, the last one listed has the code ``too_many_errors``.
+    It has at most ``max_problems`` errors. If there are more, the last one has the code ``too_many_errors``.
     """
     if isinstance(exception, exceptions.ValidationError):
         kind = "validation_error"
@@ -119,7 +127,7 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
             return exceptions.PermissionDenied()
         case SuspiciousOperation():
             return BadRequest()
-        case OperationalError() | InterfaceError() | InternalError():
+        case _ if isinstance(exception, DATABASE_UNAVAILABLE_ERRORS):
             return DatabaseUnavailable()
         case _:
             return ServerError()

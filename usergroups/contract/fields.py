@@ -1,4 +1,4 @@
-"""Serializer fields that accept a value unchanged or refuse it, where DRF's own would convert or trim it."""
+"""Serializer fields that never convert or trim a value, unlike DRF's."""
 
 from datetime import UTC
 from typing import Any
@@ -10,7 +10,7 @@ from .errors import MAX_PROBLEMS
 
 
 class TextField(serializers.CharField):
-    """A JSON string, kept with its surrounding spaces. It must not be empty unless ``allow_blank``."""
+    """A string, with surrounding spaces kept. It must not be empty unless ``allow_blank``."""
 
     def __init__(self, **kwargs: Any) -> None:
         if not kwargs.get("allow_blank"):
@@ -24,9 +24,9 @@ class TextField(serializers.CharField):
 
 
 class ObjectField(serializers.DictField):
-    """A JSON object that is kept as it is. With a ``child``, each value must be valid for it.
+    """A JSON object, kept unchanged. With a ``child`` field, each value must be valid for that field.
 
-    Validation stops after ``max_problems`` invalid values: the serializer's context may lower it from 100.
+    Validation stops after ``max_problems`` errors, which is 100 unless the serializer's context has another number.
     """
 
     default_error_messages = {"not_a_dict": "Not a JSON object."}
@@ -53,9 +53,9 @@ class ObjectField(serializers.DictField):
 
 
 class TimestampField(serializers.DateTimeField):
-    """RFC 3339, given in UTC, whatever the host's DATETIME_FORMAT and TIME_ZONE."""
+    """A time as in RFC 3339, rendered in UTC whatever the host's DATETIME_FORMAT and TIME_ZONE are."""
 
-    default_error_messages = {"invalid": "Not a date and time as 2026-01-31T09:26:53Z."}
+    default_error_messages = {"invalid": "Not a date and time like 2026-01-31T09:26:53Z."}
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(format=ISO_8601, input_formats=[ISO_8601], default_timezone=UTC, **kwargs)
@@ -72,5 +72,5 @@ class SuccessField(serializers.ReadOnlyField):
 class Envelope(serializers.Serializer[Any]):
     """A call that succeeded."""
 
-    # A subclass adds a field for each thing in the answer; its instance is a dict of them.
+    # A subclass adds the response's other fields. It serializes a dict.
     success = SuccessField()

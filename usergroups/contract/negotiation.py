@@ -1,4 +1,4 @@
-"""JSON in, JSON out: which parser reads a body and which renderer writes the answer."""
+"""Content negotiation of an API that reads and writes JSON only."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """Writes the same bytes whatever the host's REST_FRAMEWORK says of JSON."""
+    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says."""
 
     compact = True
     ensure_ascii = False
@@ -17,7 +17,7 @@ class CompactJSONRenderer(JSONRenderer):
 
 
 class JSONNegotiation(BaseContentNegotiation):
-    """Reads only what is declared as the parser's media type, whatever its parameters; ignores ``Accept``."""
+    """Select the parser by the exact media type, without parameters, and ignore the ``Accept`` header."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()

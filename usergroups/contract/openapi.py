@@ -34,16 +34,16 @@ from .errors import DatabaseUnavailable, ServerError, failure
 F = TypeVar("F", bound=Callable[..., Any])
 
 DESCRIPTIONS = {
-    400: "The body is not JSON, not an object, or a field is missing or wrong.",
-    401: "There is no valid token of the scheme that the operation asks for.",
+    400: "The body is not a JSON object, or a field is missing or invalid.",
+    401: "The request has no valid token of the required scheme.",
     403: "The token is read-only.",
-    404: "There is no such thing for this caller.",
-    409: "The change would make a duplicate.",
-    413: "The body is larger than the limit.",
-    415: "The body is not declared as application/json.",
-    429: "The token was used, or bad tokens came from the address, more often than is allowed.",
-    500: "A fault of the server.",
-    503: "The database cannot do this now: out of reach, busy or read-only.",
+    404: "The object does not exist, or belongs to another owner.",
+    409: "The change would create a duplicate.",
+    413: "The body exceeds the size limit.",
+    415: "The Content-Type is not application/json.",
+    429: "Too many requests with this token, or too many failed authentications from this address.",
+    500: "Internal error.",
+    503: "The database is unreachable, overloaded or read-only.",
 }
 
 FAILURES: list[APIException] = [
@@ -55,7 +55,7 @@ FAILURES: list[APIException] = [
 ]
 FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
 LIMIT_WRONG = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
-QUERY_UNREADABLE = ParseError("The query string is not UTF-8, or too long.")
+QUERY_UNREADABLE = ParseError("The query string is not UTF-8 or has too many parameters.")
 FAILURES_OF_BODIES: list[APIException] = [
     ParseError("The body is not a JSON object."),
     PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
@@ -64,17 +64,17 @@ FAILURES_OF_BODIES: list[APIException] = [
 
 
 def _header(name: str, kind: Any, statuses: list[int] | bool, description: str) -> OpenApiParameter:
-    """Document a header of the answers with these statuses, or if True, of all."""
+    """Document a header of the responses with these statuses, or of all responses if ``statuses`` is True."""
     return OpenApiParameter(name, kind, "header", response=statuses, description=description)
 
 
 RESPONSE_HEADERS = [
     _header("Cache-Control", OpenApiTypes.STR, True, "Always `no-store`."),
-    _header("Location", OpenApiTypes.URI_REF, [201], "Where the new thing can be read."),
-    _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The scheme that is asked for."),
+    _header("Location", OpenApiTypes.URI_REF, [201], "The address of the new object."),
+    _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The required scheme."),
     _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds."),
-    _header("RateLimit", OpenApiTypes.STR, [200, 201, 429], "Calls that are left, and seconds until there are more."),
-    _header("RateLimit-Policy", OpenApiTypes.STR, [200, 201, 429], "Calls that are allowed, and in how many seconds."),
+    _header("RateLimit", OpenApiTypes.STR, [200, 201, 429], "Remaining calls, and seconds until the window ends."),
+    _header("RateLimit-Policy", OpenApiTypes.STR, [200, 201, 429], "Calls allowed in a window, and its seconds."),
 ]
 
 
@@ -84,10 +84,10 @@ class FailedField(serializers.IntegerField):
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField(help_text="Stable, for programs.")
-    detail = serializers.CharField(help_text="For people; its wording may change.")
+    code = serializers.CharField(help_text="A stable code for programs.")
+    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
     attr = serializers.CharField(
-        allow_null=True, help_text="The field at fault as a dotted path; null: the request as a whole."
+        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
     )
 
 
@@ -98,21 +98,23 @@ class FailureSerializer(serializers.Serializer[Any]):
 
 
 class FailedResultSerializer(FailureSerializer):
-    """What became of an item of a batch that was refused."""
+    """The result of an invalid item of a batch."""
 
-    status = serializers.IntegerField(help_text="The status that the item would have had as a call of its own.")
+    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
 
 
 class ContractSchema(AutoSchema):
+    """Marks every request body as required, even if all of its fields are optional."""
+
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
         if described and "requestBody" in described:
-            described["requestBody"]["required"] = True  # even where all of its fields may be left out
+            described["requestBody"]["required"] = True
         return described
 
 
 def answer(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
-    """What an operation that succeeds answers, with an example of what is in the envelope."""
+    """Document a successful response, with an example of the envelope's fields."""
     return OpenApiResponse(envelope, description, [OpenApiExample("Success", {"success": 1, **example})])
 
 
@@ -126,27 +128,27 @@ def operation(
     read_only: bool = False,
     **description: Any,
 ) -> Callable[[F], F]:
-    """Document a view's method: ``extend_schema`` with the failures that every operation of its kind can answer.
+    """Document a method of a view, including the errors that every operation of its kind can return.
 
-    ``body`` is the serializer of the request's body and an example; ``failures`` are those that the operation can
-    answer besides. The host's DEFAULT_SCHEMA_CLASS plays no part.
+    ``body`` is the serializer of the request's body and an example; ``failures`` are further errors. This extends
+    ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
     """
-    every = [*FAILURES, *failures]
+    all_failures = [*FAILURES, *failures]
     if not read_only:
-        every += FAILURES_OF_WRITING
+        all_failures += FAILURES_OF_WRITING
     if query:
-        every.append(QUERY_UNREADABLE)
+        all_failures.append(QUERY_UNREADABLE)
     if body:
-        every += FAILURES_OF_BODIES
+        all_failures += FAILURES_OF_BODIES
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
     document = extend_schema(
         parameters=[parameter for parameter in (path, query, *RESPONSE_HEADERS) if parameter],
-        responses={**answers, **_failure_responses(every)},
+        responses={**answers, **_failure_responses(all_failures)},
         **{"request": None, **description},
     )
 
     def decorate(method: F) -> F:
-        method.kwargs = {"schema": ContractSchema}  # type: ignore[attr-defined]  # where extend_schema looks first
+        method.kwargs = {"schema": ContractSchema}  # type: ignore[attr-defined]  # extend_schema looks here first
         return document(method)
 
     return decorate

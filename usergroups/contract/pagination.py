@@ -1,4 +1,4 @@
-"""Keyset pagination, newest first: a page costs the same however far in, because a cursor says where it starts."""
+"""Keyset pagination, newest first. Every page costs the same, because a cursor holds the key of its first row."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -26,11 +26,11 @@ MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
 
 
 Place = tuple[datetime, Any]
-"""A row's ``created_at`` and key."""
+"""The position of a row: its ``created_at`` and its key."""
 
 
 class Cursor(NamedTuple):
-    """The place right behind the row with this ``created_at`` and key, or, backwards, right before it."""
+    """The start of a page: after the row with this ``created_at`` and key, or before it if ``backwards``."""
 
     created_at: datetime
     key: Any
@@ -42,7 +42,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
-        """Raises ValueError for what ``encode`` did not make."""
+        """Return the cursor. Raises ValueError if ``encode`` did not produce the text."""
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
             case [str(created_at), str(key), bool(backwards)]:
                 cursor = cls(datetime.fromisoformat(created_at), key_type(key), backwards)
@@ -52,7 +52,7 @@ class Cursor(NamedTuple):
 
 
 class CursorField(serializers.CharField):
-    """A cursor over rows whose key is what ``key_type`` makes of its text."""
+    """An encoded cursor. ``key_type`` converts the key from text, and raises ValueError if it is invalid."""
 
     default_error_messages = {"invalid": "Not a cursor of this list."}
 
@@ -73,35 +73,35 @@ class PageQuery(serializers.Serializer[Any]):
     limit = serializers.IntegerField(
         default=DEFAULT_LIMIT,
         min_value=1,
-        help_text=f"How many things a page has at most; {MAX_LIMIT} if you ask for more.",
+        help_text=f"The maximum number of items on the page. Values over {MAX_LIMIT} count as {MAX_LIMIT}.",
     )
 
 
 class PageEnvelope(Envelope):
-    """A page. A subclass adds the things on it."""
+    """A page. A subclass adds the items."""
 
-    next = serializers.URLField(allow_null=True, help_text="Address of the next page, or null.")
-    previous = serializers.URLField(allow_null=True, help_text="Address of the page before, or null.")
+    next = serializers.URLField(allow_null=True, help_text="The address of the next page, or null.")
+    previous = serializers.URLField(allow_null=True, help_text="The address of the previous page, or null.")
 
 
 class RowValue(Func):
-    """An SQL row value. Rows are compared from the left, in the order of an index over the same columns."""
+    """An SQL row value. A comparison of row values can use an index over the same columns."""
 
     template = "(%(expressions)s)"
     output_field = Field()
 
 
 class Page(Generic[M]):
-    """Up to ``limit`` rows of ``queryset`` from ``cursor`` on. ``key`` is unique within the queryset.
+    """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
 
-    The order is (created_at, key), which never changes for a row, so that a caller who follows ``next`` gets each row
-    that was there at the start exactly once, whatever is inserted meanwhile.
+    The rows are ordered by (created_at, key), which never changes. A caller who follows ``next`` therefore gets each
+    row that existed at the start exactly once, even if others insert rows meanwhile.
 
-    ``search`` is a condition that no index serves. It is tested on ``max_scanned`` rows at most, by a query of its
-    own that finds the last of them; the page may then have fewer rows than ``limit``, even none, and a next page.
+    ``search`` is a condition that no index supports. The page tests it on at most ``max_scanned`` rows, and needs one
+    more query to find the last of them. It may have fewer rows than ``limit``, even none, although a next page exists.
 
-    ``size`` is how much each row adds to the answer, in characters. With it, the page ends before its rows add up to
-    more than 8 MiB, which takes a query of its own.
+    ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
+    which needs one more query.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class Page(Generic[M]):
         self.next, self.previous = (behind, ahead) if self.backwards else (ahead, behind)
 
     def links(self, request: Request) -> dict[str, str | None]:
-        """Return the addresses of the next and the previous page, None where there is none."""
+        """Return the addresses of the next and the previous page, or None."""
         return {"next": self._link(request, self.next, False), "previous": self._link(request, self.previous, True)}
 
     def _place(self, item: M) -> Place:
         return item.created_at, getattr(item, self.key)  # type: ignore[attr-defined]
 
     def _beyond(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
-        """Return the condition that a row comes after the one with this ``created_at`` and key."""
+        """Return the condition that a row is further in the page's direction than this ``created_at`` and key."""
         field = cast("Field[Any, Any]", queryset.model._meta.get_field(self.key))
         lookup = GreaterThan if self.backwards else LessThan
         return lookup(

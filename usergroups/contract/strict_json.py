@@ -1,4 +1,4 @@
-"""JSON that means the same everywhere: RFC 8259 without what databases and other parsers disagree on."""
+"""Parse the subset of JSON (RFC 8259) that all databases and parsers interpret in the same way."""
 
 import json
 import math
@@ -7,38 +7,38 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 MAX_DEPTH = 64
-DOUBLE_DIGITS = 308  # integers with no more digits than these never overflow a double
+DOUBLE_DIGITS = 308  # an integer with up to this many digits never overflows a double
 
-# Strings, which may contain brackets, and text without any. The end of a string is optional, so that the expression
-# never backtracks.
+# Matches everything except the brackets outside strings. The closing quote is optional, so that the expression never
+# backtracks.
 _NO_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[^"\[\]{}]+', re.DOTALL)
 
 
 def loads(body: bytes, depth: int = 0) -> Any:
-    """Return what the JSON text ``body`` stands for, which is to be part of another one, so deep in it.
+    """Decode the JSON text ``body``. ``depth`` is the nesting depth of the place where the value will be stored.
 
-    Raises ValueError, with a message for people, for what is not UTF-8 or not JSON, for nesting deeper than 64,
-    U+0000 and lone surrogates in any string or key, and for numbers that are or become infinite or NaN.
-    Integers keep every digit; of duplicate keys the last one wins.
+    Raises ValueError, with a message for the caller, if the text is not UTF-8 or not JSON, is nested deeper than 64,
+    contains U+0000 or a lone surrogate in a string or key, or contains NaN or a number that overflows a double.
+    Integers keep every digit. The last one of duplicate keys wins.
     """
     try:
         text = body.decode()
     except UnicodeDecodeError:
         raise ValueError("The JSON is not UTF-8.") from None
     if _is_deeper(text, MAX_DEPTH - depth):
-        raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH}.")
+        raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"It is not valid JSON: {error}.") from None
-    if "\\u" in text:  # the only way to U+0000 and to lone surrogates
+        raise ValueError(f"The text is not valid JSON: {error}.") from None
+    if "\\u" in text:  # U+0000 and lone surrogates can only be written as escapes
         for string in _strings(value):
             _check_text(string)
     return value
 
 
 def _is_deeper(text: str, limit: int) -> bool:
-    """Whether brackets nest deeper than ``limit``. Run before decoding, because a decoder that recurses can crash."""
+    """Return whether brackets nest deeper than ``limit``. Check this first, because a recursive decoder can crash."""
     if text.count("[") + text.count("{") <= limit:
         return False
     depth = 0
@@ -63,11 +63,11 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _check_text(string: str) -> None:
     if "\0" in string:
-        raise ValueError("Text may not contain U+0000.")
+        raise ValueError("Text must not contain U+0000.")
     try:
         string.encode()
     except UnicodeEncodeError:
-        raise ValueError("Text may not contain lone surrogates.") from None
+        raise ValueError("Text must not contain lone surrogates.") from None
 
 
 def _float(literal: str) -> float:
@@ -84,7 +84,7 @@ def _int(literal: str) -> int:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"It is not valid JSON: {name} is not a number.")
+    raise ValueError(f"The text is not valid JSON: {name} is not a number.")
 
 
 _decoder = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)

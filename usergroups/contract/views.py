@@ -1,4 +1,4 @@
-"""The view that every operation stands on."""
+"""The base class of all API views."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +17,10 @@ from .parsers import ContractRequest, JSONObjectParser
 
 
 class ContractView(APIView):
-    """Sets every policy that the contract rests on, so that nothing depends on the host's REST_FRAMEWORK.
+    """Sets every DRF policy itself, so that the API does not depend on the host's REST_FRAMEWORK setting.
 
-    A subclass adds who may call, and how often: ``authentication_classes``, ``permission_classes`` and
-    ``throttle_classes``, which have ``headers()`` for the answer.
+    A subclass sets ``authentication_classes``, ``permission_classes`` and ``throttle_classes``. Each throttle has a
+    method ``headers()``, which returns headers for the response.
     """
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
@@ -31,11 +31,13 @@ class ContractView(APIView):
     versioning_class = None
     metadata_class = None
     schema = AutoSchema()
+    format_kwarg = None  # URLs have no format suffix
+    throttles: list[Any] = []
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
-        # A conflict that only the commit reveals must be answered like any other. Under ATOMIC_REQUESTS
-        # the commit would come after the view, where nothing of the contract can answer it.
+        # Under ATOMIC_REQUESTS, Django would commit after the view has returned, and the exception handler could not
+        # answer an error that the commit raises.
         view = super().as_view(**initkwargs)
         for alias in connections:
             view = transaction.non_atomic_requests(alias)(view)
@@ -55,25 +57,23 @@ class ContractView(APIView):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check the method, the authentication, the rate limit and the permission, in this order.
+
+        This replaces DRF's order, which checks the method last and counts only permitted requests.
+        """
         if request.method not in self.allowed_methods:
-            self.http_method_not_allowed(request)  # whoever asks: credentials would not help
-        super().initial(request, *args, **kwargs)
-
-    def check_permissions(self, request: Request) -> None:
-        # What is refused is counted, too: DRF would throttle only who may.
+            self.http_method_not_allowed(request)
+        self.perform_authentication(request)
         if request.successful_authenticator is not None:
-            super().check_throttles(request)
-        super().check_permissions(request)
-
-    def check_throttles(self, request: Request) -> None:
-        """Done before the permissions."""
+            self.check_throttles(request)
+        self.check_permissions(request)
 
     def get_throttles(self) -> list[Any]:
-        self.throttles: list[Any] = super().get_throttles()
+        self.throttles = super().get_throttles()
         return self.throttles
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
-        for throttle in getattr(self, "throttles", []):
+        for throttle in self.throttles:
             for name, value in throttle.headers().items():
                 response[name] = value
         return super().finalize_response(request, response, *args, **kwargs)
@@ -84,7 +84,7 @@ class ContractView(APIView):
     def validated(
         self, serializer_class: type[Serializer[Any]], data: Any, partial: bool = False, **context: Any
     ) -> dict[str, Any]:
-        """Return what the serializer makes of ``data``. Raises ValidationError."""
+        """Return the validated data. Raises ValidationError."""
         serializer = serializer_class(data=data, partial=partial, context=context)
         serializer.is_valid(raise_exception=True)
         validated: dict[str, Any] = serializer.validated_data

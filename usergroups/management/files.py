@@ -1,4 +1,4 @@
-"""What commands that read a file share."""
+"""Input files and dry runs of commands."""
 
 import sys
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from tqdm import tqdm
 
 
 class Source:
-    """A file that is being read, with a bar, on a terminal, that tells how far."""
+    """A file that a command reads, with a progress bar if standard error is a terminal."""
 
     def __init__(self, file: BinaryIO, size: int | None) -> None:
         self.file, self.size = file, size
         self.bar: tqdm[Any] = tqdm(total=size, unit="B", unit_scale=True, disable=None)
 
     def advance(self) -> None:
-        """Show how far the file has been read."""
+        """Update the progress bar to the current position in the file."""
         if self.size is not None:
             self.bar.update(self.file.tell() - self.bar.n)
             self.bar.refresh()
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Source]:
-    """Open the file; ``-`` is standard input. Raises CommandError."""
+def open_source(path: str) -> Iterator[Source]:
+    """Open a file, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
     if path == "-":
         yield Source(sys.stdin.buffer, None)
         return
@@ -42,8 +42,8 @@ def opened(path: str) -> Iterator[Source]:
 
 
 @contextmanager
-def undone(dry_run: bool, using: str) -> Iterator[None]:
-    """Undo, if ``dry_run``, all that is done inside. Until then it is locked: on SQLite, others wait to write."""
+def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
+    """Roll back all changes in the block if ``dry_run``. Until its end they hold locks, on SQLite the write lock."""
     if not dry_run:
         yield
         return

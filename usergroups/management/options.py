@@ -1,4 +1,4 @@
-"""Command line options that several commands share, and what they name."""
+"""Command line options that several commands share, and the objects that they name."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
@@ -8,51 +8,54 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from usergroups.models import Environment, Team, UserGroup
+from usergroups.models import MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, Team, UserGroup
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 
 MAX_DAYS = 36_500
 
 
 def text(max_length: int, min_length: int = 1) -> Callable[[str], str]:
-    """An option's type: text of so many characters."""
+    """Return an argument type for text of ``min_length`` to ``max_length`` characters."""
 
     def parse(value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ArgumentTypeError("not UTF-8") from None
+            raise ArgumentTypeError("must be UTF-8") from None
         if not min_length <= len(value) <= max_length:
-            raise ArgumentTypeError(f"not {min_length} to {max_length} characters long")
+            raise ArgumentTypeError(f"must be {min_length} to {max_length} characters long")
         return value
 
     return parse
 
 
 def days(value: str) -> datetime:
-    """An option's type: so many days from now."""
+    """Convert an argument, a number of days, to the time in that many days."""
     if not (value.isdecimal() and 0 < int(value) <= MAX_DAYS):
-        raise ArgumentTypeError(f"not a number of days from 1 to {MAX_DAYS}")
+        raise ArgumentTypeError(f"must be a number of days from 1 to {MAX_DAYS}")
     return timezone.now() + timedelta(days=int(value))
 
 
 def add_team(parser: CommandParser) -> None:
-    parser.add_argument("--team", required=True, type=text(255), metavar="NAME")
-    parser.add_argument("--environment", default="", choices=Environment.values, help="Left out: none.")
+    """Add the options ``--team`` and ``--environment``."""
+    parser.add_argument("--team", required=True, type=text(MAX_NAME_LENGTH), metavar="NAME")
+    parser.add_argument("--environment", default="", choices=Environment.values, help="Default: none.")
 
 
 def add_user_group(parser: CommandParser) -> None:
+    """Add the options that name a user group."""
     add_team(parser)
     parser.add_argument(
-        "--user-group", required=True, metavar="ID", type=text(255), help="The caller's own id of the group."
+        "--user-group", required=True, metavar="ID", type=text(MAX_ID_LENGTH), help="The caller's own id of the group."
     )
 
 
 def add_token(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--name", default="", type=text(255, min_length=0), metavar="TEXT", help="What the token is for."
-    )
+    """Add the options for the fields of a token."""
+    name = text(MAX_TOKEN_NAME_LENGTH, min_length=0)
+    parser.add_argument("--name", default="", type=name, metavar="TEXT", help="What the token is for.")
     parser.add_argument("--read-only", action="store_true")
-    parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Left out: never.")
+    parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Default: never.")
 
 
 def token_fields(options: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +63,7 @@ def token_fields(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def team(options: dict[str, Any]) -> Team:
+    """Return the team. Raises CommandError if it does not exist."""
     try:
         return Team.objects.get(name=options["team"])
     except Team.DoesNotExist:
@@ -67,6 +71,7 @@ def team(options: dict[str, Any]) -> Team:
 
 
 def user_group(options: dict[str, Any]) -> UserGroup:
+    """Return the user group. Raises CommandError if it does not exist."""
     try:
         return team(options).user_groups.get(environment=options["environment"], provided_id=options["user_group"])
     except UserGroup.DoesNotExist:

@@ -22,16 +22,16 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='team',
             name='name',
-            field=models.CharField(help_text='Seen by operators only; callers know the id.', max_length=255, unique=True),
+            field=models.CharField(help_text='Shown to operators only. Callers see the id.', max_length=255, unique=True),
         ),
         migrations.AlterField(
             model_name='usergroup',
             name='environment',
-            field=models.CharField(blank=True, choices=[('Customer', 'Customer'), ('Testing', 'Testing')], help_text='Only API tokens of the same environment reach the group. Empty: those of none.', max_length=8),
+            field=models.CharField(blank=True, choices=[('Customer', 'Customer'), ('Testing', 'Testing')], help_text='Only API tokens of the same environment give access to the group. Empty: those without one.', max_length=8),
         ),
         migrations.AlterField(
             model_name='usergroup',
             name='name',
-            field=models.CharField(help_text='What callers call the group; they may change it.', max_length=255),
+            field=models.CharField(help_text="The group's name, which callers may change.", max_length=255),
         ),
     ]

@@ -1,1 +1,1 @@
-"""What any token is: its format, digest, abstract model, authentication and admin. Knows no app."""
+"""The base of all tokens: secret format, abstract model, authentication, rate limits and admin. Imports no app."""

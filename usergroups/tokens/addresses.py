@@ -1,4 +1,4 @@
-"""The client's address, by which failures are counted."""
+"""The client's address, for rate limits."""
 
 import re
 from contextlib import suppress
@@ -13,24 +13,24 @@ HOST = re.compile(r"\[(?P<in_brackets>.*)\](:\d+)?|(?P<before_port>[\d.]+):\d+",
 
 
 def address_of(request: HttpRequest | Request) -> str | None:
-    """Return the address of the client, as the outermost trusted proxy saw it, or None if it is not known.
+    """Return the address of the client, as the outermost trusted proxy saw it, or None if it is unknown.
 
-    For IPv6 this is the first address of the /64 network, since a client usually has all addresses of one. It is not
-    known if it cannot be read, if fewer proxies than are trusted added to X-Forwarded-For, or on a Unix socket. Such
-    clients have nothing in common and must not be counted together.
+    For IPv6 this is the first address of the /64 network, since a client usually has a whole network. The address is
+    unknown if it is not valid, if X-Forwarded-For has fewer addresses than there are trusted proxies, or if the server
+    listens on a Unix socket. Clients with unknown addresses must not share a rate limit.
     """
     proxies = conf.trusted_proxies()
     if not proxies:
-        return normalized(request.META.get("REMOTE_ADDR") or "")
+        return normalize(request.META.get("REMOTE_ADDR") or "")
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    return normalized(hops[-proxies]) if len(hops) >= proxies else None
+    return normalize(hops[-proxies]) if len(hops) >= proxies else None
 
 
-def normalized(text: str) -> str | None:
-    """Return the IPv4 address, or the first address of the IPv6 /64 network, that ``text`` names, or None.
+def normalize(text: str) -> str | None:
+    """Return the IPv4 address, or the first address of the IPv6 /64 network, or None if the text is not an address.
 
-    ``text`` may have a port, as in ``192.0.2.1:4711`` and ``[2001:db8::1]:4711``. An IPv4-mapped address is an IPv4
-    address, and a zone id is ignored.
+    ``text`` may have a port, as in ``192.0.2.1:4711`` and ``[2001:db8::1]:4711``. IPv4-mapped addresses become IPv4
+    addresses, and zone ids are removed.
     """
     host = text.strip()
     if match := HOST.fullmatch(host):

@@ -1,4 +1,4 @@
-"""Who calls: DRF's token authentication over tokens that are stored as digests."""
+"""Authentication and permission by tokens."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class InvalidToken(AuthenticationFailed):
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
-    """Sets ``request.auth`` to the token. There is no user: a token speaks for its owner, not for a person."""
+    """Sets ``request.auth`` to the token. ``request.user`` is anonymous, since the owner of a token is not a user."""
 
     model: type[Token]
 
@@ -53,13 +53,13 @@ class BearerTokenAuthentication(TokenAuthentication):
         challenge = super().authenticate_header(request)
         scheme, _, credentials = authentication.get_authorization_header(request).partition(b" ")
         if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
-            # RFC 6750, section 3: no error code for a request that brought no bearer token at all.
+            # By RFC 6750, section 3, a request without a bearer token gets no error code.
             challenge += ', error="invalid_token"'
         return challenge
 
 
 class TokenPermission(BasePermission):
-    """Lets in whoever brought a token; a read-only one may not write."""
+    """Requires a token. Read-only tokens are limited to safe methods."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if request.successful_authenticator is None:

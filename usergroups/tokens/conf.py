@@ -1,4 +1,4 @@
-"""The tokens' settings, read at call time so that ``override_settings`` works."""
+"""The settings of tokens, read at call time so that ``override_settings`` works."""
 
 from django.conf import settings
 
@@ -6,19 +6,19 @@ DEFAULT_RATE = "60000/min"
 DEFAULT_FAILURE_RATE = "6000/min"
 
 
-def rate() -> str | None:
-    """``API_TOKEN_RATE``: how many calls each token may make, as DRF writes rates; None: any number."""
+def token_rate() -> str | None:
+    """Return ``API_TOKEN_RATE``, the rate limit of each token in DRF's format, or None for no limit."""
     rate: str | None = getattr(settings, "API_TOKEN_RATE", DEFAULT_RATE)
     return rate
 
 
 def failure_rate() -> str | None:
-    """``API_FAILURE_RATE``: how many bad tokens may come from an address before it is not listened to; None: any."""
+    """Return ``API_FAILURE_RATE``, the rate limit of failed authentications per address, or None for no limit."""
     rate: str | None = getattr(settings, "API_FAILURE_RATE", DEFAULT_FAILURE_RATE)
     return rate
 
 
 def trusted_proxies() -> int:
-    """``API_TRUSTED_PROXIES``: how many proxies in front add the address that they see to X-Forwarded-For."""
+    """Return ``API_TRUSTED_PROXIES``, the number of proxies in front that add to X-Forwarded-For."""
     proxies: int = getattr(settings, "API_TRUSTED_PROXIES", 0)
     return proxies

@@ -1,4 +1,4 @@
-"""Write when a token was last used without making a request wait for it."""
+"""Save when a token was last used, without making the request wait for a lock."""
 
 import logging
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ logger = logging.getLogger(__name__)
 PRECISION = timedelta(minutes=1)
 
 attempts = LocMemCache("usergroups.last_use", {"timeout": PRECISION.total_seconds(), "max_entries": 10_000})
-"""The digests of tokens whose last use is being written, or could not be written within the last minute.
+"""The digests of tokens whose last use is being saved, or could not be saved within the last minute.
 
-This is a cache of the process itself, whatever the project's CACHES say: it is bounded, entries expire, and ``add()``
-lets only one of several threads try.
+Each process has its own cache, whatever the project's CACHES setting says. Its size is bounded, its entries expire, and
+``add()`` lets only one of several threads proceed.
 """
 
 
 def write(token: "Token") -> None:
-    """Write that the token is being used, at most once a minute.
+    """Save that the token is used now, unless a use within the last minute has been saved.
 
-    The write never waits for another transaction. If it fails, the failure is logged and not raised, and this process
-    does not try again for a minute.
+    This never waits for another transaction. An error is logged and not raised, and this process does not try again
+    for a minute.
     """
     now = timezone.now()
     stale = now - PRECISION
@@ -39,9 +39,9 @@ def write(token: "Token") -> None:
     key = bytes(token.digest).hex()
     if not attempts.add(key, None):
         return
-    tokens = type(token)._default_manager.using(router.db_for_write(type(token), instance=token))
+    tokens = type(token).objects.using(router.db_for_write(type(token), instance=token))
     unused = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=token.pk)
-    # On PostgreSQL: if another transaction has locked the row, update nothing. SQLite has no row locks and ignores it.
+    # On PostgreSQL, skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
     unlocked = unused.select_for_update(skip_locked=True, no_key=True)
     try:
         with without_busy_timeout(tokens.db), transaction.atomic(using=tokens.db):
@@ -55,13 +55,13 @@ def write(token: "Token") -> None:
 
 @contextmanager
 def without_busy_timeout(using: str) -> Iterator[None]:
-    """On SQLite, fail at once if another connection holds the write lock, which BEGIN IMMEDIATE waits for, too."""
+    """On SQLite, fail at once if another connection holds the write lock. BEGIN IMMEDIATE would wait for it, too."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         yield
         return
     connection.ensure_connection()
-    raw: Any = connection.connection  # its statements are not counted among the request's queries
+    raw: Any = connection.connection  # Django does not log the queries of the raw connection
     with connection.wrap_database_errors:
         [(timeout,)] = raw.execute("PRAGMA busy_timeout").fetchall()
         raw.execute("PRAGMA busy_timeout = 0")

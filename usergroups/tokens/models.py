@@ -13,6 +13,8 @@ from . import last_use, secret_format
 EXPIRY_NOTICE = timedelta(days=14)
 UNUSED_NOTICE = timedelta(days=90)
 
+MAX_TOKEN_NAME_LENGTH = 255
+
 T = TypeVar("T", bound="Token")
 
 
@@ -24,8 +26,10 @@ class TokenState(models.TextChoices):
 
 
 class TokenQuerySet(models.QuerySet[T]):
+    """Filters, issues and authenticates tokens."""
+
     def active(self) -> "TokenQuerySet[T]":
-        """Those that are neither revoked nor expired."""
+        """Filter tokens that are neither revoked nor expired."""
         not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(not_expired, revoked_at=None)
 
@@ -41,42 +45,42 @@ class TokenQuerySet(models.QuerySet[T]):
         return self.active().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
 
     def rotatable(self) -> "TokenQuerySet[T]":
-        """Those active ones that have no successor yet."""
+        """Filter active tokens without a successor."""
         return self.active().filter(rotated_at=None)
 
     def unused(self) -> "TokenQuerySet[T]":
-        """Those active ones that nobody has used for 90 days."""
+        """Filter active tokens that were not used in the last 90 days."""
         since = timezone.now() - UNUSED_NOTICE
         return self.active().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
 
     def issue(self, **fields: Any) -> tuple[T, str]:
-        """Store a new token; return it and its secret, which can never be had again."""
+        """Create a token and return it with its secret, which is not stored."""
         token = self.model(**fields)
         secret = token.assign_secret()
         token.save(using=router.db_for_write(self.model), force_insert=True)
         return token, secret
 
     def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, its owner loaded with it, or None. At most one query."""
+        """Return the active token with this secret, with its owner loaded, or None. At most one query."""
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
         return self.active().select_related(self.model.owner_field).filter(digest=secret_format.digest(secret)).first()
 
 
 class Token(models.Model):
-    """A secret, of which only a digest is stored, that speaks for its owner until it expires or is revoked."""
+    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
 
     prefix: ClassVar[str]
-    """What the secrets of this kind begin with."""
+    """The prefix of the secrets of this model."""
     owner_field: ClassVar[str]
-    """The foreign key to whom the token speaks for."""
+    """The name of the foreign key to the owner."""
 
-    name = models.CharField(max_length=255, blank=True, help_text="What the token is for.")
+    name = models.CharField(max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text="What the token is for.")
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    hint = models.CharField(max_length=16, editable=False, help_text="How the secret begins.")
+    hint = models.CharField(max_length=16, editable=False, help_text="The beginning of the secret.")
     read_only = models.BooleanField(default=False, help_text="Whether the token may read but not change anything.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never.")
+    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never expires.")
     revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
     rotated_at = models.DateTimeField("rotated", null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False, help_text="To the minute.")
@@ -91,7 +95,6 @@ class Token(models.Model):
 
     @property
     def owner(self) -> models.Model:
-        """Whom the token speaks for."""
         owner: models.Model = getattr(self, self.owner_field)
         return owner
 
@@ -109,42 +112,42 @@ class Token(models.Model):
         return self.state in (TokenState.ACTIVE, TokenState.EXPIRING)
 
     def assign_secret(self) -> str:
-        """Make this unsaved token one of a new secret and return the secret."""
+        """Set the digest and hint of a new secret, without saving the token, and return the secret."""
         secret = secret_format.generate(self.prefix)
         self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
         return secret
 
     def revoke(self) -> None:
-        """End the token for good. The first revocation's time stands."""
-        tokens = type(self)._default_manager.using(router.db_for_write(type(self), instance=self))
+        """Revoke the token permanently. A second revocation does not change the time of the first."""
+        tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
         tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
-        """Issue a successor with the same name and rights; return it and its secret.
+        """Issue a successor with the same name and rights, and return it with its secret.
 
-        This token ends after ``grace``, or when it was to end anyway. The successor lasts as long as this one was to
-        last. Raises DoesNotExist if this one is not active any more, or has a successor.
+        This token expires after ``grace``, if not earlier. The successor has the same lifetime as this token had when
+        it was issued. Raises DoesNotExist if this token is not active or already has a successor.
         """
         tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
         with transaction.atomic(using=tokens.db):
             token = tokens.rotatable().select_for_update().get(pk=self.pk)
             now = timezone.now()
-            lasts = token.expires_at
-            with suppress(OverflowError):  # as good as for ever
-                lasts = lasts and now + (lasts - token.created_at)
+            expires_at = token.expires_at
+            with suppress(OverflowError):  # then keep the old time, thousands of years from now
+                expires_at = expires_at and now + (expires_at - token.created_at)
             rights = {field.attname: getattr(token, field.attname) for field in self.rights()}
-            successor, secret = tokens.issue(**rights, expires_at=lasts)
+            successor, secret = tokens.issue(**rights, expires_at=expires_at)
             token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
             token.save(update_fields=["rotated_at", "expires_at"])
         return successor, secret
 
     @classmethod
     def rights(cls) -> "list[models.Field[Any, Any]]":
-        """The fields that tell what a token is for, whom it speaks for, and what it may do."""
-        life = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at", "last_used_at"}
-        return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in life]
+        """Return the fields that a successor inherits: name, owner and permissions."""
+        own = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at", "last_used_at"}
+        return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in own]
 
     def mark_used(self) -> None:
-        """Write the time of last use, at most once a minute. This neither waits for a lock nor raises."""
+        """Save the time of last use, at most once a minute, without waiting for a lock or raising database errors."""
         last_use.write(self)

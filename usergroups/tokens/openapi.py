@@ -1,4 +1,4 @@
-"""How the OpenAPI document names the tokens' schemes. Registered by being imported."""
+"""The authentication schemes in the OpenAPI document. Importing this module registers them."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes each subclass of TokenAuthentication as an HTTP scheme."""
+
     target_class = "usergroups.tokens.authentication.TokenAuthentication"
     match_subclasses = True
 
@@ -15,7 +17,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return str(model.__name__)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        # Generators of clients know "bearer" only in lower case.
+        # Client generators only recognize "bearer" in lower case.
         scheme = "bearer" if self.target.keyword == "Bearer" else self.target.keyword
         return {
             "type": "http",

@@ -1,7 +1,7 @@
-"""The text of a token: ``prefix_`` + 32 random base62 characters (190 bits) + a checksum of 6.
+"""The format of secrets: ``prefix_``, 32 random base62 characters (190 bits) and a checksum of 6 characters.
 
-The prefix tells the kind and lets secret scanners find leaked tokens; the checksum, a CRC-32 in base62 over
-all that stands before it, refuses a mistyped or foreign string without a query. The form follows GitHub's:
+The prefix names the kind of the token, and lets secret scanners find leaked tokens. The checksum, the CRC-32 of the
+text before it in base62, lets the service reject a mistyped secret without a query. The format follows GitHub's:
 https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
 """
 
@@ -20,27 +20,27 @@ _TOKEN = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}",
 
 
 def generate(prefix: str) -> str:
-    """Return a new token of the kind that ``prefix`` names."""
+    """Return a new secret with this prefix."""
     body = f"{prefix}_" + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
     return body + _checksum(body)
 
 
 def is_well_formed(token: str, prefix: str) -> bool:
-    """Whether ``token`` could have come from ``generate(prefix)``."""
+    """Return whether ``token`` has the prefix, the length and a correct checksum."""
     body, checksum = token[:-CHECKSUM_LENGTH], token[-CHECKSUM_LENGTH:]
     return bool(_TOKEN.fullmatch(token)) and body.startswith(f"{prefix}_") and _checksum(body) == checksum
 
 
 def digest(token: str) -> bytes:
-    """Return the 32 bytes that are stored in place of the token.
+    """Return the SHA-256 digest of the token, 32 bytes, which is stored in place of it.
 
-    A plain SHA-256 is enough: nobody can try out 190 random bits, so a slow hash would protect nothing.
+    A slow hash would add no protection, since 190 random bits cannot be guessed.
     """
     return hashlib.sha256(token.encode()).digest()
 
 
 def hint(token: str) -> str:
-    """Return the visible beginning of a token, which tells two tokens apart and leaves 166 bits unknown."""
+    """Return the beginning of a token, which helps to recognize it and leaves 166 bits secret."""
     return token[: token.index("_") + 1 + HINT_LENGTH]
 
 

@@ -1,15 +1,16 @@
-"""Limit the calls of a token, and the failed authentications of an address.
+"""Limit the calls of a token, the failed authentications of an address and the expensive calls of an owner.
 
-The counts are in Django's cache. Processes share them if they share the cache, and without it nothing is limited.
+The first two are counted in Django's cache. Processes that share a cache share the counts. While the cache is
+unavailable, these limits do not apply.
 """
 
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Model
@@ -23,22 +24,42 @@ from .addresses import address_of
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
+
+class Outage:
+    """Skip the cache for five seconds after it fails."""
+
+    seconds = 5
+    until = 0.0
 
 
 class WindowThrottle(SimpleRateThrottle):
-    """Count in windows of fixed length: two atomic operations of the cache, however high the rate."""
+    """Counts calls in windows of fixed length, with two atomic cache operations whatever the rate is."""
 
     num_requests: int
     duration: int
 
     def count(self, ident: str, calls: int) -> int:
-        """Add to the number of calls in this window and return it."""
+        """Add ``calls`` to the count of the current window and return the count, or 0 while the cache fails."""
+        if time.monotonic() < Outage.until:
+            return 0
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
-        return _unless_out_of_reach(lambda: _add(key, calls, self.duration), 0)
+        try:
+            return self._add(key, calls) if calls else int(cache.get(key, 0))
+        except Exception as error:  # cache backends raise different exceptions
+            Outage.until = time.monotonic() + Outage.seconds
+            logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
+            return 0
+
+    def _add(self, key: str, calls: int) -> int:
+        if cache.add(key, calls, self.duration):
+            return calls
+        try:
+            return cache.incr(key, calls)
+        except ValueError:  # the key has just expired
+            return calls
 
     def wait(self) -> float:
-        """Return how many seconds are left of this window."""
+        """Return the number of seconds until the window ends."""
         return self.duration - time.time() % self.duration
 
 
@@ -47,7 +68,7 @@ class TokenThrottle(WindowThrottle):
     used = 0
 
     def get_rate(self) -> str | None:
-        return conf.rate()
+        return conf.token_rate()
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:
@@ -56,7 +77,7 @@ class TokenThrottle(WindowThrottle):
         return self.used <= self.num_requests
 
     def headers(self) -> dict[str, str]:
-        """Return the fields of the IETF's draft: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/"""
+        """Return the headers of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/."""
         if self.rate is None:
             return {}
         left = max(0, self.num_requests - self.used)
@@ -67,7 +88,7 @@ class TokenThrottle(WindowThrottle):
 
 
 class FailureThrottle(WindowThrottle):
-    """Limit failed authentications per address. Failures from an unknown address are not counted."""
+    """Limits failed authentications per address. Failures from unknown addresses are not counted."""
 
     scope = "failure"
 
@@ -75,7 +96,7 @@ class FailureThrottle(WindowThrottle):
         return conf.failure_rate()
 
     def check(self, request: Request) -> None:
-        """Raise Throttled if there were too many failures, so that another token is not even looked up."""
+        """Raise Throttled if there were too many failures. Called before the token is looked up."""
         if self.rate is None or (address := address_of(request)) is None:
             return
         if self.count(address, 0) >= self.num_requests:
@@ -87,37 +108,8 @@ class FailureThrottle(WindowThrottle):
             self.count(address, 1)
 
 
-def _add(key: str, calls: int, seconds: int) -> int:
-    if not calls:
-        return int(cache.get(key, 0))
-    if cache.add(key, calls, seconds):
-        return calls
-    try:
-        return cache.incr(key, calls)
-    except ValueError:  # the key has just expired
-        return calls
-
-
-class Outage:
-    """Skip the cache for five seconds after it fails."""
-
-    seconds = 5
-    until = 0.0
-
-
-def _unless_out_of_reach(operation: Callable[[], T], otherwise: T) -> T:
-    if time.monotonic() < Outage.until:
-        return otherwise
-    try:
-        return operation()
-    except Exception as error:  # each cache backend raises its own
-        Outage.until = time.monotonic() + Outage.seconds
-        logger.warning("Calls are not counted: the cache is out of reach: %s", error)
-        return otherwise
-
-
 MAX_EXPENSIVE_CALLS = 4
-"""How many expensive calls one owner may have under way in a process: half of its threads are left for others."""
+"""The maximum number of concurrent expensive calls per owner and process, half of the threads of a process."""
 
 _expensive_calls: Counter[tuple[str, Any]] = Counter()
 _expensive_calls_lock = threading.Lock()
@@ -125,10 +117,7 @@ _expensive_calls_lock = threading.Lock()
 
 @contextmanager
 def expensive_call(owner: Model) -> Iterator[None]:
-    """Limit how many of the calls inside ``owner`` may have under way at once in this process.
-
-    Raises Throttled if there are already four.
-    """
+    """Limit the concurrent expensive calls of ``owner`` in this process. Raises Throttled if there are already four."""
     key = (owner._meta.label, owner.pk)
     with _expensive_calls_lock:
         if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS:

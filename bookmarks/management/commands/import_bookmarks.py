@@ -8,7 +8,7 @@ from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.management import options as own
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
-from usergroups.management.files import opened, undone
+from usergroups.management.files import open_source, rollback_if
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         collection_deleted = False
         problem = ""
         gc.freeze()  # millions of rows come and go: spare the collector from scanning all of Django each time
-        with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
+        with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
                     source.bar.clear()  # for other text on the line

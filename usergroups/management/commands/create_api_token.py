@@ -7,7 +7,7 @@ from usergroups.models import ApiToken
 
 
 class Command(BaseCommand):
-    help = "Issues an API token. Its secret is all of standard output and is never shown again."
+    help = "Issues an API token and prints its secret, which is not shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_team(parser)

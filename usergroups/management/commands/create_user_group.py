@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 
 from usergroups.management import options as shared
-from usergroups.models import UserGroup
+from usergroups.models import MAX_NAME_LENGTH, UserGroup
 
 
 class Command(BaseCommand):
@@ -12,7 +12,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_user_group(parser)
-        parser.add_argument("--name", required=True, type=shared.text(255), metavar="TEXT")
+        parser.add_argument("--name", required=True, type=shared.text(MAX_NAME_LENGTH), metavar="TEXT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         team = shared.team(options)

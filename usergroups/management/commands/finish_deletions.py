@@ -9,8 +9,8 @@ from usergroups.models import Team
 
 class Command(BaseCommand):
     help = (
-        "Deletes what is left of large teams, user groups and collections that were deleted while the service was "
-        "stopped or ended. The service itself does so after the next such deletion."
+        "Finishes the deletion of large teams, user groups and collections that was interrupted when a process ended. "
+        "The service also does this after the next deletion of this kind."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

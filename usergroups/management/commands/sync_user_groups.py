@@ -10,61 +10,60 @@ from usergroups import json_lines
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
 from usergroups.management import options as shared
-from usergroups.management.files import opened, undone
+from usergroups.management.files import open_source, rollback_if
 from usergroups.models import UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
 
 
 class Command(BaseCommand):
     help = (
-        "Updates or creates the user groups of a file of any length: on each line a JSON object as PUT /api/user "
-        "takes it. What a line leaves out stays as it is; groups that the file does not have stay too."
+        "Updates or creates user groups from a file of any size. Each line is a JSON object in the format of "
+        "PUT /api/user. Omitted fields and groups that are not in the file do not change."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="JSON Lines; - is standard input.")
+        parser.add_argument("file", help="A JSON Lines file, or - for standard input.")
         shared.add_team(parser)
-        parser.add_argument("--dry-run", action="store_true", help="Tell what would be done, and do nothing.")
+        parser.add_argument("--dry-run", action="store_true", help="Report what would change, without changing it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         scope = {"team_id": shared.team(options).pk, "environment": options["environment"]}
         created = updated = refused = 0
-        with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(UserGroup)):
+        with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(UserGroup)):
             lines = json_lines.read(source.file)
             while chunk := list(islice(lines, MAX_ITEMS)):
-                items: list[dict[str, Any]] = []
                 source.bar.clear()
-                for number, value in chunk:
-                    try:
-                        items.append(validated(value))
-                    except ValueError as error:
-                        refused += 1
-                        self.stderr.write(f"line {number}: {error}")
+                items = list(self.valid_items(chunk))
                 try:
-                    done = UserGroup.objects.put(items, scope)
+                    stored = UserGroup.objects.upsert(items, scope)
                 except IntegrityError:
-                    raise CommandError("The team was deleted meanwhile.") from None
-                new = sum(is_new for _, is_new in done)
+                    raise CommandError("The team was deleted during the synchronization.") from None
+                new = sum(is_new for _, is_new in stored)
                 created += new
-                updated += len(done) - new
+                updated += len(stored) - new
+                refused += len(chunk) - len(items)
                 source.advance()
         summary = f"{created} created, {updated} updated, {refused} refused."
         self.stdout.write(f"{'Nothing was done. It would be: ' if options['dry_run'] else ''}{summary}")
 
+    def valid_items(self, lines: list[tuple[int, dict[str, Any] | ValueError]]) -> Iterator[dict[str, Any]]:
+        """Yield the validated fields of each line, and report invalid lines."""
+        for number, value in lines:
+            try:
+                yield validated(value)
+            except ValueError as error:
+                self.stderr.write(f"line {number}: {error}")
+
 
 def validated(value: dict[str, Any] | ValueError) -> dict[str, Any]:
-    """Return what PUT would make of the object. Raises ValueError with the reasons why it would refuse it."""
+    """Return the validated fields of a line. Raises ValueError with the reasons why it is invalid."""
     if isinstance(value, ValueError):
         raise value
     serializer = UserGroupUpdateSerializer(data=value)
     try:
         serializer.is_valid(raise_exception=True)
     except ValidationError as error:
-        raise ValueError(" ".join(reasons(error))) from None
+        problems = failure(error)["errors"]
+        raise ValueError(" ".join(f"{problem['attr']}: {problem['detail']}" for problem in problems)) from None
     fields: dict[str, Any] = serializer.validated_data
     return fields
-
-
-def reasons(error: ValidationError) -> Iterator[str]:
-    for problem in failure(error)["errors"]:
-        yield f"{problem['attr']}: {problem['detail']}"
