@@ -1,19 +1,20 @@
-"""Command line options that the commands on files of bookmarks share."""
+"""Options of the commands that import or export a file of bookmarks."""
 
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from bookmarks.files import FORMATS, format_of
+from bookmarks.files import FORMATS, guess_format
 from bookmarks.models import Collection
 from usergroups.models import UserGroup
 
 
-def add_collection(parser: CommandParser, help_text: str) -> None:
+def add_collection_argument(parser: CommandParser, help_text: str) -> None:
     parser.add_argument("--collection", metavar="ID", help=help_text)
 
 
-def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
+def get_collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
+    """Return the user group's collection that --collection names, if any. Raises CommandError if it does not exist."""
     if options["collection"] is None:
         return None
     try:
@@ -22,13 +23,13 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.") from None
 
 
-def add_format(parser: CommandParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, help="Left out: by how the file's name ends.")
+def add_format_argument(parser: CommandParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
 
 
-def file_format(options: dict[str, Any]) -> Any:
-    """Return the module of the file's format."""
-    name = options["format"] or format_of(options["file"])
+def get_format(options: dict[str, Any]) -> Any:
+    """Return the module of the file's format. Raises CommandError if it is unknown."""
+    name = options["format"] or guess_format(options["file"])
     if name is None:
-        raise CommandError(f"Name the file's format with --format: {', '.join(FORMATS)}.")
+        raise CommandError(f"Specify the file's format with --format: {', '.join(FORMATS)}.")
     return FORMATS[name]

@@ -26,7 +26,7 @@ CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for 
 def way(request, monkeypatch):
     """The way in which rows are inserted, on PostgreSQL; SQLite has no COPY and always uses INSERT."""
     if request.param == "INSERT":
-        monkeypatch.setattr(importing._Importer, "copy", lambda self, blocks: None)
+        monkeypatch.setattr(importing, "copy_blocks", lambda *args: None)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_the_command_creates_a_deleted_folder_again(user_group, after_first_chun
 
     run_command()
 
-    assert capsys.readouterr().out == "6 created, 0 there already, 0 refused.\n"
+    assert capsys.readouterr().out == "6 created, 0 existing, 0 refused.\n"
     assert places() == [None] * 2 + ["Folder"] * 4
 
 
@@ -136,8 +136,10 @@ def test_after_the_deletion_of_the_given_collection_the_command_uses_none(
     run_command("--collection", str(collection.pk))
 
     out, err = capsys.readouterr()
-    assert out == "6 created, 0 there already, 0 refused.\n"
-    assert err == "The collection was deleted during the import. The bookmarks after that are in none.\n"
+    assert out == "6 created, 0 existing, 0 refused.\n"
+    assert (
+        err == "The collection was deleted during the import. The bookmarks imported after that are in no collection.\n"
+    )
     assert places() == [None] * 6
 
 

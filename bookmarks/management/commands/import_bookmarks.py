@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, OperationalError, router
 
 from bookmarks.files.importing import UserGroupDeleted, store
-from bookmarks.management import options as own
+from bookmarks.management.options import add_collection_argument, add_format_argument, get_collection, get_format
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
 from usergroups.management.files import opened, undone
@@ -13,29 +13,33 @@ from usergroups.management.files import opened, undone
 
 class Command(BaseCommand):
     help = (
-        "Stores the bookmarks of a file that a browser, a service or export_bookmarks wrote. What is there already "
-        "stays as it is: after an interruption, run it again."
+        "Imports a file of bookmarks from a browser, another service or export_bookmarks. Existing bookmarks are not "
+        "changed, so an interrupted import can be run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="- is standard input.")
+        parser.add_argument("file", help="The file to read, or - for standard input.")
         shared.add_user_group(parser)
-        own.add_collection(parser, "Of all. Left out: the folder or collection that the file names, made if need be.")
-        own.add_format(parser)
-        parser.add_argument("--dry-run", action="store_true", help="Tell what would be done, and do nothing.")
+        add_collection_argument(
+            parser, "Import all bookmarks into this collection. Default: the ones that the file names."
+        )
+        add_format_argument(parser)
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Print what would be done without changing anything."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        collection = own.collection(options, user_group)
-        records = own.file_format(options).read
+        collection = get_collection(options, user_group)
+        records = get_format(options).read
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
-        gc.freeze()  # millions of rows come and go: spare the collector from scanning all of Django each time
+        gc.freeze()  # millions of rows trigger many collections, which would scan all of Django's objects each time
         with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
-                    source.bar.clear()  # for other text on the line
+                    source.bar.clear()  # make room for other text
                     for line, reason in outcome.refusals:
                         self.stderr.write(f"line {line}: {reason}")
                     created += outcome.created
@@ -52,11 +56,13 @@ class Command(BaseCommand):
             finally:
                 gc.unfreeze()
         if collection_deleted:
-            self.stderr.write("The collection was deleted during the import. The bookmarks after that are in none.")
-        would = "Nothing was done. It would be: " if options["dry_run"] else ""
-        summary = f"{problem}{would}{created} created, {existing} there already, {refused} refused."
+            self.stderr.write(
+                "The collection was deleted during the import. The bookmarks imported after that are in no collection."
+            )
+        would = "Dry run, nothing was changed: " if options["dry_run"] else ""
+        summary = f"{problem}{would}{created} created, {existing} existing, {refused} refused."
         if problem:
             raise CommandError(summary)
         if not created + existing + refused:
-            self.stderr.write("No bookmark was found in the file.")
+            self.stderr.write("The file contains no bookmarks.")
         self.stdout.write(summary)
