@@ -29,9 +29,7 @@ class AlreadyExists(APIException):
 
 class BookmarkExists(AlreadyExists):
     def __init__(self) -> None:
-        super().__init__(
-            {"collection": ["The user group already has a bookmark with this URL in the same collection."]}
-        )
+        super().__init__({"collection": ["A bookmark with this URL already exists in the same collection."]})
 
 
 class CollectionExists(AlreadyExists):

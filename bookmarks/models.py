@@ -115,7 +115,7 @@ class Bookmark(models.Model):
                 F("url_digest"),
                 Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
-                violation_error_message="The user group already has a bookmark with this URL in the same collection.",
+                violation_error_message="A bookmark with this URL already exists in the same collection.",
             ),
         ]
         indexes = [
@@ -129,13 +129,8 @@ class Bookmark(models.Model):
 
     @property
     def unique_key(self) -> UniqueKey:
-        """The key that is unique within a user group. Raises ValueError if the URL is invalid."""
-        return self.collection_id or NO_COLLECTION, web_url.digest(self.url)
-
-    @property
-    def stored_unique_key(self) -> UniqueKey:
-        """The unique key of a stored bookmark, with the stored digest."""
-        return self.collection_id or NO_COLLECTION, bytes(self.url_digest)
+        """The key that is unique within a user group. Raises ValueError if this is new and its URL is invalid."""
+        return self.collection_id or NO_COLLECTION, bytes(self.url_digest) or web_url.digest(self.url)
 
     @property
     def visible_collection(self) -> Collection | None:

@@ -86,7 +86,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return bookmarks
 
     def with_url(self, url: str) -> "BookmarkQuerySet":
-        """Filter by URL, whatever its spelling. Raises ValueError if it is invalid."""
+        """Filter by URL, in any equivalent spelling. Raises ValueError if the URL is invalid."""
         return self.filter(url_digest=web_url.digest(url))
 
     def without_collection(self) -> "BookmarkQuerySet":
@@ -133,16 +133,11 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         Return the results in the items' order. Either all items are stored or none.
         """
         bookmarks = self.for_write().filter(user_group=user_group)
-        wanted = [
-            (bookmark.unique_key, bookmark) for bookmark in (self.model(user_group=user_group, **i) for i in items)
-        ]
-        new = dict(reversed(wanted))  # of duplicates, the first
+        candidates = [self.model(user_group=user_group, **item) for item in items]
+        keys = [candidate.unique_key for candidate in candidates]
+        new = dict(zip(reversed(keys), reversed(candidates), strict=True))  # of duplicates, the first
         stored = retry_on_conflict(lambda: bookmarks._add_many(new), bookmarks.db)
-        results = []
-        for key, _ in wanted:
-            bookmark = new.pop(key, None)
-            results.append((stored[key], bookmark is not None and bookmark.pk == stored[key].pk))
-        return results
+        return [(stored[key], stored[key].pk == own.pk) for key, own in zip(keys, candidates, strict=True)]
 
     def _add_many(self, new: dict[UniqueKey, "Bookmark"]) -> dict[UniqueKey, "Bookmark"]:
         # All transactions insert in the same order, so that they do not deadlock.
@@ -165,5 +160,5 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         for start in range(0, len(conditions), MAX_CONDITIONS):
             condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
             rows = self.select_related("collection").alias(place=place).filter(condition)
-            found |= {bookmark.stored_unique_key: bookmark for bookmark in rows}
+            found |= {bookmark.unique_key: bookmark for bookmark in rows}
         return found

@@ -43,13 +43,15 @@ def _records(text: io.TextIOWrapper) -> Iterator[Record | Refusal]:
                 break
 
 
+class _Echo:
+    """A file that returns what is written, so that the CSV writer returns each line."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    buffer = io.StringIO(newline="")
-    writer = csv.DictWriter(buffer, FIELDS)
-    writer.writeheader()
+    writer = csv.DictWriter(_Echo(), FIELDS)
+    yield writer.writeheader()
     for bookmark in bookmarks:
-        writer.writerow(to_dict(bookmark))
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
+        yield writer.writerow(to_dict(bookmark))

@@ -30,8 +30,7 @@ from usergroups.tokens.throttling import expensive_call
 
 from .base import AccessTokenView
 
-RETRIES = 2
-"""How often a batch looks up its collections again after one of them was deleted during the call."""
+LOOKUP_RETRIES = 2
 
 
 class BookmarksView(AccessTokenView):
@@ -39,16 +38,10 @@ class BookmarksView(AccessTokenView):
     def get(self, request: Request) -> Response:
         collections = self.look_up_collections([request.query_params])
         query = self.validated(BookmarkListQuery, request.query_params, collections=collections)
+        bookmarks, limit, cursor = self.bookmarks.matching(query), query["limit"], query.get("cursor")
         condition = search.contains(query["q"]) if "q" in query else None
         with expensive_call(self.user_group) if condition else nullcontext():
-            page = Page(
-                self.bookmarks.matching(query),
-                "id",
-                query["limit"],
-                query.get("cursor"),
-                search=condition,
-                max_scanned=search.MAX_SCANNED,
-            )
+            page = Page(bookmarks, "id", limit, cursor, search=condition, max_scanned=search.MAX_SCANNED)
         return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
 
     @openapi.create_bookmark
@@ -95,13 +88,13 @@ class BookmarkBatchView(AccessTokenView):
     def post(self, request: Request) -> Response:
         data = cast(dict[str, Any], request.data)
         with expensive_call(self.user_group):
-            for _ in range(RETRIES):
-                with suppress(IntegrityError):
+            for _ in range(LOOKUP_RETRIES):
+                with suppress(IntegrityError):  # a collection was deleted after it was looked up
                     return Response(self.create(data))
             return Response(self.create(data))
 
     def create(self, data: dict[str, Any]) -> Any:
-        """Raises IntegrityError if a collection is deleted after it was looked up, or the user group is deleted."""
+        """Look up the collections, store the valid items and return the answer. Raises IntegrityError on a conflict."""
         collections = self.look_up_collections(data.get("bookmarks"))
         items = self.validated(BookmarkBatchSerializer, data, collections=collections)["bookmarks"]
         stored = Bookmark.objects.add_many(self.user_group, batch.valid(items))

@@ -41,7 +41,7 @@ def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
     page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
 
     assert page.context["adminform"].errors == {
-        "url": ["The user group already has a bookmark with this URL in the same collection."]
+        "url": ["A bookmark with this URL already exists in the same collection."]
     }
     assert Bookmark.objects.count() == 1
 
@@ -72,7 +72,7 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
     page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
 
     assert page.context["adminform"].errors == {
-        "collection": ["The user group already has a bookmark with this URL in the same collection."]
+        "collection": ["A bookmark with this URL already exists in the same collection."]
     }
     bookmark.refresh_from_db()
     assert bookmark.collection is None
@@ -156,7 +156,7 @@ def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client,
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE aside")
 
-    assert "already has a bookmark with this URL in the same collection." in str(page.context["adminform"].errors)
+    assert "with this URL already exists in the same collection." in str(page.context["adminform"].errors)
     assert Bookmark.objects.count() == 1
     assert not LogEntry.objects.exists()
 

@@ -137,9 +137,7 @@ def test_after_the_deletion_of_the_given_collection_the_command_uses_none(
 
     out, err = capsys.readouterr()
     assert out == "6 created, 0 existing, 0 refused.\n"
-    assert (
-        err == "The collection was deleted during the import. The bookmarks imported after that are in no collection.\n"
-    )
+    assert err == "The collection was deleted during the import. Later bookmarks are in no collection.\n"
     assert places() == [None] * 6
 
 

@@ -20,13 +20,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
         shared.add_user_group(parser)
-        add_collection_argument(
-            parser, "Import all bookmarks into this collection. Default: the ones that the file names."
-        )
+        add_collection_argument(parser, "Import into this collection, not into those that the file names.")
         add_format_argument(parser)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="Print what would be done without changing anything."
-        )
+        parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
@@ -35,7 +31,7 @@ class Command(BaseCommand):
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
-        gc.freeze()  # millions of rows trigger many collections, which would scan all of Django's objects each time
+        gc.freeze()  # the rows trigger the garbage collector often; spare it from scanning all of Django each time
         with opened(options["file"]) as source, undone(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
@@ -56,11 +52,9 @@ class Command(BaseCommand):
             finally:
                 gc.unfreeze()
         if collection_deleted:
-            self.stderr.write(
-                "The collection was deleted during the import. The bookmarks imported after that are in no collection."
-            )
-        would = "Dry run, nothing was changed: " if options["dry_run"] else ""
-        summary = f"{problem}{would}{created} created, {existing} existing, {refused} refused."
+            self.stderr.write("The collection was deleted during the import. Later bookmarks are in no collection.")
+        dry_run = "Dry run, nothing was changed: " if options["dry_run"] else ""
+        summary = f"{problem}{dry_run}{created} created, {existing} existing, {refused} refused."
         if problem:
             raise CommandError(summary)
         if not created + existing + refused:
