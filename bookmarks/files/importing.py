@@ -9,7 +9,7 @@ A file is read in blocks of records. Consecutive blocks form a chunk, which is s
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, groupby, tee
 from operator import itemgetter
 from typing import TypeVar
@@ -31,7 +31,7 @@ CHUNK_SIZE = 20  # blocks
 
 
 class UserGroupDeleted(Exception):
-    """The user group was deleted during the import, and its bookmarks with it."""
+    """The user group and its bookmarks were deleted during the import."""
 
 
 @dataclass
@@ -40,9 +40,9 @@ class Outcome:
 
     created: int
     existing: int
-    refusals: list[Refusal] = field(default_factory=list)
-    collection_deleted: bool = False
-    """Whether ``collection`` has been deleted, so that these records are in no collection."""
+    refusals: list[Refusal]
+    collection_deleted: bool
+    """Whether the given collection has been deleted, so that these records are in no collection."""
 
 
 def store(
@@ -60,9 +60,10 @@ def store(
     importer = _Importer(user_group, collection)
     blocks = read_blocks(records, BLOCK_SIZE, with_collections=collection is None)
     try_copy = True
+    # groupby() reads the blocks of a chunk only as store_chunk() asks for them.
     for _, numbered_blocks in groupby(_number_chunks(blocks), key=itemgetter(0)):
         outcome = importer.store_chunk((block for _, block in numbered_blocks), try_copy)
-        try_copy = outcome.existing == 0
+        try_copy = outcome.existing == 0  # if some exist, COPY would probably fail for the next chunk as well
         yield outcome
 
 
@@ -82,20 +83,22 @@ def _number_chunks(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
 
 
 class _Importer:
+    """Stores the chunks of one import."""
+
     def __init__(self, user_group: UserGroup, collection: Collection | None) -> None:
         self.user_group, self.collection = user_group, collection
         self.database = router.db_for_write(Bookmark)
         self.collection_ids: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
-        """The ids of the known collections by name. The id of ``collection``, or None, is that of records without."""
+        """The ids of the known collections by name. None is the name in records that go into ``collection``."""
 
     def store_chunk(self, blocks: Iterator[Block], try_copy: bool) -> Outcome:
         first = next(blocks)
         if unknown := first.collection_names - self.collection_ids.keys():
             self.retry(lambda: self.get_or_create_collections(unknown))
-        # Blocks are read while COPY runs. If it fails, the same blocks and the rest of the chunk are inserted.
+        # COPY reads the blocks while it runs. If it fails, those blocks are inserted with the rest of the chunk.
         for_copy, for_insert = tee(chain([first], blocks))
         created = copy_blocks(for_copy, self.user_group, self.collection_ids, self.database) if try_copy else None
-        # Read the rest before the insert locks anything: the file may be a pipe that is slow to deliver.
+        # Read the rest before the insert locks any rows, because the file may be a slow pipe.
         chunk = list(for_insert)
         if created is None:
             rows = distinct(chain.from_iterable(block.rows for block in chunk), seen=set())
@@ -120,7 +123,7 @@ class _Importer:
 
     def insert(self, rows: list[BookmarkRow]) -> int:
         """Insert the rows that do not exist yet and return their number."""
-        # Do this again: a collection may have been deleted since.
+        # Repeat this, because a collection may have been deleted since.
         self.get_or_create_collections({row.collection for row in rows})
         bookmarks = Bookmark.objects.using(self.database)
         bookmarks.bulk_create(map(self.bookmark, rows), ignore_conflicts=True)

@@ -9,11 +9,11 @@ from bookmarks.models import Collection
 from usergroups.models import UserGroup
 
 
-def add_collection_argument(parser: CommandParser, help_text: str) -> None:
+def add_collection(parser: CommandParser, help_text: str) -> None:
     parser.add_argument("--collection", metavar="ID", help=help_text)
 
 
-def get_collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
+def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
     """Return the user group's collection that --collection names, if any. Raises CommandError if it does not exist."""
     if options["collection"] is None:
         return None
@@ -23,11 +23,11 @@ def get_collection(options: dict[str, Any], user_group: UserGroup) -> Collection
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.") from None
 
 
-def add_format_argument(parser: CommandParser) -> None:
+def add_format(parser: CommandParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
 
 
-def get_format(options: dict[str, Any]) -> Any:
+def file_format(options: dict[str, Any]) -> Any:
     """Return the module of the file's format. Raises CommandError if it is unknown."""
     name = options["format"] or guess_format(options["file"])
     if name is None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from bookmarks.management.options import add_collection_argument, add_format_argument, get_collection, get_format
+from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
 
@@ -15,15 +15,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to write, or - for standard output.")
         shared.add_user_group(parser)
-        add_collection_argument(parser, "Export only the bookmarks in this collection.")
-        add_format_argument(parser)
+        file_options.add_collection(parser, "Export only the bookmarks in this collection.")
+        file_options.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         bookmarks = Bookmark.objects.filter(user_group=user_group)
-        if collection := get_collection(options, user_group):
+        if collection := file_options.collection(options, user_group):
             bookmarks = bookmarks.filter(collection=collection)
-        text = get_format(options).write(bookmarks.for_export())
+        text = file_options.file_format(options).write(bookmarks.for_export())
         if options["file"] == "-":
             for piece in text:
                 sys.stdout.buffer.write(piece.encode())

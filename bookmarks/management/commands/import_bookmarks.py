@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, OperationalError, router
 
 from bookmarks.files.importing import UserGroupDeleted, store
-from bookmarks.management.options import add_collection_argument, add_format_argument, get_collection, get_format
+from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
 from usergroups.management.files import opened, undone
@@ -20,14 +20,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
         shared.add_user_group(parser)
-        add_collection_argument(parser, "Import into this collection, not into those that the file names.")
-        add_format_argument(parser)
+        file_options.add_collection(parser, "Import into this collection, not into those that the file names.")
+        file_options.add_format(parser)
         parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        collection = get_collection(options, user_group)
-        records = get_format(options).read
+        collection = file_options.collection(options, user_group)
+        records = file_options.file_format(options).read
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             except KeyboardInterrupt:
                 problem = "Interrupted; run it again for the rest. So far: "
             except UserGroupDeleted:
-                problem = "The user group was deleted during the import, and its bookmarks with it. Until then: "
+                problem = "The user group and its bookmarks were deleted during the import. Until then: "
             except (IntegrityError, OperationalError) as error:
                 problem = f"{error}".strip() + " Run it again for the rest. So far: "
             finally:
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         if collection_deleted:
             self.stderr.write("The collection was deleted during the import. Later bookmarks are in no collection.")
         dry_run = "Dry run, nothing was changed: " if options["dry_run"] else ""
-        summary = f"{problem}{dry_run}{created} created, {existing} existing, {refused} refused."
+        summary = f"{problem}{dry_run}{created} created, {existing} already existed, {refused} refused."
         if problem:
             raise CommandError(summary)
         if not created + existing + refused:
