@@ -1,6 +1,9 @@
 """Insert bookmarks by PostgreSQL's COPY: https://www.postgresql.org/docs/current/sql-copy.html"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from types import NoneType
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, connections, transaction
@@ -11,10 +14,8 @@ from usergroups.transactions import is_conflict
 
 from .records import Block, BookmarkRow, distinct
 
-COLUMNS = ("id", "user_group_id", "collection_id", "url", "url_digest", "title", "created_at")
+COLUMNS = ("user_group_id", "collection_id", *BookmarkRow._fields[1:])  # the id in place of the collection's name
 
-_NULL = "\\N"
-_BYTES = "\\\\x"  # the prefix of hexadecimal digits
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -40,7 +41,7 @@ def copy_blocks(
             with transaction.atomic(using), connection.wrap_database_errors, cursor.copy(sql) as copy:
                 for block in blocks:
                     rows = distinct(block.rows, seen)
-                    copy.write("".join(_line(row, user_group.pk, collection_ids[row.collection]) for row in rows))
+                    copy.write("".join(_line(user_group.pk, collection_ids[name], *values) for name, *values in rows))
         except IntegrityError:
             return None
         except OperationalError as error:
@@ -50,14 +51,20 @@ def copy_blocks(
     return len(seen)
 
 
-def _line(row: BookmarkRow, user_group_id: int, collection_id: UUID | None) -> str:
-    """Return the row's COLUMNS in COPY's text format."""
-    key, _, url, digest, title, created_at = row
-    return (
-        f"{key}\t{user_group_id}\t{collection_id or _NULL}\t{_escape(url)}\t{_BYTES}{digest.hex()}\t"
-        f"{_escape(title)}\t{created_at.isoformat()}\n"
-    )
-
-
 def _escape(text: str) -> str:
     return text if text.isprintable() and "\\" not in text else text.translate(_ESCAPES)
+
+
+_FORMATS: dict[type, Callable[[Any], str]] = {
+    str: _escape,
+    datetime: datetime.isoformat,
+    bytes: lambda value: f"\\\\x{value.hex()}",
+    int: str,
+    UUID: str,
+    NoneType: lambda value: "\\N",
+}
+
+
+def _line(*values: Any) -> str:
+    """Return the values in COPY's text format."""
+    return "\t".join([_FORMATS[type(value)](value) for value in values]) + "\n"

@@ -43,10 +43,10 @@ class Refusal(NamedTuple):
 
 
 class BookmarkRow(NamedTuple):
-    """The valid values of a record, by the names of the model's fields, with the collection's name."""
+    """The valid values of a record: the name of its collection, then the model's other fields by their names."""
 
-    id: str
     collection: str | None
+    id: str
     url: str
     url_digest: bytes
     title: str
@@ -119,7 +119,7 @@ def _to_row(record: Record | Refusal, with_collection: bool) -> BookmarkRow:
         collection = None
     elif collection is not None:
         _validate_text("collection", collection, 1, MAX_COLLECTION_NAME_LENGTH)
-    return BookmarkRow(str(uuid7()), collection, url, web_url.digest(url), title, _to_datetime(created_at))
+    return BookmarkRow(collection, str(uuid7()), url, web_url.digest(url), title, _to_datetime(created_at))
 
 
 def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:

@@ -1,9 +1,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError, transaction
 
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Collection
+from bookmarks.public_ids import Duplicate
 from usergroups.management import options as shared
 
 
@@ -17,9 +17,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         try:
-            with transaction.atomic():
-                collection = Collection.objects.create(user_group=user_group, name=options["name"])
-        except IntegrityError:
+            collection = Collection.objects.add(user_group, options["name"])
+        except Duplicate:
             raise CommandError(f"The user group already has a collection {options['name']!r}.") from None
         self.stderr.write(f"Collection {collection} of the user group {user_group}.", self.style.SUCCESS)
         self.stdout.write(str(collection.pk))
