@@ -7,6 +7,6 @@ class BookmarksConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from .search import add_casefold  # noqa: PLC0415
+        from .search import create_casefold_function  # noqa: PLC0415
 
-        connection_created.connect(add_casefold)
+        connection_created.connect(create_casefold_function)

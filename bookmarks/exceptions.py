@@ -1,4 +1,4 @@
-"""What the bookmark operations can fail with besides the contract's own errors."""
+"""Errors of the bookmark operations, in addition to those of the contract."""
 
 from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
@@ -16,7 +16,7 @@ class CollectionNotFound(NotFound):
 
 
 class CollectionDoesNotExist(ValidationError):
-    """For a collection that is named in a field, and not in the path."""
+    """The collection that a field of the request refers to does not exist."""
 
     def __init__(self) -> None:
         super().__init__({"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]})
@@ -29,9 +29,9 @@ class AlreadyExists(APIException):
 
 class BookmarkExists(AlreadyExists):
     def __init__(self) -> None:
-        super().__init__({"collection": ["The user group has this bookmark there already."]})
+        super().__init__({"collection": ["A bookmark with this URL already exists in the same collection."]})
 
 
 class CollectionExists(AlreadyExists):
     def __init__(self) -> None:
-        super().__init__({"name": ["The user group has a collection with this name."]})
+        super().__init__({"name": ["The user group already has a collection with this name."]})

@@ -1,4 +1,4 @@
-"""Bookmarks and their collections, and the tokens that speak for a user group."""
+"""Bookmarks, their collections, and the access tokens of user groups."""
 
 from contextlib import suppress
 from typing import Any
@@ -15,11 +15,14 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
-from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, Identity
+from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
+
+MAX_COLLECTION_NAME_LENGTH = 255
+MAX_TITLE_LENGTH = 1000
 
 
 class AccessToken(Token):
-    """Speaks for one user group: it sees and makes the group's bookmarks and no others."""
+    """Authenticates API calls on the bookmarks and collections of one user group."""
 
     prefix = "bma"
     owner_field = "user_group"
@@ -28,7 +31,7 @@ class AccessToken(Token):
         UserGroup,
         models.CASCADE,
         related_name="access_tokens",
-        help_text="The token reaches this group's bookmarks and collections only.",
+        help_text="The token gives access to the bookmarks and collections of this user group only.",
     )
 
     class Meta:
@@ -40,7 +43,7 @@ class Collection(DeletableModel):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="collections", db_index=False)
-    name = models.CharField(max_length=255, help_text="Unique among the user group's collections.")
+    name = models.CharField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     objects = HidingManager.from_queryset(CollectionQuerySet)()
@@ -51,7 +54,7 @@ class Collection(DeletableModel):
                 fields=["user_group", "name"],
                 condition=models.Q(deleted_at=None),
                 name="bookmarks_collection_name",
-                violation_error_message="The user group has a collection with this name.",
+                violation_error_message="The user group already has a collection with this name.",
             ),
         ]
         indexes = [
@@ -62,14 +65,14 @@ class Collection(DeletableModel):
         return f"{self.name} of {self.user_group}"
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # Django skips a constraint if a form leaves out one of its fields. The user group cannot change.
+        # Django skips a constraint if the form lacks one of its fields, as the form of an existing row does.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
-    """The identity of the row's ``url``, computed by whatever makes the row: save() and bulk_create() alike.
+    """The digest of the row's ``url``, computed by save() and bulk_create().
 
-    A URL is never changed once it is stored; a queryset's update() would leave the old identity behind.
+    A queryset's update() would leave an outdated digest, so a stored URL is never changed.
     """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> bytes:
@@ -79,11 +82,11 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
 
 
 class Bookmark(models.Model):
-    """A URL that a user group keeps, once in each of its collections and once in none."""
+    """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
-    # Deleting a collection releases its bookmarks first; the database refuses any deletion that does not.
+    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The database refuses anything else.
     collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,
@@ -91,16 +94,16 @@ class Bookmark(models.Model):
         null=True,
         blank=True,
         db_index=False,
-        help_text="One of the user group's. Empty: in none.",
+        help_text="A collection of the user group, or empty.",
     )
     url = models.CharField(
         "URL",
         max_length=web_url.MAX_LENGTH,
         validators=[web_url.validate],
-        help_text="Absolute, http or https. It is kept as it is written and never fetched.",
+        help_text="An absolute http or https URL. It is stored exactly as entered and never fetched.",
     )
     url_digest = URLDigestField(max_length=32, editable=False)
-    title = models.CharField(max_length=1000, blank=True, help_text="Of the page, for people.")
+    title = models.CharField(max_length=MAX_TITLE_LENGTH, blank=True, help_text="The title of the page.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     objects = BookmarkQuerySet.as_manager()
@@ -112,7 +115,7 @@ class Bookmark(models.Model):
                 F("url_digest"),
                 Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
-                violation_error_message="The user group has this bookmark there already.",
+                violation_error_message="A bookmark with this URL already exists in the same collection.",
             ),
         ]
         indexes = [
@@ -125,18 +128,13 @@ class Bookmark(models.Model):
         return self.url
 
     @property
-    def identity(self) -> Identity:
-        """The key that is unique within a user group. Raises ValueError if the URL is not valid."""
-        return self.collection_id or NO_COLLECTION, web_url.digest(self.url)
-
-    @property
-    def stored_identity(self) -> Identity:
-        """The same key of a bookmark that was read from the database, without computing the digest again."""
-        return self.collection_id or NO_COLLECTION, bytes(self.url_digest)
+    def unique_key(self) -> UniqueKey:
+        """The key that is unique within a user group. Raises ValueError if this is new and its URL is invalid."""
+        return self.collection_id or NO_COLLECTION, bytes(self.url_digest) or web_url.digest(self.url)
 
     @property
     def visible_collection(self) -> Collection | None:
-        """Its collection, None once that was deleted: a large one releases its bookmarks some time later."""
+        """The collection, or None if it is being deleted, which takes a while if it is large."""
         return self.collection if self.collection and self.collection.deleted_at is None else None
 
     def clean(self) -> None:
@@ -147,9 +145,9 @@ class Bookmark(models.Model):
     def validate_constraints(self, exclude: Any = None) -> None:
         exclude = set(exclude or ())
         field = next((name for name in ("url", "collection") if name not in exclude), NON_FIELD_ERRORS)
-        with suppress(ValueError):  # what is no URL is told elsewhere
+        with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
-            exclude -= {"url_digest", "user_group"}  # as above
+            exclude -= {"url_digest", "user_group"}  # for the reason given in Collection.validate_constraints()
         try:
             super().validate_constraints(exclude)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Rows that callers know by an opaque id."""
+"""Look up, update and delete rows by the opaque id that the API gives them, the text of a UUID."""
 
 from contextlib import suppress
 from typing import Any, Self, TypeVar
@@ -12,11 +12,11 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Duplicate(Exception):
-    """What was asked for would be there twice."""
+    """The change violates a uniqueness constraint."""
 
 
-def key_of(public_id: object) -> UUID | None:
-    """Return the key of the row with this id; None for any other text or type than exactly what the API gives."""
+def parse_public_id(public_id: object) -> UUID | None:
+    """Return the primary key of the row with this id, or None if it is not written exactly as the API writes it."""
     with suppress(ValueError):
         if str(key := UUID(str(public_id))) == public_id:
             return key
@@ -25,17 +25,18 @@ def key_of(public_id: object) -> UUID | None:
 
 class PublicIdQuerySet(models.QuerySet[M]):
     def get_by_public_id(self, public_id: object) -> M:
-        """Raises DoesNotExist."""
-        if (key := key_of(public_id)) is None:
+        """Raises DoesNotExist if there is no such row."""
+        if (key := parse_public_id(public_id)) is None:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
         return self.get(pk=key)
 
     def change(self, public_id: object, **changes: Any) -> M:
-        """Set the fields in ``changes`` and no others; return the row as it stands afterwards.
+        """Update only the given fields and return the row as it is afterwards.
 
-        Raises DoesNotExist; Duplicate if it would be there twice; IntegrityError if it would refer to what is gone.
+        Raises DoesNotExist if there is no such row, Duplicate if the change violates a uniqueness constraint, and
+        IntegrityError if it refers to a row that has been deleted.
         """
-        rows = self.for_write().filter(pk=key_of(public_id))
+        rows = self.for_write().filter(pk=parse_public_id(public_id))
 
         def update() -> M:
             if changes:
@@ -43,21 +44,21 @@ class PublicIdQuerySet(models.QuerySet[M]):
             return rows.get()
 
         def refuse_duplicate() -> None:
-            if rows.has_rival(**changes):
+            if rows.would_be_duplicate(**changes):
                 raise Duplicate
 
         return retry_on_conflict(update, rows.db, refuse_duplicate)
 
-    def has_rival(self, **changes: Any) -> bool:
-        """Whether the only row of these would be another's duplicate with ``changes``."""
+    def would_be_duplicate(self, **changes: Any) -> bool:
+        """Return whether ``changes`` would make the only row of this queryset a duplicate of another row."""
         raise NotImplementedError
 
     def for_write(self) -> Self:
         return self.using(router.db_for_write(self.model))
 
     def remove(self, public_id: object) -> None:
-        """Raises DoesNotExist."""
-        rows = self.for_write().filter(pk=key_of(public_id))
+        """Delete the row. Raises DoesNotExist if there is no such row."""
+        rows = self.for_write().filter(pk=parse_public_id(public_id))
         deleted, _ = retry_on_conflict(rows.delete, rows.db)
         if not deleted:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]

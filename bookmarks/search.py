@@ -1,4 +1,4 @@
-"""Substring search that ignores letter case, in time linear in the text."""
+"""Case-insensitive substring search, in time linear in the length of the text."""
 
 import sqlite3
 from typing import Any
@@ -10,11 +10,11 @@ from django.db.models.lookups import GreaterThan
 
 MAX_QUERY_LENGTH = 100  # characters
 MAX_SCANNED = 10_000
-"""How many bookmarks one call searches at most. A search of more goes on with the next page."""
+"""The maximum number of bookmarks that one call searches. The next page continues the search."""
 
 
-class Fold(Func):
-    """Text without its letter case: SQLite's own LOWER() changes only ASCII letters."""
+class Casefold(Func):
+    """Convert text for case-insensitive comparison. SQLite's own LOWER() changes only ASCII letters."""
 
     function = "LOWER"
     output_field = TextField()
@@ -25,11 +25,11 @@ class Fold(Func):
 
 def contains(text: str) -> Q:
     """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
-    needle = Fold(Value(text))
-    return Q(*(GreaterThan(StrIndex(Fold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
+    needle = Casefold(Value(text))
+    return Q(*(GreaterThan(StrIndex(Casefold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
 
 
-def add_casefold(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Give a new SQLite connection the function that Fold uses."""
+def create_casefold_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Create the function that Casefold uses on a new SQLite connection."""
     if isinstance(connection.connection, sqlite3.Connection):
         connection.connection.create_function("bookmarks_casefold", 1, str.casefold, deterministic=True)

@@ -1,4 +1,4 @@
-"""What the bookmark operations take and give."""
+"""Requests and responses of the bookmark operations."""
 
 from typing import Any
 from uuid import UUID
@@ -13,13 +13,13 @@ from usergroups.serializers import UserGroupSerializer
 
 from . import web_url
 from .exceptions import NO_SUCH_COLLECTION
-from .models import Bookmark, Collection
+from .models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
 from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
 class CollectionField(serializers.Field[Collection, Any, str, Any]):
-    """The id of one of the ``collections`` in the serializer's context, a dict by id."""
+    """The id of one of the collections in the serializer's context, where ``collections`` is a dict by id."""
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
@@ -32,43 +32,45 @@ class CollectionField(serializers.Field[Collection, Any, str, Any]):
 
 @extend_schema_field({"type": "string"})
 class CollectionFilterField(CollectionField):
-    """The same in a query, where there is no null but an empty text."""
+    """The same in a query string, where an empty text stands for null."""
 
     def to_internal_value(self, data: Any) -> Any:
         return super().to_internal_value(data) if data else None
 
 
 class URLField(TextField):
+    """An absolute http or https URL."""
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs)
 
 
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
-    """Fields that are left out stay as they are."""
+    """Changes of a bookmark. Omitted fields stay unchanged."""
 
     collection = CollectionField(
-        required=False, allow_null=True, help_text="Id of one of the user group's collections, or null for none."
+        required=False, allow_null=True, help_text="The id of one of the user group's collections, or null."
     )
-    title = TextField(required=False, allow_blank=True, max_length=1000, help_text="Title of the page.")
+    title = TextField(required=False, allow_blank=True, max_length=MAX_TITLE_LENGTH, help_text="The title of the page.")
 
 
 class BookmarkCreateSerializer(BookmarkUpdateSerializer):
-    """A bookmark's fields."""
+    """A new bookmark."""
 
-    url = URLField(help_text="Absolute, http or https.")
+    url = URLField(help_text="An absolute http or https URL.")
 
 
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
     id = serializers.CharField()
-    url = serializers.CharField(help_text="Exactly as it was sent.")
-    title = serializers.CharField(help_text="Empty if none was sent.")
+    url = serializers.CharField(help_text="The URL exactly as it was sent.")
+    title = serializers.CharField(help_text="The title of the page. It may be empty.")
     collection = serializers.CharField(
         source="visible_collection.pk",
         default=None,
         allow_null=True,
-        help_text="Id of the bookmark's collection, or null for none.",
+        help_text="The id of the bookmark's collection, or null.",
     )
     created_at = TimestampField()
 
@@ -85,16 +87,16 @@ class NewBookmarkEnvelope(Envelope):
 class BookmarkListQuery(PageQuery):
     cursor = CursorField(UUID)
     collection = CollectionFilterField(
-        required=False, help_text="Only those in the collection with this id; empty: those in none."
+        required=False, help_text="Only bookmarks in the collection with this id or, if empty, in no collection."
     )
-    url = URLField(required=False, help_text="Only those of the same URL.")
-    created_since = TimestampField(required=False, help_text="Only those created at this time or later.")
+    url = URLField(required=False, help_text="Only bookmarks of this URL.")
+    created_since = TimestampField(required=False, help_text="Only bookmarks created at this time or later.")
     q = TextField(
         required=False,
         max_length=MAX_QUERY_LENGTH,
         help_text=(
-            "Only those with this text in URL or title, in upper or lower case. A page may then have fewer bookmarks "
-            "than `limit`, or none, although there are more: follow `next` until it is null."
+            "Only bookmarks with this text in the URL or title, ignoring letter case. A page may have fewer bookmarks "
+            "than `limit`, even none, although more follow: request `next` until it is null."
         ),
     )
 
@@ -108,7 +110,7 @@ class BookmarkBatchSerializer(serializers.Serializer[Any]):
 
 
 class BookmarkResultSerializer(BookmarkEnvelope):
-    status = serializers.IntegerField(help_text="201 if the item created its bookmark, else 200.")
+    status = serializers.IntegerField(help_text="201 if the bookmark was created, 200 if it already existed.")
 
 
 class BookmarkBatchEnvelope(Envelope):
@@ -117,9 +119,9 @@ class BookmarkBatchEnvelope(Envelope):
 
 
 class CollectionWriteSerializer(serializers.Serializer[Any]):
-    """A collection's fields."""
+    """A new collection, or changes of a collection."""
 
-    name = TextField(max_length=255, help_text="Unique among the user group's collections.")
+    name = TextField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
 
 
 class CollectionSerializer(serializers.Serializer[Collection]):

@@ -1,4 +1,4 @@
-"""Mount under the base address of the bookmark operations."""
+"""URLs of the bookmark operations, to be included under any base address."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Which URLs can be bookmarked and when two of them are the same, by the WHATWG URL Standard.
+"""Validation and comparison of URLs by the WHATWG URL Standard.
 
 https://url.spec.whatwg.org/
 """
@@ -9,9 +9,9 @@ import re
 import can_ada
 from django.core.exceptions import ValidationError
 
-MAX_LENGTH = 8000  # characters; what RFC 9110, section 4.1, recommends to support at least
+MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recommends to support
 
-MAX_HOST_LENGTH = 255  # characters of a host that must be encoded; a domain name has at most 253
+MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
@@ -20,14 +20,14 @@ _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
 def serialize(url: str) -> str:
     """Return the standard's serialisation of ``url``. Two URLs are the same if their serialisations are equal.
 
-    Raises ValueError for a URL that a browser would not open as a web page, and for control characters and
-    surrounding white space, which the standard would drop.
+    Raises ValueError if ``url`` is not a valid absolute http or https URL, or if it has control characters or
+    surrounding white space, which the standard would remove.
     """
     if _CONTROL_CHARACTER.search(url) or url != url.strip():
         raise ValueError("The URL has control characters or surrounding white space.")
     host = _HOST.match(url)
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
-        # Punycode takes time quadratic in its length: 0.2 s for 8,000 characters.
+        # The time to encode a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters.
         raise ValueError("The host is longer than a domain name can be.")
     try:
         parsed = can_ada.parse(url)
@@ -39,12 +39,12 @@ def serialize(url: str) -> str:
 
 
 def digest(url: str) -> bytes:
-    """Return the SHA-256, 32 bytes, of the serialisation. Raises ValueError as ``serialize`` does."""
+    """Return the SHA-256 digest of the serialisation, 32 bytes. Raises ValueError as ``serialize`` does."""
     return hashlib.sha256(serialize(url).encode()).digest()
 
 
 def validate(url: str) -> None:
-    """Raise ValidationError for a URL that cannot be bookmarked."""
+    """Raise ValidationError if ``serialize`` refuses the URL."""
     try:
         serialize(url)
     except ValueError:

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.text import slugify
 
-from bookmarks.files import FORMATS, format_of
+from bookmarks.files import FORMATS, guess_format
 from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
@@ -38,7 +38,7 @@ class ImportForm(UserGroupForm):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if format_of(file.name) is None:
+        if guess_format(file.name) is None:
             raise forms.ValidationError(f"The name ends in none of: {', '.join(FORMATS)}.")
         return file
 
@@ -72,7 +72,7 @@ class FilesAdmin(ModelAdmin):
         reasons: list[Any] = []
         problem = ""
         try:
-            for outcome in store(user_group, FORMATS[str(format_of(file.name))].read(file)):
+            for outcome in store(user_group, FORMATS[str(guess_format(file.name))].read(file)):
                 created += outcome.created
                 existing += outcome.existing
                 refused += len(outcome.refusals)

@@ -1,15 +1,15 @@
-"""Files of bookmarks: what browsers and services export, and what this service does."""
+"""Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
 from pathlib import PurePath
 
 from . import comma_separated, jsonl, netscape
 
 FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
-"""Each has ``read(file)``, which yields records, and ``write(bookmarks)``, which yields text; memory is constant."""
+"""The module of each format: ``read(file)`` yields records, ``write(bookmarks)`` yields text; memory is constant."""
 
 
-def format_of(name: str) -> str | None:
-    """Return the format of a file of this name, or None if its ending does not tell."""
-    ending = PurePath(name).suffix[1:].lower()
-    ending = {"htm": "html"}.get(ending, ending)
-    return ending if ending in FORMATS else None
+def guess_format(file_name: str) -> str | None:
+    """Return the format that the file name's extension stands for, or None."""
+    extension = PurePath(file_name).suffix[1:].lower()
+    extension = {"htm": "html"}.get(extension, extension)
+    return extension if extension in FORMATS else None

@@ -1,4 +1,4 @@
-"""CSV of bookmarks, RFC 4180: a first line that names the columns, of which only ``url`` must be there."""
+"""Bookmarks as CSV (RFC 4180): a header that names the columns, in any order, of which only ``url`` is required."""
 
 import csv
 import io
@@ -9,12 +9,10 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups.json_lines import MAX_LINE
 
-from .records import Record, Unreadable, timestamp
-
-COLUMNS = ["url", "title", "collection", "created_at"]
+from .records import FIELDS, Record, Refusal, to_dict
 
 
-def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
+def read(file: BinaryIO) -> Iterator[Record | Refusal]:
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         yield from _records(text)
@@ -24,9 +22,9 @@ def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
             text.detach()
 
 
-def _records(text: io.TextIOWrapper) -> Iterator[Record | Unreadable]:
+def _records(text: io.TextIOWrapper) -> Iterator[Record | Refusal]:
     reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
-    names: list[str] = []
+    columns: list[str] = []
     while True:
         line = reader.line_num + 1
         try:
@@ -34,26 +32,26 @@ def _records(text: io.TextIOWrapper) -> Iterator[Record | Unreadable]:
         except StopIteration:
             break
         except csv.Error as error:
-            yield Unreadable(line, f"Not CSV: {error}.")
+            yield Refusal(line, f"Not CSV: {error}.")
             continue
-        if names and row:
-            get = dict(zip(names, row, strict=False)).get
-            yield Record(line, get("url"), get("title", ""), get("collection") or None, get("created_at") or None)
+        if columns and row:
+            yield Record.from_mapping(line, {name: cell for name, cell in zip(columns, row, strict=False) if cell})
         elif row:
-            names = [name.strip().casefold() for name in row]
-            if "url" not in names:
-                yield Unreadable(line, "The first line names no column url, so that no bookmark can be read.")
+            columns = [name.strip().casefold() for name in row]
+            if "url" not in columns:
+                yield Refusal(line, "The header has no column named url, so no bookmarks can be read.")
                 break
 
 
+class _Echo:
+    """A file that returns what is written, so that the CSV writer returns each line."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
+    writer = csv.DictWriter(_Echo(), FIELDS)
+    yield writer.writeheader()
     for bookmark in bookmarks:
-        collection = bookmark.collection.name if bookmark.collection else ""
-        writer.writerow([bookmark.url, bookmark.title, collection, timestamp(bookmark.created_at)])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
+        yield writer.writerow(to_dict(bookmark))

@@ -1,4 +1,4 @@
-"""JSON Lines of bookmarks: ``url``, and perhaps ``title``, ``collection`` (a name or null) and ``created_at``."""
+"""Bookmarks as JSON Lines: an object with a ``url`` and any other FIELDS on each line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,24 +7,17 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups import json_lines
 
-from .records import Record, Unreadable, timestamp
+from .records import Record, Refusal, to_dict
 
 
-def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
+def read(file: BinaryIO) -> Iterator[Record | Refusal]:
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
-            yield Unreadable(line, str(value))
+            yield Refusal(line, str(value))
         else:
-            get = value.get
-            yield Record(line, get("url"), get("title", ""), get("collection"), get("created_at"))
+            yield Record.from_mapping(line, value)
 
 
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
     for bookmark in bookmarks:
-        value = {
-            "url": bookmark.url,
-            "title": bookmark.title,
-            "collection": bookmark.collection and bookmark.collection.name,
-            "created_at": timestamp(bookmark.created_at),
-        }
-        yield json.dumps(value, ensure_ascii=False) + "\n"
+        yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"

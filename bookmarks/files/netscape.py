@@ -1,7 +1,7 @@
-"""The Netscape bookmark file, which every browser and bookmark service exports.
+"""Bookmarks as a Netscape bookmark file, which every browser and bookmark service exports.
 
-It is HTML that no validator accepts: closing tags are left out, headings stand for folders and lists for what is in
-them. So it is read as a browser's tokenizer reads it, tag by tag, and no tree is built, which also keeps the memory
+It is invalid HTML: closing tags are missing, a heading names a folder, and the list after it has the folder's contents.
+Therefore it is read tag by tag, like a browser's tokenizer does, without building a tree. This also keeps the memory
 constant. https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
 """
 
@@ -16,17 +16,17 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 
 from . import references
-from .records import Record, Unreadable, timestamp
+from .records import Record, Refusal, format_timestamp
 
 CHUNK_SIZE = 64 * 1024
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLDER_SEPARATOR = " / "
-MAX_TAG = 256 * 1024  # characters; it may have an icon in it
-MAX_PATH = 1000  # characters of the names of nested folders, of which a collection's name takes 255
+MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
+MAX_PATH_LENGTH = 1000  # characters; a longer path of nested folders is cut, as it is no valid collection name anyway
 
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 
-ENDS_A_TITLE = {"a", "dl", "dt", "h3"}
+TAGS_THAT_END_A_LINK = {"a", "dl", "dt", "h3"}
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -36,35 +36,36 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def read(file: BinaryIO) -> Iterator[Record | Unreadable]:
-    """Yield what the file links to. A folder is a collection; one in another has both names."""
+def read(file: BinaryIO) -> Iterator[Record | Refusal]:
+    """Yield a record for each link. Its collection is the path of its folders, separated by FOLDER_SEPARATOR."""
     parser = _Parser()
     chunk = file.read(CHUNK_SIZE)
     encoding = _encoding(chunk[:1024])
-    # What is not UTF-8 is refused with its line; elsewhere a browser puts a question mark, and so do we.
+    # Invalid UTF-8 is refused later, with its line. In other encodings, a replacement character takes its place.
     errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
     while chunk:
         parser.feed(decoder.decode(chunk).replace("&", references.AMPERSAND))
-        yield from parser.take()
+        yield from parser.pop_records()
         chunk = file.read(CHUNK_SIZE)
     parser.feed(decoder.decode(b"", final=True).replace("&", references.AMPERSAND))
     parser.close()
-    yield from parser.take()
+    yield from parser.pop_records()
 
 
 def _encoding(beginning: bytes) -> str:
-    """Return what the byte order mark or the META tag says, as browsers understand it; without either, UTF-8."""
+    """Return the encoding by the byte order mark or the META tag, as browsers interpret it. The default is UTF-8."""
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if not beginning.startswith(codecs.BOM_UTF8) and (named := CHARSET.search(beginning)):
+    if not beginning.startswith(codecs.BOM_UTF8) and (charset := CHARSET.search(beginning)):
         try:
-            name = codecs.lookup(named[1].decode()).name
+            name = codecs.lookup(charset[1].decode()).name
         except LookupError:
             name = "utf-8"
         if name in ("iso8859-1", "ascii"):
             return "cp1252"
-        if not name.startswith("utf-"):  # in which a META tag of one byte a letter could not be written
+        # The META tag was read as ASCII, so the file is not in UTF-16 or UTF-32, whatever it says.
+        if not name.startswith("utf-"):
             return name
     return "utf-8-sig"
 
@@ -72,35 +73,38 @@ def _encoding(beginning: bytes) -> str:
 class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.records: list[Record | Unreadable] = []
+        self.records: list[Record | Refusal] = []
         self.folders: list[str] = []
-        """The path of each list that is open."""
+        """The path of each open folder."""
         self.heading = ""
+        """The name of the folder that the next list opens."""
         self.text: list[str] | None = None
+        """The text of the open link or heading so far."""
         self.link: Record | None = None
+        """The open link, which has no title yet."""
 
-    def take(self) -> list[Record | Unreadable]:
+    def pop_records(self) -> list[Record | Refusal]:
         """Return the records since the last call."""
-        if len(self.rawdata) > MAX_TAG:
-            self.records.append(Unreadable(self.getpos()[0], f"A tag is longer than {MAX_TAG} characters."))
+        if len(self.rawdata) > MAX_TAG_LENGTH:
+            self.records.append(Refusal(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
             self.rawdata = ""
         records, self.records = self.records, []
         return records
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ENDS_A_TITLE:
+        if tag in TAGS_THAT_END_A_LINK:
             self.end_link()
-        values = {name: references.attribute(value or "") for name, value in attrs}
+        values = {name: references.decode_attribute(value or "") for name, value in attrs}
         if tag == "dl":
             path = FOLDER_SEPARATOR.join(filter(None, [*self.folders[-1:], self.heading]))
-            self.folders.append(path[:MAX_PATH])
+            self.folders.append(path[:MAX_PATH_LENGTH])
             self.heading = ""
         elif tag == "h3":
             self.text = []
         elif tag == "a" and "href" in values:
             self.text = []
             collection = (self.folders or [""])[-1] or None
-            created_at = values.get("created_at") or _date(values.get("add_date", ""))
+            created_at = values.get("created_at") or _parse_date(values.get("add_date", ""))
             self.link = Record(self.getpos()[0], values["href"].strip(), "", collection, created_at)
 
     def handle_data(self, data: str) -> None:
@@ -110,10 +114,10 @@ class _Parser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
             self.end_link(closed=True)
-        elif tag in ENDS_A_TITLE:
+        elif tag in TAGS_THAT_END_A_LINK:
             self.end_link()
         if tag == "h3" and self.text is not None:
-            self.heading = references.text("".join(self.text))
+            self.heading = references.decode_text("".join(self.text))
             self.text = None
         elif tag == "dl" and self.folders:
             self.folders.pop()
@@ -130,13 +134,13 @@ class _Parser(HTMLParser):
 
     def end_link(self, closed: bool = False) -> None:
         if self.link is not None:
-            title = references.text("".join(self.text or []))
+            title = references.decode_text("".join(self.text or []))
             self.records.append(self.link._replace(title=title if closed else title.strip()))
             self.link = self.text = None
 
 
-def _date(text: str) -> datetime | None:
-    """Seconds since 1970, or what some exporters write: milliseconds or microseconds."""
+def _parse_date(text: str) -> datetime | None:
+    """Parse seconds since 1970, or milliseconds or microseconds, which some exporters write; None if invalid."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 16):
         return None
     number = int(text)
@@ -144,7 +148,7 @@ def _date(text: str) -> datetime | None:
 
 
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    """Yield the file's text. ``bookmarks`` come collection by collection."""
+    """Yield the file's text. The bookmarks must be ordered by collection."""
     yield HEADER
     folder = None
     for bookmark in bookmarks:
@@ -152,8 +156,8 @@ def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
             yield "    </DL><p>\n" if folder else ""
             folder = bookmark.collection
             yield f"    <DT><H3>{escape(folder.name)}</H3>\n    <DL><p>\n" if folder else ""
-        # Browsers know ADD_DATE, in whole seconds; the other has what it would lose.
-        date = f'ADD_DATE="{int(bookmark.created_at.timestamp())}" CREATED_AT="{timestamp(bookmark.created_at)}"'
+        # Browsers read ADD_DATE, in whole seconds. CREATED_AT keeps the fraction for an import into this service.
+        date = f'ADD_DATE="{int(bookmark.created_at.timestamp())}" CREATED_AT="{format_timestamp(bookmark.created_at)}"'
         yield f'    <DT><A HREF="{escape(bookmark.url)}" {date}>{escape(bookmark.title)}</A>\n'
     yield "    </DL><p>\n" if folder else ""
     yield "</DL><p>\n"

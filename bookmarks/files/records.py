@@ -1,89 +1,128 @@
-"""The records of a file, and the rows that are made of them."""
+"""The records of a file, and the database rows that are made of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.utils import timezone
 from uuid_utils import uuid7
 
 from bookmarks import web_url
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark
 
 
 class Record(NamedTuple):
-    """What a file says, whatever it is."""
+    """A bookmark as a file describes it. The values are not validated and may have any type."""
 
     line: int
-    """Where in the file it begins."""
-    url: Any
+    """The number of the line on which the record begins."""
+    url: Any = ""
     title: Any = ""
     collection: Any = None
-    """Its name; None: none."""
+    """The collection's name, or None."""
     created_at: Any = None
-    """A datetime, or RFC 3339's text; None: now."""
+    """A datetime or an RFC 3339 string; None means now."""
+
+    @classmethod
+    def from_mapping(cls, line: int, values: Mapping[str, Any]) -> Self:
+        """Return a record of the values whose keys are in FIELDS; the others are ignored."""
+        return cls(line, **{name: values[name] for name in FIELDS if name in values})
 
 
-class Unreadable(NamedTuple):
+FIELDS = Record._fields[1:]
+"""The keys of a JSON object and the columns of a CSV file."""
+
+
+class Refusal(NamedTuple):
+    """A record that cannot be read or stored, by its line, and the reason."""
+
     line: int
     reason: str
 
 
-class Row(NamedTuple):
-    """What is stored."""
+class BookmarkRow(NamedTuple):
+    """The valid values of a record: the name of its collection, then the model's other fields by their names."""
 
+    collection: str | None
     id: str
     url: str
-    digest: bytes
+    url_digest: bytes
     title: str
-    collection: str | None
     created_at: datetime
+
+    @property
+    def unique_key(self) -> tuple[str, bytes]:
+        """The key that is unique within a user group. It can be sorted: a collection's name is never empty."""
+        return self.collection or "", self.url_digest
 
 
 @dataclass
 class Block:
-    """The rows of consecutive records, and the records that cannot be stored."""
+    """The rows of consecutive records, and the refusals of those that are invalid."""
 
-    rows: list[Row]
-    refusals: list[Unreadable]
+    rows: list[BookmarkRow]
+    refusals: list[Refusal]
 
     @property
-    def names(self) -> set[str | None]:
-        """The names of the rows' collections."""
+    def collection_names(self) -> set[str | None]:
         return {row.collection for row in self.rows}
 
 
-def read_blocks(records: Iterator[Record | Unreadable], size: int, with_collections: bool) -> Iterator[Block]:
-    """Yield blocks of ``size`` records, with the collections that the records name or without."""
-    while part := list(islice(records, size)):
+def read_blocks(records: Iterable[Record | Refusal], size: int, with_collections: bool) -> Iterator[Block]:
+    """Validate the records and yield them in blocks of ``size``, each read only when it is asked for.
+
+    Without ``with_collections``, the collections that the records name are ignored.
+    """
+    remaining = iter(records)
+    while part := list(islice(remaining, size)):
         block = Block([], [])
         for record in part:
             try:
-                block.rows.append(checked(record, with_collections))
+                block.rows.append(_to_row(record, with_collections))
             except ValueError as error:
-                block.refusals.append(Unreadable(record.line, str(error)))
+                block.refusals.append(Refusal(record.line, str(error)))
         yield block
 
 
-def checked(record: Record | Unreadable, with_collection: bool) -> Row:
-    """Return what is stored of the record, with its collection or without.
+def distinct(rows: Iterable[BookmarkRow], seen: set[tuple[str, bytes]]) -> Iterator[BookmarkRow]:
+    """Yield the rows whose unique key is not in ``seen``, and add it: of duplicates, the first is yielded."""
+    for row in rows:
+        if (key := row.unique_key) not in seen:
+            seen.add(key)
+            yield row
 
-    Raises ValueError with the reason why it cannot be stored.
-    """
-    if isinstance(record, Unreadable):
+
+def to_dict(bookmark: Bookmark) -> dict[str, str | None]:
+    """Return the FIELDS of a bookmark as text, as they are written to a file."""
+    return {
+        "url": bookmark.url,
+        "title": bookmark.title,
+        "collection": bookmark.collection.name if bookmark.collection else None,
+        "created_at": format_timestamp(bookmark.created_at),
+    }
+
+
+def format_timestamp(value: datetime) -> str:
+    return value.isoformat().replace("+00:00", "Z")
+
+
+def _to_row(record: Record | Refusal, with_collection: bool) -> BookmarkRow:
+    """Raises ValueError with the reason if the record is invalid."""
+    if isinstance(record, Refusal):
         raise ValueError(record.reason)
     _, url, title, collection, created_at = record
-    _check_text("url", url, 1, web_url.MAX_LENGTH)
-    _check_text("title", title, 0, 1000)
+    _validate_text("url", url, 1, web_url.MAX_LENGTH)
+    _validate_text("title", title, 0, MAX_TITLE_LENGTH)
     if not with_collection:
         collection = None
     elif collection is not None:
-        _check_text("collection", collection, 1, 255)
-    return Row(str(uuid7()), url, web_url.digest(url), title, collection, _time(created_at))
+        _validate_text("collection", collection, 1, MAX_COLLECTION_NAME_LENGTH)
+    return BookmarkRow(collection, str(uuid7()), url, web_url.digest(url), title, _to_datetime(created_at))
 
 
-def _check_text(name: str, value: Any, min_length: int, max_length: int) -> None:
+def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
     if not isinstance(value, str):
         raise ValueError(f"{name} is not text.")
     if not min_length <= len(value) <= max_length:
@@ -97,15 +136,11 @@ def _check_text(name: str, value: Any, min_length: int, max_length: int) -> None
         raise ValueError(f"{name} contains U+0000.")
 
 
-def _time(value: Any) -> datetime:
+def _to_datetime(value: Any) -> datetime:
     if value is None:
         return timezone.now()
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("created_at is not a date and time as 2026-01-31T09:26:53Z.") from None
-
-
-def timestamp(value: datetime) -> str:
-    return value.isoformat().replace("+00:00", "Z")
+        raise ValueError("created_at is not a date and time such as 2026-01-31T09:26:53Z.") from None

@@ -1,7 +1,7 @@
-"""Character references, as browsers decode them.
+"""Decode HTML character references as browsers do.
 
-Python's parser decodes more in attributes than a browser does: "&region=" is no "®ion=". So it is given text without
-any, with AMPERSAND for "&", and its results come here.
+In attributes, Python's parser decodes more than a browser: it turns "&region=" into "®ion=". Therefore the parser is
+given text in which AMPERSAND replaces each "&", and the text that it returns is decoded by these functions.
 """
 
 import re
@@ -12,12 +12,12 @@ AMPERSAND = "\0"
 REFERENCE = re.compile(r"&(#\d+;?|#[xX][\da-fA-F]+;?|\w+;?)", re.ASCII)
 
 
-def text(value: str) -> str:
+def decode_text(value: str) -> str:
     return unescape(value.replace(AMPERSAND, "&"))
 
 
-def attribute(value: str) -> str:
-    """In an attribute there is no reference without a semicolon before "=" or a letter."""
+def decode_attribute(value: str) -> str:
+    """Decode an attribute's value, in which a name without a semicolon before "=" or a letter is no reference."""
     value = value.replace(AMPERSAND, "&")
 
     def decode(match: re.Match[str]) -> str:

@@ -1,10 +1,10 @@
-"""Command line options that the commands on files of bookmarks share."""
+"""Options of the commands that import or export a file of bookmarks."""
 
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from bookmarks.files import FORMATS, format_of
+from bookmarks.files import FORMATS, guess_format
 from bookmarks.models import Collection
 from usergroups.models import UserGroup
 
@@ -14,6 +14,7 @@ def add_collection(parser: CommandParser, help_text: str) -> None:
 
 
 def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
+    """Return the user group's collection that --collection names, if any. Raises CommandError if it does not exist."""
     if options["collection"] is None:
         return None
     try:
@@ -23,12 +24,12 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
 
 
 def add_format(parser: CommandParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, help="Left out: by how the file's name ends.")
+    parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
 
 
 def file_format(options: dict[str, Any]) -> Any:
-    """Return the module of the file's format."""
-    name = options["format"] or format_of(options["file"])
+    """Return the module of the file's format. Raises CommandError if it is unknown."""
+    name = options["format"] or guess_format(options["file"])
     if name is None:
-        raise CommandError(f"Name the file's format with --format: {', '.join(FORMATS)}.")
+        raise CommandError(f"Specify the file's format with --format: {', '.join(FORMATS)}.")
     return FORMATS[name]

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='collection',
-            constraint=models.UniqueConstraint(fields=('user_group', 'name'), name='bookmarks_collection_name', violation_error_message='The user group has a collection with this name.'),
+            constraint=models.UniqueConstraint(fields=('user_group', 'name'), name='bookmarks_collection_name', violation_error_message='The user group already has a collection with this name.'),
         ),
         migrations.AddIndex(
             model_name='bookmark',

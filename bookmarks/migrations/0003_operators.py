@@ -25,27 +25,27 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='accesstoken',
             name='user_group',
-            field=models.ForeignKey(help_text="The token reaches this group's bookmarks and collections only.", on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to='usergroups.usergroup'),
+            field=models.ForeignKey(help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to='usergroups.usergroup'),
         ),
         migrations.AlterField(
             model_name='bookmark',
             name='collection',
-            field=models.ForeignKey(blank=True, db_index=False, help_text="One of the user group's. Empty: in none.", null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to='bookmarks.collection'),
+            field=models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to='bookmarks.collection'),
         ),
         migrations.AlterField(
             model_name='bookmark',
             name='title',
-            field=models.CharField(blank=True, help_text='Of the page, for people.', max_length=1000),
+            field=models.CharField(blank=True, help_text='The title of the page.', max_length=1000),
         ),
         migrations.AlterField(
             model_name='bookmark',
             name='url',
-            field=models.CharField(help_text='Absolute, http or https. It is kept as it is written and never fetched.', max_length=8000, validators=[bookmarks.web_url.validate], verbose_name='URL'),
+            field=models.CharField(help_text='An absolute http or https URL. It is stored exactly as entered and never fetched.', max_length=8000, validators=[bookmarks.web_url.validate], verbose_name='URL'),
         ),
         migrations.AlterField(
             model_name='collection',
             name='name',
-            field=models.CharField(help_text="Unique among the user group's collections.", max_length=255),
+            field=models.CharField(help_text='Unique within the user group.', max_length=255),
         ),
         migrations.AddIndex(
             model_name='bookmark',

@@ -1,1 +1,1 @@
-"""The bookmark operations in the OpenAPI document."""
+"""Documentation of the bookmark operations for the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""Bookmarks in the OpenAPI document."""
+"""Documentation of the operations on bookmarks."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -37,8 +37,8 @@ list_bookmarks = operation(
     operation_id="list_bookmarks",
     summary="List bookmarks",
     description=(
-        "The bookmarks of the access token's user group that pass all filters, newest first. Follow `next` until it "
-        "is null: each bookmark that stood at the start comes exactly once."
+        "Lists the bookmarks of the access token's user group that match all filters, newest first. Request `next` "
+        "until it is null: every bookmark that existed at the start is listed exactly once."
     ),
     tags=TAGS,
     read_only=True,
@@ -51,18 +51,16 @@ create_bookmark = operation(
     operation_id="create_bookmark",
     summary="Create a bookmark",
     description=(
-        "The bookmark belongs to the access token's user group, which the answer shows beside it. A URL that the "
-        "group has in the same collection already, or likewise in none, is not stored twice: the answer is then "
-        "200 and the bookmark that is there, unchanged. Two URLs are the same if the WHATWG URL Standard serialises "
-        "both to the same text. The URL is kept as it was sent and never fetched."
+        "The bookmark belongs to the access token's user group, which is returned with it. If the user group already "
+        "has a bookmark with this URL in the same collection (or, likewise, without a collection), that bookmark is "
+        "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serialises them to the "
+        "same text. The URL is stored exactly as sent and never fetched."
     ),
     tags=TAGS,
     body=(BookmarkCreateSerializer, FIELDS),
     answers={
-        200: answer(
-            NewBookmarkEnvelope, "The group has this bookmark already.", user_group=USER_GROUP, bookmark=BOOKMARK
-        ),
-        201: answer(NewBookmarkEnvelope, "The bookmark is new.", user_group=USER_GROUP, bookmark=BOOKMARK),
+        200: answer(NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
+        201: answer(NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
     failures=[URL_WRONG, CollectionDoesNotExist()],
 )
@@ -71,16 +69,16 @@ create_bookmarks = operation(
     operation_id="create_bookmarks",
     summary="Create many bookmarks",
     description=(
-        "Up to 1,000 bookmarks in a body of up to 8 MiB. Each item is what creating one takes. One bad item does not "
-        "stop the rest: `results` has for each item, in order, the answer that it would have had as a call of its "
-        "own, without the user group, and the `status` of that."
+        "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the fields of a single create request. "
+        "An invalid item does not affect the others: `results` has, for each item in order, the response and the "
+        "`status` of a single create request, without the user group."
     ),
     tags=TAGS,
     body=(BookmarkBatchSerializer, {"bookmarks": [FIELDS, {"url": "example.com"}]}),
     answers={
         200: answer(
             BookmarkBatchEnvelope,
-            "What became of each item.",
+            "The result of each item.",
             user_group=USER_GROUP,
             results=[
                 {"status": 201, "success": 1, "bookmark": BOOKMARK},
@@ -93,7 +91,7 @@ create_bookmarks = operation(
 
 get_bookmark = operation(
     operation_id="get_bookmark",
-    summary="Read a bookmark",
+    summary="Retrieve a bookmark",
     tags=TAGS,
     read_only=True,
     path=ID,
@@ -103,12 +101,12 @@ get_bookmark = operation(
 
 update_bookmark = operation(
     operation_id="update_bookmark",
-    summary="Move a bookmark or set its title",
-    description="A field that is left out stays as it is.",
+    summary="Update a bookmark",
+    description="Changes the collection or the title. Omitted fields stay unchanged.",
     tags=TAGS,
     path=ID,
     body=(BookmarkUpdateSerializer, {"title": BOOKMARK["title"], "collection": BOOKMARK["collection"]}),
-    answers={200: answer(BookmarkEnvelope, "The bookmark as it stands after the update.", bookmark=BOOKMARK)},
+    answers={200: answer(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
     failures=[CollectionDoesNotExist(), BookmarkNotFound(), BookmarkExists()],
 )
 
@@ -117,6 +115,6 @@ delete_bookmark = operation(
     summary="Delete a bookmark",
     tags=TAGS,
     path=ID,
-    answers={200: answer(Envelope, "The bookmark is gone.")},
+    answers={200: answer(Envelope, "The bookmark was deleted.")},
     failures=[BookmarkNotFound()],
 )

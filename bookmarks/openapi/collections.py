@@ -1,4 +1,4 @@
-"""Collections in the OpenAPI document."""
+"""Documentation of the operations on collections."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -26,7 +26,7 @@ ID = OpenApiParameter("public_id", str, "path", description="The collection's `i
 list_collections = operation(
     operation_id="list_collections",
     summary="List collections",
-    description="The collections of the access token's user group, newest first. Follow `next` until it is null.",
+    description="Lists the access token's user group's collections, newest first. Request `next` until it is null.",
     tags=TAGS,
     read_only=True,
     query=CollectionListQuery,
@@ -43,13 +43,13 @@ create_collection = operation(
     summary="Create a collection",
     tags=TAGS,
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
-    answers={201: answer(CollectionEnvelope, "The collection is new.", collection=COLLECTION)},
+    answers={201: answer(CollectionEnvelope, "The collection was created.", collection=COLLECTION)},
     failures=[NAME_MISSING, CollectionExists()],
 )
 
 get_collection = operation(
     operation_id="get_collection",
-    summary="Read a collection",
+    summary="Retrieve a collection",
     tags=TAGS,
     read_only=True,
     path=ID,
@@ -63,16 +63,16 @@ update_collection = operation(
     tags=TAGS,
     path=ID,
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
-    answers={200: answer(CollectionEnvelope, "The collection as it stands after the update.", collection=COLLECTION)},
+    answers={200: answer(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
     failures=[CollectionNotFound(), CollectionExists()],
 )
 
 delete_collection = operation(
     operation_id="delete_collection",
     summary="Delete a collection",
-    description="Its bookmarks are kept, out of any collection. Where that makes a duplicate, the older one stays.",
+    description="Its bookmarks are kept, without a collection. Of duplicates, only the oldest is kept.",
     tags=TAGS,
     path=ID,
-    answers={200: answer(Envelope, "The collection is gone.")},
+    answers={200: answer(Envelope, "The collection was deleted.")},
     failures=[CollectionNotFound()],
 )

@@ -1,1 +1,1 @@
-"""The bookmark operations."""
+"""Views of the bookmark operations."""

@@ -1,4 +1,4 @@
-"""What every bookmark operation stands on."""
+"""The base view of all bookmark operations."""
 
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from usergroups.tokens.throttling import TokenThrottle
 
 
 class AccessTokenView(ContractView):
-    """A view for a user group's program; it sees the group's bookmarks and collections."""
+    """A view on the bookmarks and collections of the user group to which the access token belongs."""
 
     authentication_classes = [AccessTokenAuthentication]
     permission_classes = [TokenPermission]
@@ -44,23 +44,23 @@ class AccessTokenView(ContractView):
             case Collection.DoesNotExist():
                 exc = CollectionNotFound()
             case IntegrityError():
-                # Either the group was deleted during the call, and the token with it, or each attempt met a conflict.
+                # Either the user group was deleted during the call, along with the token, or every attempt conflicted.
                 exists = UserGroup.objects.filter(pk=self.user_group.pk).exists()
-                answer = DatabaseUnavailable() if exists else InvalidToken()
-                answer.__cause__ = exc  # for the log
-                exc = answer
+                error = DatabaseUnavailable() if exists else InvalidToken()
+                error.__cause__ = exc  # for the log
+                exc = error
         return super().handle_exception(exc)
 
-    def check_that_it_is_there(self, collection: Collection | None) -> None:
-        """Raises CollectionDoesNotExist if the collection was deleted since the look at it."""
+    def check_collection_exists(self, collection: Collection | None) -> None:
+        """Raise CollectionDoesNotExist if the collection has been deleted since it was looked up."""
         if collection and not self.collections.filter(pk=collection.pk).exists():
             raise CollectionDoesNotExist
 
-    def named_in(self, items: Any) -> dict[object, Collection]:
-        """Return those of the group's collections, by id, that the items of a call name. At most one query."""
+    def look_up_collections(self, items: Any) -> dict[object, Collection]:
+        """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
         items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
         return self.collections.by_public_id(item.get("collection") for item in items if isinstance(item, dict))
 
-    def created(self, data: Any, thing: Bookmark | Collection) -> Response:
-        """Answer that the thing is new and where, below the address of the call, it can be read."""
-        return Response(data, status=201, headers={"Location": f"{escape_uri_path(self.request.path)}/{thing.pk}"})
+    def created_response(self, data: Any, created: Bookmark | Collection) -> Response:
+        """Return a response with status 201 and the location of the created object."""
+        return Response(data, status=201, headers={"Location": f"{escape_uri_path(self.request.path)}/{created.pk}"})

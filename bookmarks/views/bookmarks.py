@@ -1,5 +1,6 @@
-"""Bookmarks."""
+"""Operations on bookmarks."""
 
+from contextlib import nullcontext, suppress
 from typing import Any, cast
 
 from django.db import IntegrityError
@@ -30,38 +31,31 @@ from usergroups.tokens.throttling import expensive_call
 
 from .base import AccessTokenView
 
+LOOKUP_RETRIES = 2
+
 
 class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
-        named = self.named_in([request.query_params])
-        query = self.validated(BookmarkListQuery, request.query_params, collections=named)
-        bookmarks = self.bookmarks
-        if "collection" in query:
-            collection = query["collection"]
-            bookmarks = bookmarks.filter(collection=collection) if collection else bookmarks.in_none()
-        if "url" in query:
-            bookmarks = bookmarks.of_url(query["url"])
-        if "created_since" in query:
-            bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
-        place = ("id", query["limit"], query.get("cursor"))
-        if "q" in query:
-            with expensive_call(self.user_group):
-                page = Page(bookmarks, *place, search=search.contains(query["q"]), max_scanned=search.MAX_SCANNED)
-        else:
-            page = Page(bookmarks, *place)
+        collections = self.look_up_collections([request.query_params])
+        query = self.validated(BookmarkListQuery, request.query_params, collections=collections)
+        bookmarks, limit, cursor = self.bookmarks.matching(query), query["limit"], query.get("cursor")
+        condition = search.contains(query["q"]) if "q" in query else None
+        with expensive_call(self.user_group) if condition else nullcontext():
+            page = Page(bookmarks, "id", limit, cursor, search=condition, max_scanned=search.MAX_SCANNED)
         return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
-        fields = self.validated(BookmarkCreateSerializer, request.data, collections=self.named_in([request.data]))
+        collections = self.look_up_collections([request.data])
+        fields = self.validated(BookmarkCreateSerializer, request.data, collections=collections)
         try:
             bookmark, created = Bookmark.objects.add(user_group=self.user_group, **fields)
         except IntegrityError:
-            self.check_that_it_is_there(fields.get("collection"))
+            self.check_collection_exists(fields.get("collection"))
             raise
         data = NewBookmarkEnvelope({"user_group": self.user_group, "bookmark": bookmark}).data
-        return self.created(data, bookmark) if created else Response(data)
+        return self.created_response(data, bookmark) if created else Response(data)
 
 
 class BookmarkView(AccessTokenView):
@@ -71,13 +65,14 @@ class BookmarkView(AccessTokenView):
 
     @openapi.update_bookmark
     def patch(self, request: Request, public_id: str) -> Response:
-        fields = self.validated(BookmarkUpdateSerializer, request.data, collections=self.named_in([request.data]))
+        collections = self.look_up_collections([request.data])
+        fields = self.validated(BookmarkUpdateSerializer, request.data, collections=collections)
         try:
             bookmark = self.bookmarks.change(public_id, **fields)
         except Duplicate:
             raise BookmarkExists from None
         except IntegrityError:
-            self.check_that_it_is_there(fields.get("collection"))
+            self.check_collection_exists(fields.get("collection"))
             raise
         return Response(BookmarkEnvelope({"bookmark": bookmark}).data)
 
@@ -92,20 +87,19 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
+        data = cast(dict[str, Any], request.data)
         with expensive_call(self.user_group):
-            return Response(self.create(cast(dict[str, Any], request.data)))
+            for _ in range(LOOKUP_RETRIES):
+                with suppress(IntegrityError):  # a collection was deleted after it was looked up
+                    return Response(self.create(data))
+            return Response(self.create(data))
 
     def create(self, data: dict[str, Any]) -> Any:
-        for last in (False, False, True):
-            named = self.named_in(data.get("bookmarks"))
-            items = self.validated(BookmarkBatchSerializer, data, collections=named)["bookmarks"]
-            try:
-                done = Bookmark.objects.add_many(self.user_group, batch.valid(items))
-                break
-            except IntegrityError:  # a collection was deleted after it was looked up: look up all of them again
-                if last:
-                    raise
+        """Look up the collections, store the valid items and return the answer. Raises IntegrityError on a conflict."""
+        collections = self.look_up_collections(data.get("bookmarks"))
+        items = self.validated(BookmarkBatchSerializer, data, collections=collections)["bookmarks"]
+        stored = Bookmark.objects.add_many(self.user_group, batch.valid(items))
         answers = (
-            (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in done
+            (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in stored
         )
         return BookmarkBatchEnvelope({"user_group": self.user_group, "results": batch.results(items, answers)}).data

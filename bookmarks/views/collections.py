@@ -1,4 +1,4 @@
-"""Collections."""
+"""Operations on collections."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,7 +33,7 @@ class CollectionsView(AccessTokenView):
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate:
             raise CollectionExists from None
-        return self.created(CollectionEnvelope({"collection": collection}).data, collection)
+        return self.created_response(CollectionEnvelope({"collection": collection}).data, collection)
 
 
 class CollectionView(AccessTokenView):

@@ -40,7 +40,9 @@ def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
 
     page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
 
-    assert page.context["adminform"].errors == {"url": ["The user group has this bookmark there already."]}
+    assert page.context["adminform"].errors == {
+        "url": ["A bookmark with this URL already exists in the same collection."]
+    }
     assert Bookmark.objects.count() == 1
 
 
@@ -69,7 +71,9 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
 
     page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
 
-    assert page.context["adminform"].errors == {"collection": ["The user group has this bookmark there already."]}
+    assert page.context["adminform"].errors == {
+        "collection": ["A bookmark with this URL already exists in the same collection."]
+    }
     bookmark.refresh_from_db()
     assert bookmark.collection is None
 
@@ -152,7 +156,7 @@ def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client,
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE aside")
 
-    assert "has this bookmark there already." in str(page.context["adminform"].errors)
+    assert "with this URL already exists in the same collection." in str(page.context["adminform"].errors)
     assert Bookmark.objects.count() == 1
     assert not LogEntry.objects.exists()
 
@@ -223,7 +227,7 @@ def test_a_duplicate_collection_is_refused_with_a_message(admin_client, action):
     else:
         page = admin_client.post(url("bookmarks_collection_change", other.pk), {"name": "A", "initial-name": "B"})
 
-    assert "has a collection with this name." in str(page.context["adminform"].errors)
+    assert "already has a collection with this name." in str(page.context["adminform"].errors)
     assert set(Collection.objects.values_list("name", flat=True)) == {"A", "B"}
 
 

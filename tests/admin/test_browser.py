@@ -202,7 +202,7 @@ def test_a_group_is_found_among_100000(service, page):
     choose(page, "#id_user_group", "customer-77777", "Customer 77777")
     page.get_by_label("URL").fill("HTTPS://EXAMPLE.COM:443/found")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The user group has this bookmark there already.")).to_be_visible()
+    expect(page.get_by_text("A bookmark with this URL already exists in the same collection.")).to_be_visible()
 
 
 def test_thousands_are_deleted(service, page):

@@ -48,7 +48,7 @@ def test_the_id_alone_is_on_standard_output(user_group, capsys):
 def test_a_collection_is_not_created_twice(user_group):
     CollectionFactory(user_group=user_group, name="Reading list")
 
-    with pytest.raises(CommandError, match="has a collection 'Reading list' already") as error:
+    with pytest.raises(CommandError, match="already has a collection 'Reading list'") as error:
         call_command("create_collection", *GROUP, "--name", "Reading list")
 
     assert error.value.returncode == 1
@@ -77,7 +77,7 @@ def write(path, *lines):
 def test_a_file_is_imported_and_what_is_refused_is_told(user_group, tmp_path, capsys):
     file = write(tmp_path / "a.jsonl", '{"url": "https://a/"}', '{"url": "x"}', '{"url": "https://b/"}', "{")
 
-    for expected in ("2 created, 0 there already, 2 refused.\n", "0 created, 2 there already, 2 refused.\n"):
+    for expected in ("2 created, 0 already existed, 2 refused.\n", "0 created, 2 already existed, 2 refused.\n"):
         call_command("import_bookmarks", file, *GROUP)
 
         out, err = capsys.readouterr()
@@ -93,7 +93,7 @@ def test_a_dry_run_tells_the_same_and_does_nothing(user_group, tmp_path, capsys)
 
     call_command("import_bookmarks", file, *GROUP, "--dry-run")
 
-    assert capsys.readouterr().out == "Nothing was done. It would be: 2 created, 2 there already, 0 refused.\n"
+    assert capsys.readouterr().out == "Dry run, nothing was changed: 2 created, 2 already existed, 0 refused.\n"
     assert Bookmark.objects.count() == 1
 
 
@@ -128,7 +128,7 @@ def test_an_interrupted_import_keeps_what_was_done_and_is_run_again(user_group, 
     call_command("import_bookmarks", file, *GROUP)
 
     assert 0 < before < 10
-    assert capsys.readouterr().out == f"{10 - before} created, {before} there already, 0 refused.\n"
+    assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -163,8 +163,8 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.txt"], "Name the file's format with --format: html, jsonl, csv."),
-        (["-"], "Name the file's format with --format"),
+        (["a.txt"], "Specify the file's format with --format: html, jsonl, csv."),
+        (["-"], "Specify the file's format with --format"),
         (["missing/a.csv"], "missing/a.csv: No such file or directory."),
         (["a.csv", "--collection", "x"], "The user group has no collection with the id 'x'."),
         (["a.csv", "--user-group", "x"], "has no user group 'x'"),
@@ -196,7 +196,7 @@ def test_a_file_without_bookmarks_is_told(user_group, tmp_path, capsys):
     call_command("import_bookmarks", write(tmp_path / "a.html", "Nothing here."), *GROUP)
 
     out, err = capsys.readouterr()
-    assert (out, err) == ("0 created, 0 there already, 0 refused.\n", "No bookmark was found in the file.\n")
+    assert (out, err) == ("0 created, 0 already existed, 0 refused.\n", "The file contains no bookmarks.\n")
 
 
 def test_on_a_terminal_a_bar_tells_how_far_the_import_is(user_group, tmp_path, monkeypatch, capsys):
@@ -208,6 +208,6 @@ def test_on_a_terminal_a_bar_tells_how_far_the_import_is(user_group, tmp_path, m
     call_command("import_bookmarks", file, *GROUP)
 
     out, err = capsys.readouterr()
-    assert out == "10 created, 0 there already, 1 refused.\n"
+    assert out == "10 created, 0 already existed, 1 refused.\n"
     assert "100%|" in err
     assert "line 12: The URL is not absolute, or not valid.\n" in err

@@ -46,7 +46,7 @@ def test_the_command_creates_a_deleted_folder_again(user_group, after_first_chun
 
     run_command()
 
-    assert capsys.readouterr().out == "6 created, 0 there already, 0 refused.\n"
+    assert capsys.readouterr().out == "6 created, 0 already existed, 0 refused.\n"
     assert places() == [None] * 2 + ["Folder"] * 4
 
 
@@ -73,8 +73,8 @@ def test_after_the_deletion_of_the_given_collection_the_command_uses_none(
     run_command("--collection", str(collection.pk))
 
     out, err = capsys.readouterr()
-    assert out == "6 created, 0 there already, 0 refused.\n"
-    assert err == "The collection was deleted during the import. The bookmarks after that are in none.\n"
+    assert out == "6 created, 0 already existed, 0 refused.\n"
+    assert err == "The collection was deleted during the import. Later bookmarks are in no collection.\n"
     assert places() == [None] * 6
 
 
@@ -93,7 +93,9 @@ def test_an_outcome_tells_whether_the_given_collection_was_deleted(user_group):
 def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_first_chunk, run_command):
     after_first_chunk(delete_user_groups)
 
-    with pytest.raises(CommandError, match=r"^The user group was deleted during the import.* Until then: 2 created"):
+    with pytest.raises(
+        CommandError, match=r"^The user group and its bookmarks were deleted during the import.* Until then: 2 created"
+    ):
         run_command()
 
     assert not Bookmark.objects.exists()

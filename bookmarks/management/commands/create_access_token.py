@@ -7,7 +7,7 @@ from usergroups.management import options as shared
 
 
 class Command(BaseCommand):
-    help = "Issues an access token. Its secret is all of standard output and is never shown again."
+    help = "Issues an access token and prints its secret, which is never shown again, to standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_user_group(parser)

@@ -1,25 +1,24 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError, transaction
 
-from bookmarks.models import Collection
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Collection
+from bookmarks.public_ids import Duplicate
 from usergroups.management import options as shared
 
 
 class Command(BaseCommand):
-    help = "Creates a collection. Its id is all of standard output."
+    help = "Creates a collection and prints its id to standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_user_group(parser)
-        parser.add_argument("--name", required=True, type=shared.text(255), metavar="TEXT")
+        parser.add_argument("--name", required=True, type=shared.text(MAX_COLLECTION_NAME_LENGTH), metavar="TEXT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         try:
-            with transaction.atomic():
-                collection = Collection.objects.create(user_group=user_group, name=options["name"])
-        except IntegrityError:
-            raise CommandError(f"The user group has a collection {options['name']!r} already.") from None
+            collection = Collection.objects.add(user_group, options["name"])
+        except Duplicate:
+            raise CommandError(f"The user group already has a collection {options['name']!r}.") from None
         self.stderr.write(f"Collection {collection} of the user group {user_group}.", self.style.SUCCESS)
         self.stdout.write(str(collection.pk))

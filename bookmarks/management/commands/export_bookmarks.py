@@ -4,26 +4,26 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from bookmarks.management import options as own
+from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
 
 
 class Command(BaseCommand):
-    help = "Writes a user group's bookmarks to a file that import_bookmarks and, as HTML, any browser reads."
+    help = "Writes a user group's bookmarks to a file for import_bookmarks or, as HTML, for any browser."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="- is standard output.")
+        parser.add_argument("file", help="The file to write, or - for standard output.")
         shared.add_user_group(parser)
-        own.add_collection(parser, "Only the bookmarks in this one.")
-        own.add_format(parser)
+        file_options.add_collection(parser, "Export only the bookmarks in this collection.")
+        file_options.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         bookmarks = Bookmark.objects.filter(user_group=user_group)
-        if collection := own.collection(options, user_group):
+        if collection := file_options.collection(options, user_group):
             bookmarks = bookmarks.filter(collection=collection)
-        text = own.file_format(options).write(bookmarks.for_export())
+        text = file_options.file_format(options).write(bookmarks.for_export())
         if options["file"] == "-":
             for piece in text:
                 sys.stdout.buffer.write(piece.encode())

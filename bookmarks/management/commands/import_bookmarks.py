@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, OperationalError, router
 
 from bookmarks.files.importing import UserGroupDeleted, store
-from bookmarks.management import options as own
+from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
 from usergroups.management.files import open_source, rollback_if
@@ -13,29 +13,29 @@ from usergroups.management.files import open_source, rollback_if
 
 class Command(BaseCommand):
     help = (
-        "Stores the bookmarks of a file that a browser, a service or export_bookmarks wrote. What is there already "
-        "stays as it is: after an interruption, run it again."
+        "Imports a file of bookmarks from a browser, another service or export_bookmarks. Existing bookmarks are not "
+        "changed, so an interrupted import can be run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="- is standard input.")
+        parser.add_argument("file", help="The file to read, or - for standard input.")
         shared.add_user_group(parser)
-        own.add_collection(parser, "Of all. Left out: the folder or collection that the file names, made if need be.")
-        own.add_format(parser)
-        parser.add_argument("--dry-run", action="store_true", help="Tell what would be done, and do nothing.")
+        file_options.add_collection(parser, "Import into this collection, not into those that the file names.")
+        file_options.add_format(parser)
+        parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        collection = own.collection(options, user_group)
-        records = own.file_format(options).read
+        collection = file_options.collection(options, user_group)
+        records = file_options.file_format(options).read
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
-        gc.freeze()  # millions of rows come and go: spare the collector from scanning all of Django each time
+        gc.freeze()  # the rows trigger the garbage collector often; spare it from scanning all of Django each time
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
-                    source.bar.clear()  # for other text on the line
+                    source.bar.clear()  # make room for other text
                     for line, reason in outcome.refusals:
                         self.stderr.write(f"line {line}: {reason}")
                     created += outcome.created
@@ -46,17 +46,17 @@ class Command(BaseCommand):
             except KeyboardInterrupt:
                 problem = "Interrupted; run it again for the rest. So far: "
             except UserGroupDeleted:
-                problem = "The user group was deleted during the import, and its bookmarks with it. Until then: "
+                problem = "The user group and its bookmarks were deleted during the import. Until then: "
             except (IntegrityError, OperationalError) as error:
                 problem = f"{error}".strip() + " Run it again for the rest. So far: "
             finally:
                 gc.unfreeze()
         if collection_deleted:
-            self.stderr.write("The collection was deleted during the import. The bookmarks after that are in none.")
-        would = "Nothing was done. It would be: " if options["dry_run"] else ""
-        summary = f"{problem}{would}{created} created, {existing} there already, {refused} refused."
+            self.stderr.write("The collection was deleted during the import. Later bookmarks are in no collection.")
+        dry_run = "Dry run, nothing was changed: " if options["dry_run"] else ""
+        summary = f"{problem}{dry_run}{created} created, {existing} already existed, {refused} refused."
         if problem:
             raise CommandError(summary)
         if not created + existing + refused:
-            self.stderr.write("No bookmark was found in the file.")
+            self.stderr.write("The file contains no bookmarks.")
         self.stdout.write(summary)

@@ -1,4 +1,4 @@
-"""Taking bookmarks out of collections that are being deleted."""
+"""Remove bookmarks from collections that are being deleted."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 COLUMNS = ("pk", "user_group", "url_digest", "created_at", "collection__deleted_at")
 
 
-def release(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: int) -> int:
-    """Take up to ``limit`` bookmarks out of these collections, and return how many there were.
+def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: int) -> int:
+    """Remove up to ``limit`` bookmarks from these collections and return their number.
 
-    Of bookmarks that become duplicates the oldest one stays, unless another was created outside the collections after
-    their deletion: its creation was acknowledged, so it stays.
+    Of bookmarks that become duplicates, the oldest is kept and the others are deleted. However, a bookmark that was
+    created outside the collections after their deletion is always kept, because its creation has been acknowledged.
     """
     rows = bookmarks.values_list(*COLUMNS, named=True)
     inside: list[Any] = list(rows.filter(collection__in=collections)[:limit])
@@ -32,10 +32,10 @@ def release(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: i
         return is_from_before, row.created_at, row.pk
 
     candidates = sorted([*outside, *inside], key=rank)
-    kept: dict[Any, UUID] = {}
+    first: dict[Any, UUID] = {}
     for row in candidates:
-        kept.setdefault((row.user_group, bytes(row.url_digest)), row.pk)
-    staying = set(kept.values())
-    bookmarks.filter(pk__in=[row.pk for row in candidates if row.pk not in staying]).delete()
-    bookmarks.filter(pk__in=[row.pk for row in inside if row.pk in staying]).update(collection=None)
+        first.setdefault((row.user_group, bytes(row.url_digest)), row.pk)
+    kept = set(first.values())
+    bookmarks.filter(pk__in=[row.pk for row in candidates if row.pk not in kept]).delete()
+    bookmarks.filter(pk__in=[row.pk for row in inside if row.pk in kept]).update(collection=None)
     return len(inside)
