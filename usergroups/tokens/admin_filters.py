@@ -1,4 +1,4 @@
-"""Filters of tokens."""
+"""Filters for lists of tokens."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from .models import TokenState
 
 
 class TokenStateFilter(admin.SimpleListFilter):
+    """Filter by active, expiring, expired or revoked."""
+
     title = "state"
     parameter_name = "state"
 
@@ -20,6 +22,8 @@ class TokenStateFilter(admin.SimpleListFilter):
 
 
 class TokenUseFilter(admin.SimpleListFilter):
+    """Filter the active tokens that have not been used recently."""
+
     title = "use"
     parameter_name = "use"
 
