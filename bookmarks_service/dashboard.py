@@ -20,8 +20,8 @@ WIDTH, HEIGHT = 600, 120  # of the plot, in SVG units
 
 def panels(visible: list[Any]) -> dict[str, Any]:
     """Return the panels for the models that the user may view, by name."""
-    related_fields = {ApiToken: "team", AccessToken: "user_group__team"}
-    token_models = [(model, related) for model, related in related_fields.items() if model in visible]
+    owners = {ApiToken: "team", AccessToken: "user_group__team"}
+    token_panels = [token_panel(model, owner) for model, owner in owners.items() if model in visible]
     result: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
     if Bookmark in visible:
         result["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
@@ -29,18 +29,20 @@ def panels(visible: list[Any]) -> dict[str, Any]:
         result["newest_user_groups"] = (
             UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:MAX_ROWS]
         )
-    if token_models:
-        result["tokens"] = [
-            {
-                "name": model._meta.verbose_name_plural,
-                "opts": model._meta,
-                "expiring": tokens.in_state("expiring").order_by("expires_at")[:MAX_ROWS],
-                "unused": tokens.unused().order_by("pk")[:MAX_ROWS],
-            }
-            for model, related in token_models
-            for tokens in [model.objects.select_related(related)]
-        ]
+    if token_panels:
+        result["tokens"] = token_panels
     return result
+
+
+def token_panel(model: Any, owner: str) -> dict[str, Any]:
+    """Return the tokens of a model that need attention, with their owners loaded."""
+    tokens = model.objects.select_related(owner)
+    return {
+        "name": model._meta.verbose_name_plural,
+        "opts": model._meta,
+        "expiring": tokens.in_state("expiring").order_by("expires_at")[:MAX_ROWS],
+        "unused": tokens.unused().order_by("pk")[:MAX_ROWS],
+    }
 
 
 def created_per_day(last: date) -> list[tuple[date, int]]:
