@@ -94,16 +94,15 @@ class Plot:
     @property
     def bars(self) -> list[dict[str, Any]]:
         step = WIDTH / len(self.days)
-        highest = max(1, *(count for _, count in self.days))
-        heights = [HEIGHT * count / highest for _, count in self.days]
+        scale = HEIGHT / max(1, *(count for _, count in self.days))
         return [
             {
                 "day": day,
                 "count": f"{count:,}",
                 "x": round(number * step + 1, 1),
-                "y": round(HEIGHT - height, 1),
+                "y": round(HEIGHT - count * scale, 1),
                 "width": round(step - 2, 1),
-                "height": round(height, 1),
+                "height": round(count * scale, 1),
             }
-            for number, ((day, count), height) in enumerate(zip(self.days, heights, strict=True))
+            for number, (day, count) in enumerate(self.days)
         ]

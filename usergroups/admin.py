@@ -19,8 +19,6 @@ from .tokens.admin import TokenAdmin
 
 
 class EnvironmentFilter(admin.SimpleListFilter):
-    """Filter by environment, including the rows without one."""
-
     title = "environment"
     parameter_name = "environment"
 

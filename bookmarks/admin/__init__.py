@@ -64,7 +64,7 @@ class CollectionAdmin(OperatorAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(FilesAdmin, OperatorAdmin):
+class BookmarkAdmin(FilesAdmin):
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
     list_select_related = ("user_group__team", "collection")

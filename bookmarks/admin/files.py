@@ -1,13 +1,12 @@
 """The import and export pages of the bookmark admin."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.text import slugify
 
@@ -15,11 +14,7 @@ from bookmarks.files import FORMATS, format_of
 from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
-
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Bookmark]
-else:
-    ModelAdmin = admin.ModelAdmin
+from usergroups.admin_tools.base import OperatorAdmin
 
 MAX_REASONS = 100  # on the result page
 
@@ -36,11 +31,7 @@ class UserGroupForm(forms.Form):
 
 
 class ImportForm(UserGroupForm):
-    """The choice of a user group and the file to import."""
-
-    file = forms.FileField(
-        help_text="HTML as exported by browsers, JSON Lines or CSV. The file extension selects the format."
-    )
+    file = forms.FileField(help_text="HTML as exported by browsers, JSON Lines or CSV, with that file extension.")
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -50,14 +41,12 @@ class ImportForm(UserGroupForm):
 
 
 class ExportForm(UserGroupForm):
-    """The choice of a user group and a file format."""
-
     format = forms.ChoiceField(
         choices=[("html", "HTML, for browsers"), ("jsonl", "JSON Lines"), ("csv", "CSV")],
     )
 
 
-class FilesAdmin(ModelAdmin):
+class FilesAdmin(OperatorAdmin):
     """Add import and export pages to the admin of bookmarks."""
 
     change_list_template = "admin/bookmarks/bookmark/change_list.html"
@@ -91,14 +80,9 @@ class FilesAdmin(ModelAdmin):
             problem = "The user group and its bookmarks were deleted during the import."
         finally:  # An import that fails keeps the bookmarks stored so far.
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
-        context = {
-            **self.page_context(request, "Bookmarks imported"),
-            "user_group": name,
-            "counts": {"created": created, "already existed": existing, "refused": refused},
-            "reasons": reasons,
-            "problem": problem,
-        }
-        return TemplateResponse(request, "bookmarks/imported.html", context)
+        counts = {"created": created, "already existed": existing, "refused": refused}
+        result = {"user_group": name, "counts": counts, "reasons": reasons, "problem": problem}
+        return self.render_page(request, "bookmarks/imported.html", "Bookmarks imported", **result)
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         if not self.has_view_permission(request):
@@ -114,9 +98,5 @@ class FilesAdmin(ModelAdmin):
         return response
 
     def render_form(self, request: HttpRequest, form: forms.Form, title: str) -> HttpResponse:
-        context = {**self.page_context(request, title), "form": form, "media": self.media + form.media}
-        return TemplateResponse(request, "bookmarks/file_form.html", context)
-
-    def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        request.current_app = self.admin_site.name
-        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        media = self.media + form.media
+        return self.render_page(request, "bookmarks/file_form.html", title, form=form, media=media)

@@ -1,7 +1,6 @@
 """Form fields and filters that choose a related row by searching, because a list of all rows would be too long."""
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -32,7 +31,7 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
 class AutocompleteSelect(widgets.AutocompleteSelect):
     """Django's widget, with extra query parameters and without a query for malformed values."""
 
-    query_params: Mapping[str, Any] = MappingProxyType({})
+    query_params: dict[str, Any] = {}
     """Added to the autocomplete URL, so that ``get_search_results()`` of the related model can filter by them."""
 
     def get_url(self) -> str:
@@ -63,14 +62,7 @@ class AutocompleteFilter(admin.FieldListFilter):
     template = "usergroups/admin/autocomplete_filter.html"
 
     def __init__(
-        self,
-        field: Any,
-        request: HttpRequest,
-        params: dict[str, Any],
-        model: type[models.Model],
-        model_admin: Any,
-        *,
-        field_path: str,
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, *, field_path: str
     ) -> None:
         self.lookup = f"{field_path}__{field.target_field.name}__exact"
         super().__init__(field, request, params, model, model_admin, field_path=field_path)

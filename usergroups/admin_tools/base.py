@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from .autocomplete import AutocompleteSelect, autocomplete_media
@@ -65,6 +66,12 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         if obj is not None:
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
+        """Render a page that Django's admin does not have."""
+        request.current_app = self.admin_site.name
+        page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
+        return TemplateResponse(request, template, {**page, **context})
 
     def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str]]:
         """Return the names and labels of the actions that are available for the row."""

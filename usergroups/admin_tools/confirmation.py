@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 
 from usergroups.transactions import retry_on_conflict
 
@@ -94,21 +93,19 @@ class ConfirmationPage:
         return redirect(f"{site.name}:{opts.app_label}_{opts.model_name}_change", self.rows[0].pk)
 
     def response(self, action: str, verb: str, text: str, form: forms.Form) -> HttpResponse:
-        self.request.current_app = self.model_admin.admin_site.name
         opts, count = self.model_admin.opts, len(self.rows)
-        context = {
-            **self.model_admin.admin_site.each_context(self.request),
-            "title": f"{verb} {count:,} {opts.verbose_name if count == 1 else opts.verbose_name_plural}",
-            "verb": verb,
-            "text": text,
-            "form": form,
-            "confirmation": self,
-            "action": action,
-            "opts": opts,
-            "media": self.model_admin.media,
-            "keys_field": CONFIRMED_KEYS,
-            "from_page": FROM_CHANGE_PAGE in self.request.POST,
-            "limit": f"{MAX_CHANGED:,}" if not self.deletes and count == MAX_CHANGED else "",
-            "keys": ",".join(str(row.pk) for row in self.rows),
-        }
-        return TemplateResponse(self.request, "usergroups/admin/confirmation.html", context)
+        response: HttpResponse = self.model_admin.render_page(
+            self.request,
+            "usergroups/admin/confirmation.html",
+            f"{verb} {count:,} {opts.verbose_name if count == 1 else opts.verbose_name_plural}",
+            confirmation=self,
+            action=action,
+            verb=verb,
+            text=text,
+            form=form,
+            keys_field=CONFIRMED_KEYS,
+            from_page=FROM_CHANGE_PAGE in self.request.POST,
+            limit=f"{MAX_CHANGED:,}" if not self.deletes and count == MAX_CHANGED else "",
+            keys=",".join(str(row.pk) for row in self.rows),
+        )
+        return response

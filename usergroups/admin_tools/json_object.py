@@ -99,8 +99,7 @@ class JSONObjectForm(ModelForm):
         super().clean()
         for name in self.changed_data:
             initial = self.data.get(self.add_initial_prefix(name))
-            if isinstance(self.fields[name], JSONObjectFormField) and initial not in (
-                None,
-                Digest.of(getattr(self.instance, name)),
-            ):
+            if not isinstance(self.fields[name], JSONObjectFormField) or initial is None:
+                continue
+            if initial != Digest.of(getattr(self.instance, name)):
                 self.add_error(name, "This value changed while you were editing it. Reload the page to see it.")

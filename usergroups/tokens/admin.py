@@ -9,7 +9,6 @@ from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import format_html
@@ -30,11 +29,11 @@ class GraceForm(forms.Form):
     grace = forms.TypedChoiceField(
         label="Old token expires",
         choices=[
-            (0, "immediately"),
+            (0, "at once"),
             (1, "after 1 hour"),
             (24, "after 1 day"),
-            (7 * 24, "after 7 days"),
-            (30 * 24, "after 30 days"),
+            (168, "after 7 days"),
+            (720, "after 30 days"),
         ],
         initial=24,
         coerce=lambda hours: timedelta(hours=int(hours)),
@@ -155,13 +154,5 @@ class TokenAdmin(OperatorAdmin):
 
     def show_secrets(self, request: HttpRequest, issued: list[tuple[Token, str]]) -> HttpResponse:
         """Show the secrets in the response itself, because messages are stored in a cookie or in the session."""
-        request.current_app = self.admin_site.name
-        opts = self.opts
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": opts,
-            "title": f"{opts.verbose_name if len(issued) == 1 else opts.verbose_name_plural} issued",
-            "issued": issued,
-            "media": self.media,
-        }
-        return TemplateResponse(request, "usergroups/admin/tokens_issued.html", context)
+        title = f"{self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural} issued"
+        return self.render_page(request, "usergroups/admin/tokens_issued.html", title, issued=issued)

@@ -9,8 +9,6 @@ from .models import TokenState
 
 
 class TokenStateFilter(admin.SimpleListFilter):
-    """Filter by active, expiring, expired or revoked."""
-
     title = "state"
     parameter_name = "state"
 
@@ -22,8 +20,6 @@ class TokenStateFilter(admin.SimpleListFilter):
 
 
 class TokenUseFilter(admin.SimpleListFilter):
-    """Filter the active tokens that have not been used recently."""
-
     title = "use"
     parameter_name = "use"
 
