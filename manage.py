@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line for the service."""
+"""Django's command-line utility for administrative tasks."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from environs import EnvError
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
     if sys.argv[1:2] == ["quickstart"]:
-        # A trial needs a key, not a lasting one: with the next start operators log in again.
+        # A temporary key is enough for a demo. Operators have to log in again after a restart.
         os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
     try:
         execute_from_command_line(sys.argv)

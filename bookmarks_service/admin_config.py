@@ -1,3 +1,5 @@
+"""The app configuration that makes OperatorsSite the default admin site."""
+
 from django.contrib.admin.apps import AdminConfig
 
 

@@ -1,52 +1,53 @@
-"""The service's admin site, whose first page is a dashboard, and what its failed logins are counted by."""
+"""The admin site, whose index page is a dashboard, and the limit on failed logins."""
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
+from usergroups.admin_tools.permissions import can_view
 from usergroups.tokens.addresses import address_of
 
 from . import dashboard
 
-# Not null: to a unique constraint null equals nothing, so that concurrent failures would leave two rows of an attempt,
-# and django-axes fails where it expects one.
+# Stored in place of NULL, which a unique constraint does not compare: concurrent failures would store duplicate
+# attempts, for which django-axes raises an error.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
 
 class OperatorsSite(admin.AdminSite):
+    """The admin site of the service."""
+
     site_header = site_title = "bookmarks_service"
-    index_title = "How things stand"
+    index_title = "Overview"
 
     def get_urls(self) -> list[Any]:
-        # Django's redirect to a row's own page, which no row here has, fails with bad keys.
+        # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.
         return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
 
     def autocomplete_view(self, request: HttpRequest) -> Any:
         if "\0" in request.GET.get("term", ""):
-            raise BadRequest("There is no such text.")
+            raise BadRequest("The search term must not contain null characters.")
         return super().autocomplete_view(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        def may_view(model: Any) -> bool:
-            return model in self._registry and self._registry[model].has_view_permission(request)
-
-        visible = [model for model in self._registry if may_view(model)]
+        visible = [model for model in apps.get_models() if can_view(self, request, model)]
         return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(visible)})
 
 
 def client_address(request: Any) -> str:
-    """Return the address that failed logins are stored with."""
+    """Return the client address to store with a failed login."""
     return address_of(request) or UNKNOWN_ADDRESS
 
 
 def lockout_parameters(request: Any, credentials: Any = None) -> list[Any]:
-    """Return what failed logins are counted by: the address, or if it is unknown, the username.
+    """Return the attributes by which django-axes limits failed logins: the address or, if it is unknown, the username.
 
-    Counting by address keeps others from locking an operator out. Clients with unknown addresses are not counted
-    together, because one of them could lock out all; and not with clients that have an address.
+    A limit by address prevents others from locking an operator out. Clients with unknown addresses do not share a
+    limit, because one of them could lock out all the others.
     """
     if client_address(request) == UNKNOWN_ADDRESS:
         return [["username", "ip_address"]]

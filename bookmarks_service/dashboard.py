@@ -1,4 +1,4 @@
-"""What the admin's first page tells: a panel for each thing that the operator may view."""
+"""The panels of the admin index page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,39 +14,41 @@ from bookmarks.models import AccessToken, Bookmark
 from usergroups.models import ApiToken, UserGroup
 
 DAYS = 30
-ROWS = 10
-WIDTH, HEIGHT = 600, 120  # of the plot, in its own units
+MAX_ROWS = 10  # in each list
+WIDTH, HEIGHT = 600, 120  # of the plot, in SVG units
 
 
 def panels(visible: list[Any]) -> dict[str, Any]:
-    """Return the panels of these models, by name."""
+    """Return the panels for the models that the user may view, by name."""
     owners = {ApiToken: "team", AccessToken: "user_group__team"}
-    token_models = [(model, related) for model, related in owners.items() if model in visible]
-    shown: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
+    token_panels = [token_panel(model, owner) for model, owner in owners.items() if model in visible]
+    result: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
     if Bookmark in visible:
-        shown["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
+        result["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
     if UserGroup in visible:
-        shown["newest_user_groups"] = (
-            UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:ROWS]
+        result["newest_user_groups"] = (
+            UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:MAX_ROWS]
         )
-    if token_models:
-        shown["tokens"] = [
-            {
-                "name": model._meta.verbose_name_plural,
-                "opts": model._meta,
-                "expiring": tokens.in_state("expiring").order_by("expires_at")[:ROWS],
-                "unused": tokens.unused().order_by("pk")[:ROWS],
-            }
-            for model, related in token_models
-            for tokens in [model.objects.select_related(related)]
-        ]
-    return shown
+    if token_panels:
+        result["tokens"] = token_panels
+    return result
+
+
+def token_panel(model: Any, owner: str) -> dict[str, Any]:
+    """Return the tokens of a model that need attention, with their owners loaded."""
+    tokens = model.objects.select_related(owner)
+    return {
+        "name": model._meta.verbose_name_plural,
+        "opts": model._meta,
+        "expiring": tokens.in_state("expiring").order_by("expires_at")[:MAX_ROWS],
+        "unused": tokens.unused().order_by("pk")[:MAX_ROWS],
+    }
 
 
 def created_per_day(last: date) -> list[tuple[date, int]]:
-    """Return how many bookmarks were created on each of the 30 days (UTC) that end with ``last``; one query."""
+    """Return the number of bookmarks created on each of the 30 days (UTC) up to ``last``, in one query."""
     days = [last - timedelta(days=before) for before in reversed(range(DAYS))]
-    # A range of the index for each day: grouping by day would look at each date of the month on its own.
+    # One index range per day. Grouping by date would compute the date of each bookmark of the 30 days.
     first, *others = (
         Bookmark.objects.order_by()
         .filter(created_at__gte=start, created_at__lt=start + timedelta(days=1))
@@ -59,15 +61,15 @@ def created_per_day(last: date) -> list[tuple[date, int]]:
 
 
 def recent_changes(visible: list[Any]) -> Iterable[LogEntry]:
-    """Return the last changes that anybody made in the admin to what is visible."""
-    kinds = ContentType.objects.get_for_models(*visible).values()
-    entries = LogEntry.objects.filter(content_type__in=kinds).select_related("user", "content_type")
-    return entries.order_by("-pk")[:ROWS]
+    """Return the latest changes that operators made to these models in the admin."""
+    content_types = ContentType.objects.get_for_models(*visible).values()
+    entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
+    return entries.order_by("-pk")[:MAX_ROWS]
 
 
 @dataclass
 class Plot:
-    """Bars of days, in the units of WIDTH and HEIGHT."""
+    """A bar chart of counts per day. Coordinates are in SVG units."""
 
     days: list[tuple[date, int]]
 
@@ -82,26 +84,25 @@ class Plot:
         return f"{sum(count for _, count in self.days):,}"
 
     @property
-    def most(self) -> str:
+    def maximum(self) -> str:
         return f"{max(count for _, count in self.days):,}"
 
     @property
-    def last(self) -> date:
+    def last_day(self) -> date:
         return self.days[-1][0]
 
     @property
     def bars(self) -> list[dict[str, Any]]:
         step = WIDTH / len(self.days)
-        highest = max(1, *(count for _, count in self.days))
-        heights = [HEIGHT * count / highest for _, count in self.days]
+        scale = HEIGHT / max(1, *(count for _, count in self.days))
         return [
             {
                 "day": day,
                 "count": f"{count:,}",
                 "x": round(number * step + 1, 1),
-                "y": round(HEIGHT - height, 1),
+                "y": round(HEIGHT - count * scale, 1),
                 "width": round(step - 2, 1),
-                "height": round(height, 1),
+                "height": round(count * scale, 1),
             }
-            for number, ((day, count), height) in enumerate(zip(self.days, heights, strict=True))
+            for number, (day, count) in enumerate(self.days)
         ]

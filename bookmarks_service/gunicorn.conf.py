@@ -1,6 +1,6 @@
-"""How gunicorn serves: ``gunicorn -c bookmarks_service/gunicorn.conf.py``.
+"""gunicorn's configuration: ``gunicorn -c bookmarks_service/gunicorn.conf.py``.
 
-gunicorn itself reads GUNICORN_CMD_ARGS (any option). Changes to its internals are in gunicorn_worker.py.
+GUNICORN_CMD_ARGS overrides any option. The worker class is in gunicorn_worker.py.
 """
 
 import logging
@@ -11,7 +11,7 @@ wsgi_app = "bookmarks_service.wsgi"
 worker_class = "bookmarks_service.gunicorn_worker.Worker"
 workers = int(os.environ.get("WEB_CONCURRENCY") or multiprocessing.cpu_count())
 threads = 8
-worker_connections = 500  # in each process, which may usually open 1,024 files
+worker_connections = 500  # per process; the limit of open files is usually 1,024
 # Restart a worker now and then, so that a memory leak does not grow for long. The jitter spreads the restarts.
 max_requests = 20_000
 max_requests_jitter = 2_000
@@ -19,7 +19,7 @@ keepalive = 5  # seconds
 # A ?url= of 8,000 characters of 4 bytes each, percent-encoded.
 limit_request_line = 100_000
 sendfile = False  # It has no minimum rate: see PacedSocket in gunicorn_worker.py.
-# The limits of PostgreSQL apply to what serves, not to commands: a database that hangs is answered with 503.
+# Time limits for PostgreSQL, so that a database that hangs leads to a 503 response. Management commands have none.
 os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
 os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
 control_socket_disable = True

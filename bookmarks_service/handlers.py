@@ -1,4 +1,4 @@
-"""Answers for what reaches no operation: JSON for callers, pages for people."""
+"""Error responses outside the API views: JSON for API clients, HTML within the admin."""
 
 import sys
 from collections.abc import Callable
@@ -19,43 +19,46 @@ View = Callable[..., HttpResponseBase]
 
 
 def page(view: View) -> View:
-    """A view that people read; what is no reading is a program's, and answered as such."""
+    """Decorate a view that only serves GET and HEAD to answer other methods with 405 in JSON."""
 
-    @csrf_exempt  # nothing is written, and the answer to a program is not to be Django's page
-    def read(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    @csrf_exempt  # Other methods get the 405, not Django's HTML page about CSRF.
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)
         response = failure_response(MethodNotAllowed(str(request.method)))
         response["Allow"] = "GET, HEAD"
         return response
 
-    return read
+    return wrapper
 
 
 def refuse_plain_http(get_response: View) -> View:
-    """Middleware behind Django's, which has sent those to https by now whom SECURE_REDIRECT_EXEMPT does not name."""
+    """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect (SECURE_REDIRECT_EXEMPT)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return failure_response(BadRequest("Use https. A token that was sent without it should be revoked."))
+            return failure_response(BadRequest("Use HTTPS. Revoke any token that was sent without it."))
         return get_response(request)
 
     return middleware
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a malformed request, such as one with an invalid Host header."""
     if _in_admin(request):
         return defaults.bad_request(request, exception)
     return failure_response(BadRequest())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a path that no URL pattern matches."""
     if _in_admin(request):
         return defaults.page_not_found(request, exception)
     return failure_response(NotFound())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer an unhandled exception. In the admin, an unavailable database gets a page of its own."""
     if not _in_admin(request):
         return failure_response(ServerError())
     if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):

@@ -1,7 +1,7 @@
-"""What load balancers ask: does this process run (/livez), and can it serve (/readyz)?"""
+"""Health checks for load balancers: /livez (the process runs) and /readyz (it can serve requests)."""
 
+import functools
 from collections.abc import Callable
-from functools import cache as remembered
 from typing import Any
 
 from django.core.cache import cache
@@ -17,7 +17,7 @@ View = Callable[[HttpRequest], Any]
 
 
 def health(get_response: View) -> View:
-    """Middleware before all that asks for https or for a host: probes come in plain text, and to an address."""
+    """Answer health checks before the middleware that require HTTPS or a known host, which probes do not use."""
 
     def middleware(request: HttpRequest) -> Any:
         return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
@@ -27,32 +27,33 @@ def health(get_response: View) -> View:
 
 @page
 def alive(request: HttpRequest) -> HttpResponse:
+    """Answer 200 whenever the process can serve requests at all."""
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """503 if the database or a migration is missing. The service does without its cache, and so the answer says it."""
+    """Answer 503 if the database is unavailable or a migration is missing. A missing cache is only reported."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        migrations_applied()
+        require_migrations()
     except Error:
         return failure_response(DatabaseUnavailable())
-    return JsonResponse({"success": 1, "cache": "ok" if cache_answers() else "out of reach"}, headers=NO_STORE)
+    return JsonResponse({"success": 1, "cache": "ok" if is_cache_available() else "out of reach"}, headers=NO_STORE)
 
 
-@remembered
-def migrations_applied() -> None:
-    """Raises DatabaseError if one is not; once they are, it is not asked again."""
+@functools.cache
+def require_migrations() -> None:
+    """Raise DatabaseError if a migration is not applied. A success is cached."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise DatabaseError("There are migrations that are not applied.")
+        raise DatabaseError("Some migrations are not applied.")
 
 
-def cache_answers() -> bool:
+def is_cache_available() -> bool:
     try:
         cache.get("readyz")
-    except Exception:  # each cache has its own
+    except Exception:  # Each backend raises its own exceptions.
         return False
     return True

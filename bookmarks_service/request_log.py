@@ -1,4 +1,4 @@
-"""One line of JSON a request, and the request's id on every line that it causes."""
+"""The request log: one JSON line per request, and the request ID on every log record."""
 
 import logging
 import re
@@ -15,14 +15,16 @@ from django.http import HttpRequest
 logger = logging.getLogger(__name__)
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
-WELL_FORMED = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
+VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
-TOKEN = re.compile(r"[a-z]{3}_[0-9A-Za-z]{30,}")  # in the wrong place
+TOKEN = re.compile(r"[a-z]{3}_[0-9A-Za-z]{30,}")  # a secret, sent in a URL or header by mistake
 
 View = Callable[[HttpRequest], Any]
 
 
 class QueryCounter:
+    """An execute wrapper that counts database queries."""
+
     def __init__(self) -> None:
         self.count = 0
 
@@ -32,19 +34,19 @@ class QueryCounter:
 
 
 def log_requests(get_response: View) -> View:
-    """Middleware around all others. Neither the query, nor a header, nor a body is logged: they may be secret."""
+    """Log each request. Query strings, headers and bodies are not logged, because they may contain secrets."""
 
     def middleware(request: HttpRequest) -> Any:
         sent = request.headers.get("X-Request-ID", "")
-        identity = sent if WELL_FORMED.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
-        reset = request_id.set(identity)
+        new_id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
+        reset = request_id.set(new_id)
         start, queries = time.perf_counter(), QueryCounter()
         try:
             with ExitStack() as wrappers:
                 for connection in connections.all():
                     wrappers.enter_context(connection.execute_wrapper(queries))
                 response = get_response(request)
-            response["X-Request-ID"] = identity
+            response["X-Request-ID"] = new_id
             fields = {
                 "method": request.method,
                 "path": TOKEN.sub("(a token)", request.path),
@@ -62,7 +64,7 @@ def log_requests(get_response: View) -> View:
 
 
 class RequestIdFilter(logging.Filter):
-    """Puts the id of the request that is being answered, if one is, on each record."""
+    """Add the ID of the current request, or None, to each log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()

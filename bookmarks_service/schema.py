@@ -11,38 +11,39 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 
 lock = Lock()
-contents: dict[tuple[str, int | None], bytes] = {}
+rendered: dict[tuple[str, int | None], bytes] = {}
 
 
 class SchemaView(SpectacularAPIView):
-    """Serve the document, which is the same for all callers, and is rendered once in each format."""
+    """Serve the OpenAPI document. It is rendered once per format, because it is the same for all clients."""
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         renderer = request.accepted_renderer
         charset = f"; charset={renderer.charset}" if renderer.charset else ""
         return HttpResponse(
-            content(renderer, request.accepted_media_type),
+            render(renderer, request.accepted_media_type),
             content_type=f"{renderer.media_type}{charset}",
             headers={"Content-Disposition": f'inline; filename="{spectacular_settings.TITLE}.{renderer.format}"'},
         )
 
 
-def content(renderer: BaseRenderer, media_type: str) -> bytes:
-    """Return the rendered document. While one thread renders it, others wait.
+def render(renderer: BaseRenderer, media_type: str) -> bytes:
+    """Return the rendered document.
 
-    Rendering takes up to a second of CPU time, during which other requests to the process hardly proceed.
+    A lock prevents concurrent rendering, which takes up to a second of CPU time and slows other requests down.
     """
-    # "Accept: application/json; indent=2" is heeded, up to 8. No other parameter changes the content.
+    # JSONRenderer honours "Accept: application/json; indent=2", up to 8. No other parameter changes the content.
     indent = renderer.get_indent(media_type, {}) if isinstance(renderer, JSONRenderer) else None
     key = (renderer.format, indent)
     with lock:
-        if key not in contents:
-            contents[key] = bytes(renderer.render(document(), media_type))  # type: ignore[arg-type]
-        return contents[key]
+        if key not in rendered:
+            rendered[key] = bytes(renderer.render(document(), media_type))  # type: ignore[arg-type]
+        return rendered[key]
 
 
 @cache
 def document() -> dict[str, Any]:
+    """Return the OpenAPI document, generated once."""
     generator = SpectacularAPIView.generator_class()
     schema: dict[str, Any] = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return schema

@@ -10,6 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 from pythonjsonlogger.core import RESERVED_ATTRS
 
+from usergroups import __version__
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Env()
@@ -74,16 +76,16 @@ TEMPLATES = [
 DATABASES = {
     "default": dj_database_url.parse(
         env.str("DATABASE_URL", "") or f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
-        conn_max_age=None,  # for good: a new connection costs a request several times what its queries do
+        conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
         conn_health_checks=True,
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
-        # A transaction that reads before it writes must not find itself locked out halfway.
+        # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,  # seconds
-        # Readers and the writer do not wait for each other; a commit is on the disk before it is acknowledged.
+        # Readers and the writer do not block each other, and a commit is on disk before it is acknowledged.
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
@@ -92,7 +94,7 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": CACHE_URL,
-        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},  # seconds: calls do not wait for counts
+        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},  # seconds
     }
     if CACHE_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
@@ -115,32 +117,32 @@ AXES_CLIENT_IP_CALLABLE = "bookmarks_service.admin_site.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
-AXES_ENABLE_ADMIN = False  # a password may have been typed for a name
+AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed into the wrong field.
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes: a form may bring a megabyte of JSON, encoded
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes: a form may contain 1 MiB of JSON, URL-encoded
 
-APPEND_SLASH = False  # paths are exactly as written
+APPEND_SLASH = False  # Paths match exactly.
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-WHITENOISE_USE_FINDERS = True  # straight from the packages: there is no collectstatic to forget
+WHITENOISE_USE_FINDERS = True  # Serve from the packages, without collectstatic.
 
-# Off: plain HTTP, as on a laptop or inside a proxy's network. On: behind a proxy that ends TLS.
+# Off: plain HTTP, for development. On: behind a proxy that terminates TLS.
 HTTPS = env.bool("HTTPS", False)
-# People are sent to https. A program that was would have its method changed, and its token was in the open: it is
-# told so, by handlers.refuse_plain_http.
+# Redirect browsers to HTTPS. API clients get an error from handlers.refuse_plain_http instead, because they have sent
+# their token in plain text, and because many clients change the method when they follow a redirect.
 SECURE_REDIRECT_EXEMPT = [r"^(?!$|(admin|docs|schema|static)(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 if HTTPS:
     if DEBUG:
-        raise ImproperlyConfigured("DEBUG shows the inside to everybody: unset it where HTTPS is on.")
+        raise ImproperlyConfigured("DEBUG reveals internals to all visitors. Unset it when HTTPS is on.")
     if len(SECRET_KEY) < 32:
-        raise ImproperlyConfigured("SECRET_KEY is too short to be secret: set it to 50 random characters.")
+        raise ImproperlyConfigured("SECRET_KEY is too short. Set it to 50 random characters.")
     if "*" in ALLOWED_HOSTS:
-        raise ImproperlyConfigured("ALLOWED_HOSTS takes any name: set it to those of the service.")
-# Pages run the scripts of this host alone, and none that are written into them.
+        raise ImproperlyConfigured("ALLOWED_HOSTS must not contain * when HTTPS is on. List the host names.")
+# Allow scripts and styles from this host only, and no inline ones.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -157,7 +159,7 @@ CONTENT_SECURITY_POLICY = {
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-# HSTS for subdomains and preloading bind a whole domain, of which this service is one host.
+# HSTS for subdomains and preloading affect the whole domain, not only this host.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 LOGGING = {
@@ -169,29 +171,30 @@ LOGGING = {
             "()": "pythonjsonlogger.json.JsonFormatter",
             "fmt": "{asctime} {levelname} {name} {message} {request_id}",
             "style": "{",
-            "reserved_attrs": [*RESERVED_ATTRS, "request", "status_code"],  # Django's: they would show the query
+            # Django adds "request", which contains the query string, and "status_code" to its records.
+            "reserved_attrs": [*RESERVED_ATTRS, "request", "status_code"],
         }
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id"]}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "ERROR"},  # each request has its line, whatever its status
-        # They would tell what somebody wrote into an address; the line has the status.
+        "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
+        # These messages quote the query string, which may contain a secret.
         "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
         "django.security.DisallowedModelAdminToField": {"level": "CRITICAL"},
     },
 }
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # for the views of /schema/ and /docs/
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # for /schema/ and /docs/
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "bookmarks_service",
-    "VERSION": "1.0.0",
+    "VERSION": __version__,
     "DESCRIPTION": (
-        "Updates user groups and creates bookmarks. Every answer is a JSON object with `success`, 1 or 0. A failed "
-        "call also says its `type` and lists its `errors`: the `code` is for programs, the `detail` for people, the "
-        "`attr` names the field at fault."
+        "Manages user groups and their bookmarks. Every response is a JSON object with `success`, 1 or 0. An error "
+        "response also has a `type` and a list of `errors`: `code` is for programs, `detail` is for people, and `attr` "
+        "names the invalid field."
     ),
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],

@@ -1,4 +1,4 @@
-"""Mount both apps at the root, so that their base addresses are the service's own."""
+"""The root URLconf. Both apps are mounted at the root."""
 
 from django.contrib import admin
 from django.urls import include, path

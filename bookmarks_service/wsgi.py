@@ -18,7 +18,7 @@ if problems := check_settings():
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Django, kept from a Content-Type whose parameters it would fail to read before anything can answer."""
+    """Call Django without Content-Type parameters that it cannot parse, because it would raise an error for them."""
     content_type = environ.get("CONTENT_TYPE", "")
     try:
         parse_header_parameters(content_type)

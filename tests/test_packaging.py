@@ -6,6 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from django.conf import settings
+
+from usergroups import __version__
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,6 +41,21 @@ def wheel(tmp_path_factory):
     )  # fmt: skip
     [path] = folder.glob("*.whl")
     return path
+
+
+def test_the_version_is_the_same_everywhere(wheel):
+    assert wheel.name.split("-")[1] == __version__
+    assert settings.SPECTACULAR_SETTINGS["VERSION"] == __version__
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert "## [Unreleased]" in changelog or f"## [{__version__}]" in changelog
+
+
+def test_the_hooks_run_what_continuous_integration_runs():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+
+    assert len(hooks) == 3
+    assert {hook["entry"] for hook in hooks} <= set(lines)
 
 
 def test_the_wheel_has_all_of_the_apps_and_nothing_else(wheel):

@@ -1,4 +1,4 @@
-"""The admin of teams, user groups and API tokens, and what the admin of other models builds on."""
+"""The admin of teams, user groups and API tokens."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from django.utils.text import capfirst
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
-from .admin_tools.confirmation import confirmed
-from .admin_tools.json_object import JSONObjectForm, JSONObjectFormField, indented
+from .admin_tools.confirmation import requires_confirmation
+from .admin_tools.json_object import JSONObjectForm, JSONObjectFormField, indent_json
 from .models import ApiToken, Environment, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin
@@ -35,7 +35,7 @@ class TeamAdmin(OperatorAdmin):
     list_display = ("name", "id")
     search_fields = ("name",)
     ordering = ("name",)
-    empty_text = "A team owns user groups and API tokens. Add the first one."
+    empty_text = "A team owns user groups and API tokens. Add the first team."
 
 
 @admin.register(ApiToken)
@@ -46,17 +46,17 @@ class ApiTokenAdmin(TokenAdmin):
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
-    empty_text = "An API token lets a team's programs update its user groups. Add one and give it to them."
+    empty_text = "An API token lets a team's applications manage its user groups. Add the first token."
 
 
-RULES = UserGroupUpdateSerializer().fields
+SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
 
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
     form = JSONObjectForm
-    touched_fields = ("updated_at",)
-    unlisted_fields = ("mapping", "properties")
+    auto_now_fields = ("updated_at",)
+    deferred_fields = ("mapping", "properties")
     list_display = ("name", "provided_id", "team", "environment", "updated_at")
     list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
@@ -65,34 +65,36 @@ class UserGroupAdmin(OperatorAdmin):
     ordering = ("-id",)
     actions = ("rotate_token", "delete_selected")
     object_actions = ("rotate_token",)
-    empty_text = "Callers make user groups with POST /api/user; an operator can add one here."
+    empty_text = "Applications create user groups with POST /api/user. You can also add one here."
 
-    settled_fields = ("team", "environment", "provided_id")
-    shown_fields = ("masked_token", "created_at", "updated_at")
-    indented_fields = ("indented_mapping", "indented_properties")
+    fixed_fields = ("team", "environment", "provided_id")
+    info_fields = ("masked_token", "created_at", "updated_at")
+    json_fields = ("mapping_json", "properties_json")
 
     def get_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        edited = (*self.settled_fields, "name", "mapping", "properties")
+        fields = (*self.fixed_fields, "name", "mapping", "properties")
         if obj is None:
-            return edited
+            return fields
         if not self.has_change_permission(request, obj):
-            edited = (*self.settled_fields, "name", *self.indented_fields)
-        return (*edited, *self.shown_fields)
+            fields = (*self.fixed_fields, "name", *self.json_fields)
+        return (*fields, *self.info_fields)
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        return (*self.settled_fields, *self.indented_fields, *self.shown_fields) if obj else ()
+        return (*self.fixed_fields, *self.json_fields, *self.info_fields) if obj else ()
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
             texts = {"label": capfirst(db_field.verbose_name), "help_text": db_field.help_text}
-            return JSONObjectFormField(RULES[db_field.name], empty=db_field.get_default(), **texts)
+            return JSONObjectFormField(SERIALIZER_FIELDS[db_field.name], empty=db_field.get_default(), **texts)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)
 
     @admin.action(description="Rotate the user group tokens of selected user groups", permissions=["rotate"])
-    @confirmed("Rotate the token of", "Each gets a new user group token. Dashboards that use the old one stop working.")
+    @requires_confirmation(
+        "Rotate the token of", "Each user group gets a new token. Dashboards that use the old token stop working."
+    )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
             UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
@@ -100,12 +102,12 @@ class UserGroupAdmin(OperatorAdmin):
         return f"User group tokens rotated: {len(queryset):,}."
 
     @admin.display(description="mapping")
-    def indented_mapping(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="long">{}</pre>', indented(user_group.mapping))
+    def mapping_json(self, user_group: UserGroup) -> str:
+        return format_html('<pre class="long">{}</pre>', indent_json(user_group.mapping))
 
     @admin.display(description="properties")
-    def indented_properties(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="long">{}</pre>', indented(user_group.properties))
+    def properties_json(self, user_group: UserGroup) -> str:
+        return format_html('<pre class="long">{}</pre>', indent_json(user_group.properties))
 
     @admin.display(description="user group token")
     def masked_token(self, user_group: UserGroup) -> str:

@@ -1,3 +1,5 @@
+"""The admin of access tokens, collections and bookmarks."""
+
 from typing import Any
 
 from django.contrib import admin
@@ -6,18 +8,18 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_key
+from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.deletion import Deleted
+from usergroups.admin_tools.deletion import DeletionSummary
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
 from .files import FilesAdmin
 
-OF_USER_GROUP = "of_user_group"
-"""Narrows an autocompletion of collections."""
+USER_GROUP_PARAM = "of_user_group"
+"""The query parameter that limits the autocompletion of collections to a user group."""
 
-GROUP_JSON = ("user_group__mapping", "user_group__properties")
+USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
 
 GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
 
@@ -29,9 +31,9 @@ class AccessTokenAdmin(TokenAdmin):
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
     list_select_related = ("user_group__team",)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
-    unlisted_fields = GROUP_JSON
+    deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
-    empty_text = "An access token lets a program keep one user group's bookmarks. Add one and give it to its caller."
+    empty_text = "An access token lets an application manage the bookmarks of a user group. Add the first token."
 
 
 @admin.register(Collection)
@@ -41,37 +43,37 @@ class CollectionAdmin(OperatorAdmin):
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
-    unlisted_fields = GROUP_JSON
+    deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
     fields = ("user_group", "name", "id", "created_at")
-    empty_text = "Callers make collections with POST /v1/collections; an operator can add one here."
+    empty_text = "Applications create collections with POST /v1/collections. You can also add one here."
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
         return ("id", "created_at", "user_group") if obj else ("id", "created_at")
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deleted:  # type: ignore[override]
-        shown, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        kept = "Their bookmarks are kept, in no collection; of those that become the same, the oldest."
-        return [*shown, kept], counts, lacking, protected
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
+        descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
+        note = "The bookmarks are kept, without a collection. Of duplicates, only the oldest bookmark is kept."
+        return [*descriptions, note], counts, perms_needed, protected
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        user_group = request.GET.get(OF_USER_GROUP)
-        if user_group and is_key(UserGroup._meta.pk, user_group):
+        user_group = request.GET.get(USER_GROUP_PARAM)
+        if user_group and is_valid_value(UserGroup._meta.pk, user_group):
             queryset = queryset.filter(user_group=user_group)
         return super().get_search_results(request, queryset.select_related("user_group__team"), search_term)
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(FilesAdmin, OperatorAdmin):
+class BookmarkAdmin(FilesAdmin):
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
-    sortable_by = ()  # newest first is what an index serves on every database
+    sortable_by = ()  # Only the default ordering has an index on every database.
     autocomplete_fields = ("user_group", "collection")
-    unlisted_fields = GROUP_JSON
+    deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-created_at", "-id")
-    empty_text = "Callers make bookmarks with POST /v1/bookmarks; an operator can add or import some here."
+    empty_text = "Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here."
 
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:
@@ -86,7 +88,7 @@ class BookmarkAdmin(FilesAdmin, OperatorAdmin):
         if obj is not None and (field := form.base_fields.get("collection")):
             field.queryset = obj.user_group.collections.all()
             field.error_messages["invalid_choice"] = "The user group has no such collection."
-            field.widget.widget.narrowed = {OF_USER_GROUP: obj.user_group_id}
+            field.widget.widget.query_params = {USER_GROUP_PARAM: obj.user_group_id}
         return form
 
     @admin.display(description="URL")
@@ -107,7 +109,7 @@ class BookmarkAdmin(FilesAdmin, OperatorAdmin):
 
 
 def external_link(url: str, text: str) -> str:
-    """Return a link that tells the other side nothing; only text if a browser would do something else than go there."""
+    """Return a link that sends no referrer, or only the text if the scheme is not http or https."""
     if not url.lower().startswith(("http://", "https://")):
         return text
     return format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, text)

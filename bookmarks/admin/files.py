@@ -1,13 +1,12 @@
-"""Import and export in the admin, beside the list of bookmarks."""
+"""The import and export pages of the bookmark admin."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.text import slugify
 
@@ -15,18 +14,16 @@ from bookmarks.files import FORMATS, guess_format
 from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
+from usergroups.admin_tools.base import OperatorAdmin
 
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Bookmark]
-else:
-    ModelAdmin = admin.ModelAdmin
-
-MAX_REASONS = 100  # shown on the page
+MAX_REASONS = 100  # on the result page
 
 CONTENT_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv"}
 
 
 class UserGroupForm(forms.Form):
+    """A form that begins with the choice of a user group."""
+
     def __init__(self, admin_site: admin.AdminSite, *args: Any) -> None:
         super().__init__(*args)
         user_group = AutocompleteField(Bookmark._meta.get_field("user_group"), admin_site)
@@ -34,12 +31,12 @@ class UserGroupForm(forms.Form):
 
 
 class ImportForm(UserGroupForm):
-    file = forms.FileField(help_text="What a browser exports (HTML), JSON Lines or CSV, told by its name's ending.")
+    file = forms.FileField(help_text="HTML as exported by browsers, JSON Lines or CSV, with that file extension.")
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if guess_format(file.name) is None:
-            raise forms.ValidationError(f"The name ends in none of: {', '.join(FORMATS)}.")
+            raise forms.ValidationError(f"The file extension is not supported. Use one of: {', '.join(FORMATS)}.")
         return file
 
 
@@ -49,7 +46,9 @@ class ExportForm(UserGroupForm):
     )
 
 
-class FilesAdmin(ModelAdmin):
+class FilesAdmin(OperatorAdmin):
+    """Add import and export pages to the admin of bookmarks."""
+
     change_list_template = "admin/bookmarks/bookmark/change_list.html"
 
     def get_urls(self) -> list[URLPattern]:
@@ -62,12 +61,12 @@ class FilesAdmin(ModelAdmin):
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         if not (self.has_add_permission(request) and request.user.has_perm("bookmarks.add_collection")):
-            raise PermissionDenied  # a file may name collections that are not there yet
+            raise PermissionDenied  # The file may contain new collections.
         form = ImportForm(self.admin_site, *((request.POST, request.FILES) if request.method == "POST" else ()))
         if not form.is_valid():
             return self.render_form(request, form, "Import bookmarks")
         user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
-        name = str(user_group)  # loads the team, which may be deleted during the import, together with the group
+        name = str(user_group)  # Load the team before the import, during which it may be deleted.
         created = existing = refused = 0
         reasons: list[Any] = []
         problem = ""
@@ -78,17 +77,12 @@ class FilesAdmin(ModelAdmin):
                 refused += len(outcome.refusals)
                 reasons += outcome.refusals[: MAX_REASONS - len(reasons)]
         except UserGroupDeleted:
-            problem = "The user group was deleted during the import, and its bookmarks with it."
-        finally:  # whatever stopped the import, what was stored until then stays
+            problem = "The user group and its bookmarks were deleted during the import."
+        finally:  # An import that fails keeps the bookmarks stored so far.
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
-        context = {
-            **self.page_context(request, "Bookmarks imported"),
-            "user_group": name,
-            "counts": {"created": created, "there already": existing, "refused": refused},
-            "reasons": reasons,
-            "problem": problem,
-        }
-        return TemplateResponse(request, "bookmarks/imported.html", context)
+        counts = {"created": created, "already existed": existing, "refused": refused}
+        result = {"user_group": name, "counts": counts, "reasons": reasons, "problem": problem}
+        return self.render_page(request, "bookmarks/imported.html", "Bookmarks imported", **result)
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         if not self.has_view_permission(request):
@@ -104,9 +98,5 @@ class FilesAdmin(ModelAdmin):
         return response
 
     def render_form(self, request: HttpRequest, form: forms.Form, title: str) -> HttpResponse:
-        context = {**self.page_context(request, title), "form": form, "media": self.media + form.media}
-        return TemplateResponse(request, "bookmarks/file_form.html", context)
-
-    def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        request.current_app = self.admin_site.name
-        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        media = self.media + form.media
+        return self.render_page(request, "bookmarks/file_form.html", title, form=form, media=media)

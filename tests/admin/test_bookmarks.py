@@ -161,7 +161,7 @@ def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client,
     assert not LogEntry.objects.exists()
 
 
-def test_a_row_that_went_meanwhile_is_told(admin_client):
+def test_a_row_that_went_meanwhile_is_told(admin_client, transactional_db):
     bookmark = BookmarkFactory()
     address = url("bookmarks_bookmark_change", bookmark.pk)
     bookmark.delete()
@@ -207,7 +207,7 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
         for collection in collections
     )
     page = ask(admin_client, "bookmarks_collection", "delete_selected", collections[0], select_across="1", index="0")
-    assert "Their bookmarks are kept, in no collection; of those" in page.content.decode()
+    assert "The bookmarks are kept, without a collection. Of duplicates" in page.content.decode()
 
     queries = queries_of(confirm, admin_client, page, "bookmarks_collection")
 

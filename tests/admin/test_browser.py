@@ -69,7 +69,7 @@ def session(browser, service):
         page.get_by_label("Username").fill("operator")
         page.get_by_label("Password").fill(service.password)
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("heading", name="How things stand")).to_be_visible()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         yield page.context.storage_state()
 
 
@@ -111,7 +111,7 @@ def test_the_life_of_an_api_token(service, page):
     assert update(service, secret).status_code == 200
 
     # That it was used is seen, and the secret is not seen again.
-    page.get_by_role("link", name="Back to the API tokens").click()
+    page.get_by_role("link", name="Back to API tokens").click()
     page.locator("#searchbar").fill("nightly")
     page.get_by_role("button", name="Search").click()
     row = page.get_by_role("row", name=re.compile("Nightly sync"))
@@ -122,7 +122,7 @@ def test_the_life_of_an_api_token(service, page):
     # It is rotated, and both work during the grace.
     row.get_by_role("link").first.click()
     page.get_by_role("button", name="Rotate").click()
-    page.get_by_label("The old token works for").select_option("1 hour")
+    page.get_by_label("Old token expires").select_option("after 1 hour")
     page.get_by_role("button", name="Rotate").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -131,7 +131,7 @@ def test_the_life_of_an_api_token(service, page):
     assert [update(service, each).status_code for each in (secret, successor)] == [200, 200]
 
     # The successor is revoked, and the API refuses it.
-    page.get_by_role("link", name="Its page").click()
+    page.get_by_role("link", name="View token").click()
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
     page.get_by_role("button", name="Revoke").click()
@@ -145,7 +145,7 @@ def test_an_action_is_taken_back(page):
     page.get_by_role("row", name=re.compile("quickstart")).get_by_role("checkbox").check()
     page.get_by_label("Action:").select_option("Revoke selected API tokens")
     page.locator(".actions button[name=index]").click()
-    page.get_by_role("link", name="No, go back").click()
+    page.get_by_role("link", name="No, take me back").click()
 
     expect(page.get_by_role("row", name=re.compile("quickstart")).locator(".badge")).to_have_text("Active")
 
@@ -267,7 +267,7 @@ def test_the_keyboard_is_enough(page):
     page.get_by_role("button", name="Rotate token").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Rotate the token of 1 user group")).to_be_visible()
-    page.get_by_role("link", name="No, go back").focus()
+    page.get_by_role("link", name="No, take me back").focus()
     page.keyboard.press("Enter")
     page.locator("details.reveal summary").focus()
     page.keyboard.press("Enter")

@@ -102,7 +102,7 @@ def test_managers_issue_and_rotate(log_in, role, tokens):
     client, token = log_in(role), ApiTokenFactory()
 
     page = ask(client, "usergroups_apitoken", "rotate", token)
-    if "question" in (page.context or {}):
+    if "confirmation" in (page.context or {}):
         act(client, "usergroups_apitoken", "rotate", token, grace="0")
     assert ApiToken.objects.count() == tokens
 
@@ -115,7 +115,7 @@ def test_managers_rotate_user_group_tokens(log_in, user_group, role, rotated):
     client = log_in(role)
 
     page = ask(client, "usergroups_usergroup", "rotate_token", user_group)
-    if "question" in (page.context or {}):
+    if "confirmation" in (page.context or {}):
         act(client, "usergroups_usergroup", "rotate_token", user_group)
 
     assert (UserGroup.objects.get().token != user_group.token) == rotated
@@ -168,7 +168,7 @@ def test_what_may_not_be_deleted_holds_its_owner(client, user_group):
     ask(client, "usergroups_usergroup", "delete_selected", user_group, confirmed=str(user_group.pk))
 
     assert answer.status_code == 403
-    assert "You may not delete: bookmark." in page.content.decode()
+    assert "You do not have permission to delete: bookmark." in page.content.decode()
     assert "Bookmarks: 1" not in page.content.decode()
     assert UserGroup.objects.exists()
 

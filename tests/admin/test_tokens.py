@@ -201,7 +201,7 @@ def test_what_went_meanwhile_is_told(admin_client):
     page = ask(admin_client, "usergroups_apitoken", "revoke", token)
     token.delete()
 
-    assert "not there any more" in confirm(admin_client, page, "usergroups_apitoken").content.decode()
+    assert "no longer exist" in confirm(admin_client, page, "usergroups_apitoken").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_each_action_takes_its_permission(client, model, action):
 
     def try_it():
         page = ask(client, model, action, token)
-        return "question" in (page.context or {})
+        return "confirmation" in (page.context or {})
 
     for lacking in needed:
         allow(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
@@ -355,7 +355,7 @@ def test_a_token_is_not_issued_for_a_time_that_is_over(admin_client):
 
     page = admin_client.post(url("usergroups_apitoken_add"), form)
 
-    assert page.context["adminform"].errors == {"expires_at": ["This is over."]}
+    assert page.context["adminform"].errors == {"expires_at": ["Enter a time in the future."]}
     assert not ApiToken.objects.exists()
 
 
@@ -365,8 +365,8 @@ def test_each_of_many_secrets_is_told_whose_it_is(admin_client):
     page = act(admin_client, "bookmarks_accesstoken", "rotate", one, other, grace="24").content.decode()
 
     told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
-    assert f"Nightly, for {one.user_group}: may read and write, does not expire." in told
-    assert f"No name, for {other.user_group}: may read and write, does not expire." in told
+    assert f"Nightly for {one.user_group}: read and write, does not expire." in told
+    assert f"Unnamed token for {other.user_group}: read and write, does not expire." in told
     assert "these secrets are shown" in told
 
 
@@ -452,7 +452,7 @@ def test_an_action_changes_a_bounded_number_of_rows(admin_client, monkeypatch):
 
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     assert "Revoke 2 API tokens" in page.content.decode()
-    assert "These are the first 2. Repeat the action for the others." in page.content.decode()
+    assert "Only the first 2 are included. Repeat the action for the rest." in page.content.decode()
     confirm(admin_client, page, "usergroups_apitoken", confirmed=",".join(str(token.pk) for token in tokens))
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1

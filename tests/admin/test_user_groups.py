@@ -160,7 +160,7 @@ def test_a_token_is_rotated_once_that_is_confirmed(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
     page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group)
-    assert "Dashboards that use the old one stop working." in page.content.decode()
+    assert "Dashboards that use the old token stop working." in page.content.decode()
     assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
     act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
 
@@ -314,7 +314,7 @@ def test_json_that_a_caller_changed_meanwhile_is_not_written_over(admin_client):
     page = admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "properties": '{"a": 2}'})
 
     [error] = page.context["adminform"].errors["properties"]
-    assert error == "A caller changed this meanwhile. Open the page again to see it."
+    assert error == "This value changed while you were editing it. Reload the page to see it."
     user_group.refresh_from_db()
     assert user_group.properties == {"a": True}
 

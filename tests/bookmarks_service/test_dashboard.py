@@ -54,7 +54,7 @@ def test_the_highest_bar_is_as_high_as_the_plot():
     plot = Plot([(TODAY.date(), 0), (TODAY.date(), 5), (TODAY.date(), 10)])
 
     assert [(bar["y"], bar["height"]) for bar in plot.bars] == [(120, 0), (60, 60), (0, 120)]
-    assert (plot.total, plot.most) == ("15", "10")
+    assert (plot.total, plot.maximum) == ("15", "10")
 
 
 def test_the_figures_can_be_read_without_the_plot(admin_client):
@@ -64,7 +64,7 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
 
     today = timezone.now().strftime("%-d %B %Y")
     assert 'role="img" aria-labelledby="created-caption"' in page
-    assert f"3 in the 30 days to {today} (UTC), at most 3 a day." in page
+    assert f"3 in the 30 days to {today} (UTC), at most 3 per day." in page
     assert f'<th scope="row">{today}</th><td>3</td>' in page
     assert len(re.findall(r"<rect ", page)) == 30
 
@@ -72,7 +72,7 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
 def test_without_bookmarks_there_is_a_sentence(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
-    assert "There were none in the 30 days to" in page
+    assert "No bookmarks were created in the 30 days to" in page
     assert "<rect" not in page
 
 
@@ -83,7 +83,7 @@ def test_tokens_to_look_after_are_listed(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     for token in (expiring, unused):
-        assert f"{token} of {token.owner}" in re.sub(r"<[^>]+>", "", page)
+        assert f"{token} for {token.owner}" in re.sub(r"<[^>]+>", "", page)
     for token in others:
         assert token.hint not in page
 
@@ -102,8 +102,8 @@ def test_newest_groups_and_recent_changes_are_listed(admin_client):
 PANELS = {
     "view_bookmark": "Bookmarks created per day",
     "view_usergroup": "Newest user groups",
-    "view_apitoken": "API tokens to look after",
-    "view_accesstoken": "Access tokens to look after",
+    "view_apitoken": "API tokens that need attention",
+    "view_accesstoken": "Access tokens that need attention",
 }
 
 

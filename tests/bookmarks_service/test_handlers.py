@@ -36,7 +36,7 @@ def test_without_the_database_the_admin_says_so(admin_client, error):
         response = admin_client.get("/admin/")
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
-    assert "The database cannot do this now" in response.content.decode()
+    assert "The database is temporarily unavailable" in response.content.decode()
     assert "story" not in response.content.decode()
 
 

@@ -10,7 +10,7 @@ from tests.queries import queries_of
 
 @pytest.fixture(autouse=True)
 def nothing_remembered():
-    health.migrations_applied.cache_clear()
+    health.require_migrations.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

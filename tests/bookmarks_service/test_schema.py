@@ -14,7 +14,7 @@ from bookmarks_service import schema
 @pytest.fixture
 def renderings(monkeypatch):
     """Forget what was rendered, and list the threads in which the generator runs from now on."""
-    schema.contents.clear()
+    schema.rendered.clear()
     schema.document.cache_clear()
     threads = []
     generate = SchemaGenerator.get_schema
@@ -75,5 +75,5 @@ def test_the_number_of_documents_is_limited(client, renderings):
         client.get("/schema/", headers={"Accept": f"application/json; indent={n}; x={n}"})
         client.get("/schema/", headers={"Accept": f"application/yaml; indent={n}; x={n}"})
 
-    assert len(schema.contents) <= 10
+    assert len(schema.rendered) <= 10
     assert len(renderings) == 1

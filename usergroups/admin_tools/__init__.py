@@ -1,1 +1,1 @@
-"""What every admin page of the apps shares: confirmation, bounded lists, filters, saving and JSON fields."""
+"""The building blocks of the admin: confirmation pages, bounded lists, filters, saving and JSON fields."""

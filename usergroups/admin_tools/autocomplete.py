@@ -1,7 +1,6 @@
-"""Choosing one of very many rows, in forms and in filters."""
+"""Form fields and filters that choose a related row by searching, because a list of all rows would be too long."""
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -12,14 +11,16 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest
 
+from .permissions import can_view
+
 if TYPE_CHECKING:
     ModelChoiceField = forms.ModelChoiceField[models.Model]
 else:
     ModelChoiceField = forms.ModelChoiceField
 
 
-def is_key(field: "models.Field[Any, Any]", value: object) -> bool:
-    """Whether ``value``, as a request brings it, could be in the field."""
+def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
+    """Return whether ``value``, as sent in a request, is valid for the model field."""
     try:
         field.clean(value, None)
     except ValidationError:
@@ -28,25 +29,27 @@ def is_key(field: "models.Field[Any, Any]", value: object) -> bool:
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
-    narrowed: Mapping[str, Any] = MappingProxyType({})
-    """Parameters by which the other model's ``get_search_results()`` knows to offer less."""
+    """Django's widget, with extra query parameters and without a query for malformed values."""
+
+    query_params: dict[str, Any] = {}
+    """Added to the autocomplete URL, so that ``get_search_results()`` of the related model can filter by them."""
 
     def get_url(self) -> str:
-        return f"{super().get_url()}?{urlencode(self.narrowed)}" if self.narrowed else super().get_url()
+        return f"{super().get_url()}?{urlencode(self.query_params)}" if self.query_params else super().get_url()
 
     def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
-        # Django's would look up whatever a request brings, and fail.
+        # Django's widget queries for every submitted value, and raises an error for malformed ones.
         target = self.field.target_field
-        return super().optgroups(name, [key for key in value if is_key(target, key)], attrs)
+        return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
 
 
 def autocomplete_media() -> forms.Media:
-    """Return what the widget needs, for pages that have it in a filter."""
+    """Return the media of the widget, for pages that use it in a filter."""
     return AutocompleteSelect(None, None).media  # type: ignore[arg-type]
 
 
 class AutocompleteField(ModelChoiceField):
-    """One of the rows that the foreign key ``field`` may refer to."""
+    """A choice of the rows that the foreign key ``field`` can refer to."""
 
     def __init__(self, field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> None:
         rows = field.remote_field.model._default_manager.all()
@@ -54,33 +57,25 @@ class AutocompleteField(ModelChoiceField):
 
 
 class AutocompleteFilter(admin.FieldListFilter):
-    """Filters by the row that a foreign key leads to; offers only what is searched for."""
+    """Filter by a foreign key, with an autocomplete field in place of a list of all rows."""
 
     template = "usergroups/admin/autocomplete_filter.html"
 
     def __init__(
-        self,
-        field: Any,
-        request: HttpRequest,
-        params: dict[str, Any],
-        model: type[models.Model],
-        model_admin: Any,
-        *,
-        field_path: str,
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, *, field_path: str
     ) -> None:
         self.lookup = f"{field_path}__{field.target_field.name}__exact"
         super().__init__(field, request, params, model, model_admin, field_path=field_path)
-        if self.used_parameters.get(self.lookup) == [""]:  # the form without a choice
+        if self.used_parameters.get(self.lookup) == [""]:  # submitted without a choice
             del self.used_parameters[self.lookup]
         self.admin_site = model_admin.admin_site
-        remote = self.admin_site._registry.get(field.remote_field.model)
-        self.may_view = remote is not None and remote.has_view_permission(request)
+        self.is_visible = can_view(self.admin_site, request, field.remote_field.model)
 
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
 
     def has_output(self) -> bool:
-        return self.may_view
+        return self.is_visible
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         used: Any = self.used_parameters

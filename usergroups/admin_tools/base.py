@@ -1,4 +1,4 @@
-"""What the admin of every model has in common."""
+"""The base class of the admin of every model."""
 
 from typing import Any, ClassVar
 
@@ -6,18 +6,20 @@ from django import forms
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from .autocomplete import AutocompleteSelect, autocomplete_media
-from .confirmation import confirmed
-from .deletion import Deleted, what_goes
-from .lists import BoundedPaginator, counted
+from .confirmation import requires_confirmation
+from .deletion import DeletionSummary, deletion_summary
+from .lists import BoundedPaginator, display_count
+from .permissions import can_view
 from .saving import SavingAdmin
 from .strictness import StrictAdmin
 
 
 class OperatorAdmin(SavingAdmin, StrictAdmin):
-    """Stays fast with many rows, asks before what cannot be undone, and leads to what belongs together."""
+    """An admin that stays fast with many rows, confirms irreversible actions and links to related rows."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -26,12 +28,12 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     change_form_template = "usergroups/admin/change_form.html"
     actions: Any = ("delete_selected",)
 
-    unlisted_fields: ClassVar[tuple[str, ...]] = ()
-    """Large fields, which only the page of a single row loads."""
+    deferred_fields: ClassVar[tuple[str, ...]] = ()
+    """Large fields that only the change page loads."""
     object_actions: ClassVar[tuple[str, ...]] = ()
-    """The actions that have a button on the page of a single row."""
+    """The names of the actions that have a button on the change page."""
     empty_text: ClassVar[str] = ""
-    """What to tell where the table is empty."""
+    """The text to show when the table is empty."""
 
     @property
     def media(self) -> forms.Media:
@@ -39,7 +41,7 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         return super().media + autocomplete_media() + own
 
     @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["delete"])
-    @confirmed("Delete", "This cannot be undone. It deletes:", deletes=True)
+    @requires_confirmation("Delete", "The following will be deleted. This cannot be undone.", deletes=True)
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         number = len(queryset)
         self.log_deletions(request, queryset)
@@ -48,11 +50,11 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         queryset = super().get_queryset(request)
-        on_page_of_row = request.resolver_match and "object_id" in request.resolver_match.kwargs
-        return queryset if on_page_of_row else queryset.defer(*self.unlisted_fields)
+        is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
+        return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deleted:  # type: ignore[override]
-        return what_goes(objs, request, self.admin_site)
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
+        return deletion_summary(objs, request, self.admin_site)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in self.get_autocomplete_fields(request):
@@ -65,25 +67,30 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
 
+    def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
+        """Render a page that Django's admin does not have."""
+        request.current_app = self.admin_site.name
+        page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
+        return TemplateResponse(request, template, {**page, **context})
+
     def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str]]:
-        """Return name and label of the actions that can be taken on the row."""
+        """Return the names and labels of the actions that are available for the row."""
         actions = self.get_actions(request)
         return [(name, name.replace("_", " ").capitalize()) for name in self.object_actions if name in actions]
 
     def get_related(self, request: HttpRequest, obj: models.Model) -> list[dict[str, str]]:
-        """Return name, number and address of the rows that refer to this one, for each model the operator may view."""
+        """Return the name, row count and list URL of each model that refers to this row and that the user may view."""
         related = []
         for relation in self.opts.related_objects:
             model: Any = relation.related_model
-            other = self.admin_site._registry.get(model)
-            if other is not None and other.has_view_permission(request):
-                address = reverse(f"{self.admin_site.name}:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            if can_view(self.admin_site, request, model):
+                url = reverse(f"{self.admin_site.name}:{model._meta.app_label}_{model._meta.model_name}_changelist")
                 name = relation.field.name
                 related.append(
                     {
                         "name": str(model._meta.verbose_name_plural),
-                        "count": counted(model._default_manager.filter(**{name: obj})),
-                        "url": f"{address}?{name}__{relation.field.target_field.name}__exact={obj.pk}",
+                        "count": display_count(model._default_manager.filter(**{name: obj})),
+                        "url": f"{url}?{name}__{relation.field.target_field.name}__exact={obj.pk}",
                     }
                 )
         return related

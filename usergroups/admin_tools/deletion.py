@@ -1,4 +1,4 @@
-"""What goes with what is deleted, told without loading it."""
+"""Summaries of what a deletion includes, made without loading the related rows."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,38 +11,39 @@ from django.utils.text import capfirst
 
 from usergroups.dependants import dependants
 
-from .lists import counted
+from .lists import display_count
 
-MAX_SHOWN = 20
+MAX_DESCRIBED = 20
 
-Deleted = tuple[list[str], dict[str, str], set[str], list[str]]
+DeletionSummary = tuple[list[str], dict[str, str], set[str], list[str]]
+"""Descriptions of the rows, counts by model, the models without permission to delete, and the protected rows."""
 
 
-def what_goes(objs: Sequence[models.Model], request: HttpRequest, site: admin.AdminSite) -> Deleted:
-    """Return what ModelAdmin.get_deleted_objects() does, with counts in place of each row that depends on ``objs``."""
+def deletion_summary(objs: Sequence[models.Model], request: HttpRequest, site: admin.AdminSite) -> DeletionSummary:
+    """Return what ModelAdmin.get_deleted_objects() returns, with counts in place of a list of all related rows."""
     if not objs:
         return [], {}, set(), []
     counts = {str(objs[0]._meta.verbose_name_plural): f"{len(objs):,}"}
-    lacking, protected = set(), []
-    followed: dict[Any, models.Q] = defaultdict(models.Q)
-    stopped: dict[Any, models.Q] = defaultdict(models.Q)
+    perms_needed, protected = set(), []
+    cascading: dict[Any, models.Q] = defaultdict(models.Q)
+    protecting: dict[Any, models.Q] = defaultdict(models.Q)
     for relation, way in dependants(type(objs[0])):
-        paths = followed if relation.on_delete is models.CASCADE else stopped
+        paths = cascading if relation.on_delete is models.CASCADE else protecting
         paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
-    for model, path in followed.items():
-        if (number := counted(model._base_manager.filter(path))) != "0":
-            model_admin = site._registry.get(model)
+    for model, path in cascading.items():
+        if (number := display_count(model._base_manager.filter(path))) != "0":
+            model_admin = site.get_model_admin(model) if site.is_registered(model) else None
             if model_admin is None or model_admin.has_view_permission(request):
                 counts[str(model._meta.verbose_name_plural)] = number
             if model_admin is not None and not model_admin.has_delete_permission(request):
-                lacking.add(str(model._meta.verbose_name))
-    for model, path in stopped.items():
-        if model not in followed:  # else it may go by another way
-            protected += shown(list(model._base_manager.filter(path)[:MAX_SHOWN]))
-    return shown(objs), counts, lacking, protected
+                perms_needed.add(str(model._meta.verbose_name))
+    for model, path in protecting.items():
+        if model not in cascading:  # Otherwise a cascade may delete these rows first.
+            protected += describe(list(model._base_manager.filter(path)[:MAX_DESCRIBED]))
+    return describe(objs), counts, perms_needed, protected
 
 
-def shown(rows: Sequence[models.Model]) -> list[str]:
-    """Return what to show of the rows: the first ones."""
-    texts = [f"{capfirst(row._meta.verbose_name)}: {row}" for row in rows[:MAX_SHOWN]]
-    return [*texts, f"and {len(rows) - MAX_SHOWN:,} more"] if len(rows) > MAX_SHOWN else texts
+def describe(rows: Sequence[models.Model]) -> list[str]:
+    """Return descriptions of the first rows, and the number of the others."""
+    texts = [f"{capfirst(row._meta.verbose_name)}: {row}" for row in rows[:MAX_DESCRIBED]]
+    return [*texts, f"and {len(rows) - MAX_DESCRIBED:,} more"] if len(rows) > MAX_DESCRIBED else texts

@@ -1,4 +1,4 @@
-"""A form's field for a JSON object, by the same rules as in a call."""
+"""Form fields for JSON objects, with the same validation as in the API."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ else:
     ModelForm = forms.ModelForm
 
 
-def indented(value: Any) -> str:
-    """Return the JSON text of ``value``, for people if it is not too long for them; none for what is empty."""
+def indent_json(value: Any) -> str:
+    """Return ``value`` as JSON text, indented unless it is very long. Return an empty text for an empty value."""
     if not value:
         return ""
     text = json.dumps(value, ensure_ascii=False)
@@ -29,22 +29,25 @@ def indented(value: Any) -> str:
 
 
 class Digest(str):
-    """Stands for a value in a form that was shown."""
+    """A hash of the value that a form was rendered with, to detect changes made since then."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, value: Any) -> "Digest":
-        return cls(hashlib.sha256(json.dumps(value or None).encode()).hexdigest())  # 1 is not true
+        # Hash the JSON text, because 1 == True in Python.
+        return cls(hashlib.sha256(json.dumps(value or None).encode()).hexdigest())
 
 
 class DigestInput(forms.HiddenInput):
+    """A hidden input that sends the hash of the initial value in place of the value."""
+
     def format_value(self, value: Any) -> Any:
         if isinstance(value, Digest):
             return value
         try:
             return Digest.of(json.loads(value or "null"))
-        except ValueError:  # of a form that was sent without it
+        except ValueError:  # The form was sent without the hidden input.
             return ""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Digest:
@@ -52,17 +55,17 @@ class DigestInput(forms.HiddenInput):
 
 
 class JSONObjectFormField(forms.CharField):
-    """Takes JSON text that ``rule``, the serializer field of the operation, takes; shows it indented."""
+    """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``."""
 
     widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false"})
     hidden_widget = DigestInput
 
-    def __init__(self, rule: "serializers.Field[Any, Any, Any, Any]", empty: Any, **kwargs: Any) -> None:
-        self.rule, self.empty = rule, empty
+    def __init__(self, serializer_field: "serializers.Field[Any, Any, Any, Any]", empty: Any, **kwargs: Any) -> None:
+        self.serializer_field, self.empty = serializer_field, empty
         super().__init__(required=False, strip=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        return value if isinstance(value, str) else indented(value)
+        return value if isinstance(value, str) else indent_json(value)
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, Digest):
@@ -71,32 +74,32 @@ class JSONObjectFormField(forms.CharField):
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            sent = self.rule.run_validation(strict_json.loads(text.encode(errors="surrogatepass"), depth=1))
+            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(
                 [f"{p['attr']}: {p['detail']}" if p["attr"] else p["detail"] for p in failure(error)["errors"]]
             ) from None
-        return self.empty if sent is None else sent
+        return self.empty if value is None else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         try:
-            sent = Digest.of(self.to_python(data))
+            digest = Digest.of(self.to_python(data))
         except ValidationError:
             return True
-        return sent != (initial if isinstance(initial, Digest) else Digest.of(initial))
+        return digest != (initial if isinstance(initial, Digest) else Digest.of(initial))
 
 
 class JSONObjectForm(ModelForm):
-    """Refuses to write over a JSON object that somebody changed since it was shown."""
+    """A model form that does not overwrite a JSON object which has changed since the form was rendered."""
 
     def clean(self) -> None:
         super().clean()
         for name in self.changed_data:
-            shown = self.data.get(self.add_initial_prefix(name))
-            if isinstance(self.fields[name], JSONObjectFormField) and shown not in (
-                None,
-                Digest.of(getattr(self.instance, name)),
-            ):
-                self.add_error(name, "A caller changed this meanwhile. Open the page again to see it.")
+            initial = self.data.get(self.add_initial_prefix(name))
+            if not isinstance(self.fields[name], JSONObjectFormField) or initial is None:
+                continue
+            if initial != Digest.of(getattr(self.instance, name)):
+                self.add_error(name, "This value changed while you were editing it. Reload the page to see it.")

@@ -1,4 +1,4 @@
-"""Lists that cost for many rows what they cost for a few."""
+"""Pagination and counts whose cost does not grow with the table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,14 @@ else:
 MAX_LISTED = 10_000
 
 
-def counted(rows: models.QuerySet[Any]) -> str:
-    """Return how many rows there are, as a text; no more are counted than are listed."""
+def display_count(rows: models.QuerySet[Any]) -> str:
+    """Return the number of rows as text, or ``10,000+`` without counting further."""
     number = _bounded_count(rows)
     return f"{number:,}" if number < MAX_LISTED else f"{MAX_LISTED:,}+"
 
 
 class BoundedPaginator(Paginator):
-    """Lists the first 10,000 rows, and counts no further."""
+    """A paginator that lists the first 10,000 rows and does not count the others."""
 
     @cached_property
     def count(self) -> int:
@@ -29,7 +29,7 @@ class BoundedPaginator(Paginator):
 
     @property
     def limit(self) -> str:
-        """What to tell where there may be more rows; empty where there are not."""
+        """The maximum number of rows as text if there may be more rows, otherwise empty."""
         return f"{MAX_LISTED:,}" if self.count == MAX_LISTED else ""
 
 

@@ -1,4 +1,4 @@
-"""The admin of any token: its secret is shown once, on the page that answers its making."""
+"""The base class of the admin of tokens. A secret is shown once, in the response to the POST that creates it."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
@@ -9,33 +9,40 @@ from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.timesince import timesince, timeuntil
 
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import confirmed
+from usergroups.admin_tools.confirmation import requires_confirmation
 
 from .admin_filters import TokenStateFilter, TokenUseFilter
 from .models import Token
 
-LIFE = ("created_at", "last_used_at", "rotated_at", "revoked_at")
+LIFECYCLE_FIELDS = ("created_at", "last_used_at", "rotated_at", "revoked_at")
 
 
 class GraceForm(forms.Form):
+    """The grace period during which a rotated token still works."""
+
     grace = forms.TypedChoiceField(
-        label="The old token works for",
-        choices=[(0, "no longer"), (1, "1 hour"), (24, "1 day"), (7 * 24, "7 days"), (30 * 24, "30 days")],
+        label="Old token expires",
+        choices=[
+            (0, "at once"),
+            (1, "after 1 hour"),
+            (24, "after 1 day"),
+            (168, "after 7 days"),
+            (720, "after 30 days"),
+        ],
         initial=24,
         coerce=lambda hours: timedelta(hours=int(hours)),
-        help_text="Time for the caller to put the new token in its place.",
+        help_text="A grace period gives applications time to switch to the new token.",
     )
 
 
-def told_roughly(at: datetime | None) -> str | None:
-    """Return how far away a time is, with the time itself for who points at it."""
+def relative_time(at: datetime | None) -> str | None:
+    """Return HTML such as "in 3 days" or "2 hours ago", with the exact time as a tooltip."""
     if at is None:
         return None
     text = f"{timesince(at, depth=1)} ago" if at <= timezone.now() else f"in {timeuntil(at, depth=1)}"
@@ -44,16 +51,16 @@ def told_roughly(at: datetime | None) -> str | None:
     )
 
 
-def validate_is_to_come(at: datetime) -> None:
+def validate_future(at: datetime) -> None:
     if at <= timezone.now():
-        raise ValidationError("This is over.")
+        raise ValidationError("Enter a time in the future.")
 
 
 class TokenAdmin(OperatorAdmin):
-    """What a token may do and for whom is settled when it is made; later only its name and its end can change."""
+    """An admin that issues, rotates and revokes tokens. Only the name and the expiry of a token can be edited."""
 
     owner_fields: ClassVar[tuple[str, ...]]
-    """The fields that tell whom the token speaks for."""
+    """The fields that identify the owner of the token."""
 
     list_filter: ClassVar[Any] = (TokenStateFilter, TokenUseFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
@@ -63,10 +70,10 @@ class TokenAdmin(OperatorAdmin):
         return ("__str__", *self.owner_fields, "badge", "access", "expires", "last_used")
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        settled = (*self.owner_fields, "read_only")
+        fixed = (*self.owner_fields, "read_only")
         if obj is None:
-            return (*settled, "name", "expires_at")
-        return ("name", "expires_at", *settled, "badge", "hint", *LIFE)
+            return (*fixed, "name", "expires_at")
+        return ("name", "expires_at", *fixed, "badge", "hint", *LIFECYCLE_FIELDS)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()
@@ -81,11 +88,11 @@ class TokenAdmin(OperatorAdmin):
 
     @admin.display(description="expires", ordering="expires_at")
     def expires(self, token: Token) -> str | None:
-        return told_roughly(token.expires_at)
+        return relative_time(token.expires_at)
 
     @admin.display(description="last used", ordering="last_used_at")
     def last_used(self, token: Token) -> str | None:
-        return told_roughly(token.last_used_at)
+        return relative_time(token.last_used_at)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.{get_permission_codename('revoke', self.opts)}")
@@ -94,11 +101,11 @@ class TokenAdmin(OperatorAdmin):
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str]]:
-        offered = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
-        return [button for button in super().get_buttons(request, obj) if offered[button[0]]]
+        available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
+        return [button for button in super().get_buttons(request, obj) if available[button[0]]]
 
     @admin.action(description="Revoke selected %(verbose_name_plural)s", permissions=["revoke"])
-    @confirmed("Revoke", "Calls with them are refused from now on. This cannot be undone.")
+    @requires_confirmation("Revoke", "Requests with a revoked token are rejected immediately. This cannot be undone.")
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> str:
         tokens = queryset.filter(revoked_at=None)
         for token in tokens:
@@ -107,7 +114,9 @@ class TokenAdmin(OperatorAdmin):
         return f"Revoked: {len(tokens):,}. Already revoked: {len(queryset) - len(tokens):,}."
 
     @admin.action(description="Rotate selected %(verbose_name_plural)s", permissions=["rotate"])
-    @confirmed("Rotate", "Each gets a successor with the same name and rights, whose secret is shown once.", GraceForm)
+    @requires_confirmation(
+        "Rotate", "Each token gets a successor with the same name and permissions. Its secret is shown once.", GraceForm
+    )
     def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
         issued = []
         for token in queryset.rotatable():
@@ -118,18 +127,18 @@ class TokenAdmin(OperatorAdmin):
         return (
             self.show_secrets(request, issued)
             if issued
-            else "Only active tokens without a successor can be rotated. Nothing was done."
+            else "Only active tokens without a successor can be rotated. Nothing was changed."
         )
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        # The next page shows the secret, whichever button was pressed; so there is only one.
+        # The next page always shows the secret, so the other buttons would have no effect.
         context = {**(extra_context or {}), "show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, context)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if not change:
-            form.base_fields["expires_at"].validators.append(validate_is_to_come)
+            form.base_fields["expires_at"].validators.append(validate_future)
         return form
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -144,14 +153,6 @@ class TokenAdmin(OperatorAdmin):
         return self.show_secrets(request, [(obj, request.issued_secret)])  # type: ignore[attr-defined]
 
     def show_secrets(self, request: HttpRequest, issued: list[tuple[Token, str]]) -> HttpResponse:
-        """Show them in the answer itself: messages would keep them in a cookie or in the session."""
-        request.current_app = self.admin_site.name
-        opts = self.opts
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": opts,
-            "title": f"{opts.verbose_name if len(issued) == 1 else opts.verbose_name_plural} issued",
-            "issued": issued,
-            "media": self.media,
-        }
-        return TemplateResponse(request, "usergroups/admin/tokens_issued.html", context)
+        """Show the secrets in the response itself, because messages are stored in a cookie or in the session."""
+        title = f"{self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural} issued"
+        return self.render_page(request, "usergroups/admin/tokens_issued.html", title, issued=issued)

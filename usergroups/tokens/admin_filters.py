@@ -1,4 +1,4 @@
-"""Filters of tokens."""
+"""Filters for lists of tokens."""
 
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""Create the roles of operators."""
+
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission
@@ -10,8 +12,8 @@ ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", 
 
 class Command(BaseCommand):
     help = (
-        "Makes the groups Operators, who may look at everything and revoke tokens, and Managers, who may also issue "
-        "and edit. Groups of these names that are there get exactly these permissions."
+        "Create the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
+        "edit. Existing groups with these names get exactly these permissions."
     )
 
     @transaction.atomic

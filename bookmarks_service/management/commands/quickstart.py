@@ -1,3 +1,5 @@
+"""Set up and serve a demo."""
+
 import json
 import os
 import secrets
@@ -29,32 +31,34 @@ Create a bookmark:
 
 curl -X POST {base_url}/v1/bookmarks -H 'Authorization: Bearer {access_token}' -H 'Content-Type: application/json' -d '{bookmark}'
 
-Look around: {base_url}/admin/ (user {operator}, password {password}) and {base_url}/docs/
+Open the admin at {base_url}/admin/ (user {operator}, password {password}) and the API documentation at {base_url}/docs/.
 
-The secrets are shown this once; the next quickstart makes new ones and ends these.
+These secrets are shown only once. The next quickstart revokes them and creates new ones.
 """
 
 
 class Command(BaseCommand):
-    help = "Migrates, makes something to try, prints how to try it, and serves on this machine alone."
+    help = "Migrate the database, create demo data, print example requests, and serve on 127.0.0.1."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--no-serve", action="store_true", help="Stop before serving.")
-        parser.add_argument("--port", type=int, default=8000, choices=range(1, 65536), metavar="PORT")
+        parser.add_argument("--no-serve", action="store_true", help="Do not start the server.")
+        parser.add_argument(
+            "--port", type=int, default=8000, choices=range(1, 65536), metavar="PORT", help="The port to serve on."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["no_serve"]:
-            self.check_that_it_is_free(options["port"])  # before the tokens of whoever is serving there are ended
+            self.check_port(options["port"])  # before the tokens of a running quickstart are revoked
         call_command("migrate", verbosity=0)
         base_url = f"http://127.0.0.1:{options['port']}"
-        self.stdout.write(NEXT_STEPS.format(base_url=base_url, **self.make_demo()))
+        self.stdout.write(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
         if options["no_serve"]:
             return
         self.stdout.flush()
         bind = f"127.0.0.1:{options['port']}"
         os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(GUNICORN_CONFIG), "-b", bind])  # noqa: S606
 
-    def check_that_it_is_free(self, port: int) -> None:
+    def check_port(self, port: int) -> None:
         with socket.socket() as server:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -65,8 +69,8 @@ class Command(BaseCommand):
                 ) from None
 
     @transaction.atomic
-    def make_demo(self) -> dict[str, str]:
-        """Make what is missing, replace the last quickstart's secrets, and return what to print."""
+    def create_demo_data(self) -> dict[str, str]:
+        """Create missing demo data, replace the secrets of the last quickstart, and return the values to print."""
         team, _ = Team.objects.get_or_create(name="Demo")
         user_group, _ = UserGroup.objects.get_or_create(
             team=team, environment="", provided_id="example_1", defaults={"name": "Example 1"}

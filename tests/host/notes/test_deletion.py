@@ -38,7 +38,7 @@ def test_what_is_protected_stops_a_deletion(admin_client, user_group):
     confirm(admin_client, page, "usergroups_usergroup", confirmed=str(user_group.pk))
     admin_client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"})
 
-    assert "This cannot be done:" in page.content.decode()
+    assert "The action cannot be performed:" in page.content.decode()
     assert f"Pin: {pin}" in page.content.decode().replace("&#x27;", "'")
     assert UserGroup.objects.exists()
 
