@@ -27,18 +27,15 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
         pytest.skip("a database in memory has one connection")
     done: list[str] = []
 
-    def elsewhere() -> None:
-        with connection.cursor() as cursor:  # a thread has a connection of its own
+    def execute_all() -> None:
+        with connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-        connection.close()
 
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(before) and not done:
             done.append(sql)
-            thread = threading.Thread(target=elsewhere)
-            thread.start()
-            thread.join()
+            elsewhere(execute_all)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(wrapper):
@@ -56,12 +53,10 @@ def elsewhere(action: Callable[[], Any]) -> None:
         return
 
     def act() -> None:
-        try:
+        with closing(connection):  # a thread has a connection of its own
             action()
-        finally:
-            connection.close()
 
-    with ThreadPoolExecutor(1) as pool:  # a thread has a connection of its own
+    with ThreadPoolExecutor(1) as pool:
         pool.submit(act).result()
 
 
@@ -93,13 +88,12 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
     statements: list[str] = []
 
     def other() -> None:
-        with suppress(RollBack), transaction.atomic():
-            with connection.cursor() as cursor:  # a thread has a connection of its own
+        with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
+            with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL deadlock_timeout = '600s'")  # so that it is not the victim
             list(locked.all())
             wait(connection.alias)
             raise RollBack
-        connection.close()
 
     thread = threading.Thread(target=other)
 

@@ -6,11 +6,9 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests import servers
 from tests.bookmarks_service.service import Service, empty_database
 
 TIMEOUT = 120_000  # milliseconds
@@ -97,9 +95,7 @@ def clipboard(page):
 
 def update(service, secret, **fields):
     body = {"user_group_id": "example_1", **fields}
-    return httpx.put(
-        f"{service.base_url}/api/user", json=body, headers={"Authorization": f"Token {secret}"}, timeout=servers.TIMEOUT
-    )
+    return service.request("PUT", "/api/user", json=body, headers={"Authorization": f"Token {secret}"})
 
 
 def test_the_life_of_an_api_token(service, page):
@@ -216,7 +212,7 @@ def test_thousands_are_deleted(service, page):
     for start in (0, 1000, 2000):
         body = {"bookmarks": [{"url": url} for url in urls[start : start + 1000]]}
         headers = {"Authorization": f"Bearer {service.access_token}"}
-        made = httpx.post(f"{service.base_url}/v1/bookmarks/batch", json=body, headers=headers, timeout=servers.TIMEOUT)
+        made = service.request("POST", "/v1/bookmarks/batch", json=body, headers=headers)
         assert made.status_code == 200
 
     page.goto("/admin/bookmarks/bookmark/")
