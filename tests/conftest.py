@@ -13,10 +13,13 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
+from hypothesis import settings
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import Outage
+
+settings.register_profile("few", max_examples=10)
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
 """Each failure that was answered, by test: tests/host compares them."""

@@ -1,13 +1,14 @@
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
 from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
+
+from tests.servers import TIMEOUT, wait_until
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
@@ -26,18 +27,15 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
         pytest.skip("a database in memory has one connection")
     done: list[str] = []
 
-    def elsewhere() -> None:
-        with connection.cursor() as cursor:  # a thread has a connection of its own
+    def execute_all() -> None:
+        with connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-        connection.close()
 
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(before) and not done:
             done.append(sql)
-            thread = threading.Thread(target=elsewhere)
-            thread.start()
-            thread.join()
+            elsewhere(execute_all)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(wrapper):
@@ -55,12 +53,10 @@ def elsewhere(action: Callable[[], Any]) -> None:
         return
 
     def act() -> None:
-        try:
+        with closing(connection):  # a thread has a connection of its own
             action()
-        finally:
-            connection.close()
 
-    with ThreadPoolExecutor(1) as pool:  # a thread has a connection of its own
+    with ThreadPoolExecutor(1) as pool:
         pool.submit(act).result()
 
 
@@ -92,13 +88,12 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
     statements: list[str] = []
 
     def other() -> None:
-        with suppress(RollBack), transaction.atomic():
-            with connection.cursor() as cursor:  # a thread has a connection of its own
-                cursor.execute("SET LOCAL deadlock_timeout = '60s'")  # so that it is not the victim
+        with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL deadlock_timeout = '600s'")  # so that it is not the victim
             list(locked.all())
             wait(connection.alias)
             raise RollBack
-        connection.close()
 
     thread = threading.Thread(target=other)
 
@@ -106,7 +101,7 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
         if not sql.startswith(after):
             return execute(sql, params, many, context)
         if statements:
-            thread.join(timeout=60)
+            thread.join(timeout=TIMEOUT)
         result = execute(sql, params, many, context)
         if not statements:
             thread.start()
@@ -116,7 +111,7 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
 
     with connection.execute_wrapper(wrapper):
         yield statements
-    thread.join(timeout=60)
+    thread.join(timeout=TIMEOUT)
 
 
 class RollBack(Exception):
@@ -126,14 +121,10 @@ class RollBack(Exception):
 def wait_until_waiting() -> None:
     """Wait until another connection to this database waits for a lock."""
     sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    other = connection.copy()
-    try:
-        for _ in range(500):
-            with other.cursor() as cursor:
-                cursor.execute(sql)
-                if cursor.fetchone()[0]:
-                    return
-            time.sleep(0.02)
-    finally:
-        other.close()
-    raise AssertionError("No connection waits for a lock.")
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+
+        def is_waiting() -> bool:
+            cursor.execute(sql)
+            return bool(cursor.fetchone()[0])
+
+        wait_until(is_waiting)

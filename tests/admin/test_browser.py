@@ -6,11 +6,13 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.bookmarks_service.service import Service, empty_database
+
+TIMEOUT = 120_000  # milliseconds
+expect.set_options(timeout=TIMEOUT)
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
@@ -50,7 +52,7 @@ def new_page(browser, service, **options):
     """A page of a browser; fails if the console, a script or the server told of an error."""
     permissions = ["clipboard-read", "clipboard-write"]
     context = browser.new_context(base_url=service.base_url, permissions=permissions, **options)
-    context.set_default_timeout(10_000)  # milliseconds
+    context.set_default_timeout(TIMEOUT)
     page = context.new_page()
     errors = []
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
@@ -93,7 +95,7 @@ def clipboard(page):
 
 def update(service, secret, **fields):
     body = {"user_group_id": "example_1", **fields}
-    return httpx.put(f"{service.base_url}/api/user", json=body, headers={"Authorization": f"Token {secret}"})
+    return service.request("PUT", "/api/user", json=body, headers={"Authorization": f"Token {secret}"})
 
 
 def test_the_life_of_an_api_token(service, page):
@@ -210,7 +212,7 @@ def test_thousands_are_deleted(service, page):
     for start in (0, 1000, 2000):
         body = {"bookmarks": [{"url": url} for url in urls[start : start + 1000]]}
         headers = {"Authorization": f"Bearer {service.access_token}"}
-        made = httpx.post(f"{service.base_url}/v1/bookmarks/batch", json=body, headers=headers, timeout=60)
+        made = service.request("POST", "/v1/bookmarks/batch", json=body, headers=headers)
         assert made.status_code == 200
 
     page.goto("/admin/bookmarks/bookmark/")

@@ -5,7 +5,6 @@
 Over Django's handlers, in a database of its own, by a superuser: milliseconds (medians) and queries, few and many rows.
 """
 
-import os
 import random
 import statistics
 import sys
@@ -14,22 +13,17 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-import django
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection, connections
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.contrib.auth.models import User  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection, connections  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.test.utils import CaptureQueriesContext  # noqa: E402
-from django.utils import timezone  # noqa: E402
-
-from bookmarks.models import AccessToken, Bookmark, Collection  # noqa: E402
-from tests.bookmarks_service.service import empty_database  # noqa: E402
-from usergroups.models import Team, UserGroup  # noqa: E402
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks_service.service import empty_database
+from usergroups.models import Team, UserGroup
 
 CHUNK = 10_000
 

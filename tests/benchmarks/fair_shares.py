@@ -6,8 +6,6 @@ Starts the service with two processes on a database of its own and prints for ea
 its answer was, how much memory the processes took more than before, and how long the other owner waited at most.
 """
 
-import logging
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,15 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import django
+import httpx
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-django.setup()
-logging.disable(logging.INFO)  # httpx logs each call
-
-import httpx  # noqa: E402
-
-from tests.bookmarks_service.service import Service, empty_database  # noqa: E402
+from tests.bookmarks_service.service import Service, empty_database
 
 ROWS = 300_000
 LARGE = 100_000

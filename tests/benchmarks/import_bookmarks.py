@@ -6,23 +6,17 @@ Both are measured in turn in one run, in a database of its own; the figure is CO
 """
 
 import json
-import os
 import resource
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import django
+from django.core.management import call_command
+from django.db import connection
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-django.setup()
-
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-
-from tests.bookmarks_service.service import empty_database  # noqa: E402
-from usergroups.models import Team, UserGroup  # noqa: E402
+from tests.bookmarks_service.service import empty_database
+from usergroups.models import Team, UserGroup
 
 TABLE = "bookmarks_bookmark"
 

@@ -6,28 +6,22 @@ Both are read in turn, over Django's handlers, in a database of its own; the fig
 plans of the queries are printed too.
 """
 
-import os
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import django
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.test.utils import CaptureQueriesContext  # noqa: E402
-
-from bookmarks.models import AccessToken, Bookmark, Collection  # noqa: E402
-from tests.bookmarks_service.service import empty_database  # noqa: E402
-from usergroups.contract.pagination import Cursor  # noqa: E402
-from usergroups.models import Team, UserGroup  # noqa: E402
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks_service.service import empty_database
+from usergroups.contract.pagination import Cursor
+from usergroups.models import Team, UserGroup
 
 # Ten of one instant; every tenth in the collection.
 FILL = """

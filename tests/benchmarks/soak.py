@@ -16,16 +16,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import django
+import httpx
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-django.setup()
-
-import httpx  # noqa: E402
-
-from tests.bookmarks_service.cluster import Cluster  # noqa: E402
-from tests.bookmarks_service.service import Service  # noqa: E402
-from tests.bookmarks_service.test_nothing_is_lost import stored, workers_of  # noqa: E402
+from tests.bookmarks_service.cluster import Cluster
+from tests.bookmarks_service.service import Service
+from tests.bookmarks_service.test_nothing_is_lost import stored, workers_of
 
 ALLOWED = {200, 201, 400, 404, 409, 503}
 

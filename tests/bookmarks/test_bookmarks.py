@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from bookmarks import search
 from bookmarks.models import Bookmark
+from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import meanwhile, queries_of
 from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, expensive_call
@@ -25,21 +26,6 @@ def collection(user_group):
 @pytest.fixture
 def bookmark(user_group):
     return BookmarkFactory(user_group=user_group, url=URL, title="A title")
-
-
-def shown(bookmark):
-    return {
-        "id": str(bookmark.pk),
-        "url": bookmark.url,
-        "title": bookmark.title,
-        "collection": bookmark.collection_id and str(bookmark.collection_id),
-        "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
-    }
-
-
-def errors(response, status=400):
-    assert response.status_code == status
-    return [(error["attr"], error["code"]) for error in response.json()["errors"]]
 
 
 # Titles
@@ -60,7 +46,7 @@ def test_a_bad_title_is_refused(create_bookmark, title, code):
 def test_a_duplicate_keeps_its_title(create_bookmark, bookmark):
     response = create_bookmark({"url": URL, "title": "Other"})
 
-    assert (response.status_code, response.json()["bookmark"]) == (200, shown(bookmark))
+    assert (response.status_code, response.json()["bookmark"]) == (200, bookmark_json(bookmark))
 
 
 # One bookmark
@@ -76,16 +62,16 @@ def test_the_location_of_a_new_bookmark_answers_with_it(create_bookmark, client)
 def test_a_bookmark_is_read(call_bookmarks, bookmark):
     response = call_bookmarks("GET", "bookmark", bookmark.pk)
 
-    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": shown(bookmark)})
+    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(bookmark)})
 
 
 @pytest.mark.parametrize("changes", [{}, {"title": "New"}, {"title": ""}, {"url": "https://example.org/", "id": "x"}])
 def test_a_title_is_set_and_what_is_left_out_unchanged(call_bookmarks, bookmark, changes):
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
 
-    expected = {**shown(bookmark), "title": changes.get("title", bookmark.title)}
+    expected = {**bookmark_json(bookmark), "title": changes.get("title", bookmark.title)}
     assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": expected})
-    assert shown(Bookmark.objects.get()) == expected
+    assert bookmark_json(Bookmark.objects.get()) == expected
 
 
 def test_a_bookmark_is_moved_and_moved_out(call_bookmarks, bookmark, collection):
@@ -93,7 +79,7 @@ def test_a_bookmark_is_moved_and_moved_out(call_bookmarks, bookmark, collection)
     out = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": None})
 
     assert moved.json()["bookmark"]["collection"] == str(collection.pk)
-    assert out.json()["bookmark"] == shown(bookmark)
+    assert out.json()["bookmark"] == bookmark_json(bookmark)
 
 
 @pytest.mark.parametrize("into", ["collection", "none"])
@@ -106,7 +92,7 @@ def test_a_move_onto_a_duplicate_is_a_conflict_and_changes_nothing(call_bookmark
 
     assert errors(response, 409) == [("collection", "already_exists")]
     assert response.json()["type"] == "client_error"
-    assert shown(Bookmark.objects.get(pk=moved.pk)) == shown(moved)
+    assert bookmark_json(Bookmark.objects.get(pk=moved.pk)) == bookmark_json(moved)
 
 
 def test_a_move_onto_itself_is_none(call_bookmarks, bookmark):
@@ -144,7 +130,7 @@ def test_bookmarks_are_listed_newest_first(call_bookmarks, user_group):
         "success": 1,
         "next": None,
         "previous": None,
-        "bookmarks": [shown(bookmark) for bookmark in reversed(bookmarks)],
+        "bookmarks": [bookmark_json(bookmark) for bookmark in reversed(bookmarks)],
     }
 
 
@@ -341,10 +327,10 @@ def test_a_batch_creates_and_tells_what_is_there_and_what_is_wrong(call_bookmark
     assert response.status_code == 200
     assert response.json()["user_group"]["provided_id"] == bookmark.user_group.provided_id
     assert [result["status"] for result in results] == [201, 200, 201, 200, 400, 400, 400]
-    assert results[0] == {"status": 201, "success": 1, "bookmark": shown(new)}
-    assert results[1] == {"status": 200, "success": 1, "bookmark": shown(bookmark)}
-    assert results[2]["bookmark"] == shown(inside)
-    assert results[3]["bookmark"] == shown(new)
+    assert results[0] == {"status": 201, "success": 1, "bookmark": bookmark_json(new)}
+    assert results[1] == {"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)}
+    assert results[2]["bookmark"] == bookmark_json(inside)
+    assert results[3]["bookmark"] == bookmark_json(new)
     assert {error["attr"] for error in results[4]["errors"]} == {"collection", "url"}
     assert [result["errors"][0]["attr"] for result in results[5:]] == ["url", None]
     assert Bookmark.objects.count() == 3

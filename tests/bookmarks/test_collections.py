@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from bookmarks.models import Bookmark, Collection
+from tests.answers import collection_json, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import as_seen
 from tests.queries import queries_of
@@ -18,26 +19,13 @@ def collection(user_group):
     return CollectionFactory(user_group=user_group)
 
 
-def shown(collection):
-    return {
-        "id": str(collection.pk),
-        "name": collection.name,
-        "created_at": collection.created_at.isoformat().replace("+00:00", "Z"),
-    }
-
-
-def errors(response, status=400):
-    assert response.status_code == status
-    return [(error["attr"], error["code"]) for error in response.json()["errors"]]
-
-
 @pytest.mark.parametrize("name", ["a", " spaced ", "ü\N{GRINNING FACE}", "a" * 255])
 def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, client, access_token, name):
     response = call_bookmarks("POST", "collections", body={"name": name})
 
     collection = Collection.objects.get()
     assert response.status_code == 201
-    assert response.json() == {"success": 1, "collection": shown(collection)}
+    assert response.json() == {"success": 1, "collection": collection_json(collection)}
     assert (collection.name, collection.user_group) == (name, access_token.user_group)
     read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Bearer {access_token.secret}")
     assert read.json() == response.json()
@@ -70,7 +58,7 @@ def test_a_collection_is_renamed(call_bookmarks, collection):
     response = call_bookmarks("PATCH", "collection", collection.pk, body={"name": "New"})
     unchanged = call_bookmarks("PATCH", "collection", collection.pk, body={})
 
-    expected = {"success": 1, "collection": {**shown(collection), "name": "New"}}
+    expected = {"success": 1, "collection": {**collection_json(collection), "name": "New"}}
     assert (response.status_code, response.json(), unchanged.json()) == (200, expected, expected)
 
 
@@ -84,7 +72,7 @@ def test_collections_are_listed_newest_first(call_bookmarks, user_group):
         "success": 1,
         "next": None,
         "previous": None,
-        "collections": [shown(collection) for collection in reversed(collections)],
+        "collections": [collection_json(collection) for collection in reversed(collections)],
     }
 
 

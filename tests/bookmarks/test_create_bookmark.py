@@ -10,19 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bookmarks.models import Bookmark, Collection
+from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.conftest import as_seen
 from tests.queries import deadlock, meanwhile, queries_of
 from usergroups.tokens import secret_format
 
 URL = "https://example.com/"
-
-
-def errors(response):
-    assert response.status_code == 400
-    body = response.json()
-    assert (body["success"], body["type"]) == (0, "validation_error")
-    return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
 def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user_group):

@@ -2,13 +2,16 @@
 
 import os
 import shutil
-import socket
+import signal
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from tests.servers import free_port, start_server, stop_server
 
 
 def binaries() -> Path | None:
@@ -24,36 +27,46 @@ class Cluster:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(tempfile.mkdtemp())
         self.log = self.folder.with_suffix(".log")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+        # The server refuses to run as root.
+        self.options = {"cwd": "/", "user": "postgres" if os.getuid() == 0 else None}
 
     def __enter__(self) -> "Cluster":
-        if os.getuid() == 0:  # as which the server refuses to run
+        if os.getuid() == 0:
             shutil.chown(self.folder, "postgres")
-        self.run("initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", self.folder / "data")
-        self.start()
+        initdb = [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", self.folder / "data"]
+        try:
+            subprocess.run(initdb, check=True, capture_output=True, **self.options)
+            self.start()
+        except BaseException:
+            self.remove_files()
+            raise
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.log.unlink()
+        self.remove_files()
 
-    def run(self, program: str, *arguments: Any) -> None:
-        command = [binaries() / program, *arguments]  # type: ignore[operator]
-        user = "postgres" if os.getuid() == 0 else None
-        # Not to a pipe: the server would inherit it, and it would never end.
-        with self.log.open("ab") as log:
-            subprocess.run(command, check=True, stdout=log, stderr=log, cwd="/", user=user)
+    def remove_files(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.log.unlink(missing_ok=True)
 
     def start(self) -> None:
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c max_connections=20 -c fsync=off"
-        self.run("pg_ctl", "-w", "-D", self.folder / "data", "-o", options, "start")
+        settings = ["listen_addresses=127.0.0.1", "max_connections=20", "fsync=off"]
+        command = [binaries() / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder]
+        for setting in settings:
+            command += ["-c", setting]
+        self.process = start_server(command, self.log, self.accepts_connections, **self.options)
+
+    def accepts_connections(self) -> bool:
+        with suppress(psycopg.OperationalError), self.connect():
+            return True
+        return False
 
     def stop(self) -> None:
-        self.run("pg_ctl", "-w", "-m", "immediate", "-D", self.folder / "data", "stop")
+        """End the server at once, as a crash does."""
+        stop_server(self.process, signal.SIGQUIT)
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url, autocommit=True)

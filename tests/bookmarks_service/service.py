@@ -2,19 +2,20 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from django.conf import settings
+
+from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,26 +62,8 @@ def environment(**variables: str) -> dict[str, str]:
 def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *args],
-        cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=60, check=False,
+        cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and kill it if it does not stop in time."""
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        raise
 
 
 class Service:
@@ -93,27 +76,16 @@ class Service:
         self.base_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Service":
-        variables = {"DATABASE_URL": self.database_url, **self.variables}
-        with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "quickstart", "--port", str(self.port)],
-                cwd=ROOT, env=environment(**variables), stdout=output, stderr=output,
-            )  # fmt: skip
-        try:
-            self.wait_until_it_serves()
-            self.read_secrets()
-        except BaseException:
-            stop(self.process)
-            raise
+        variables = environment(**{"DATABASE_URL": self.database_url, **self.variables})
+        command = [sys.executable, "manage.py", "quickstart", "--port", str(self.port)]
+        self.process = start_server(command, self.log, self.serves, cwd=ROOT, env=variables)
         return self
 
-    def wait_until_it_serves(self) -> None:
-        for _ in range(1200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=60):
-                return
-            assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.1)
-        raise AssertionError(self.log.read_text())
+    def serves(self) -> bool:
+        if not listens(self.port):
+            return False
+        self.read_secrets()
+        return True
 
     def read_secrets(self) -> None:
         text = self.log.read_text()
@@ -123,25 +95,29 @@ class Service:
         self.curls = [line for line in text.splitlines() if line.startswith("curl ")]
 
     def __exit__(self, *exc_info: object) -> None:
-        stop(self.process)
+        stop_server(self.process)
         _, _, log = self.log.read_text().partition("Starting gunicorn")
         assert not re.search(r"(uga|bma|ugt)_\w{38}", log), "a secret was logged"
 
     def manage(self, *args: str) -> subprocess.CompletedProcess[str]:
         return manage(*args, DATABASE_URL=self.database_url, SECRET_KEY="not-a-secret")
 
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Make a call with these options of httpx, on a connection of its own."""
+        return httpx.request(method, self.base_url + path, timeout=TIMEOUT, **options)
+
     def update_user_group(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Token {self.api_token}"}
         body = {"user_group_id": "example_1", **fields}
-        return (client or httpx).put(f"{self.base_url}/api/user", json=body, headers=headers, timeout=60)
+        return (client or httpx).put(f"{self.base_url}/api/user", json=body, headers=headers, timeout=TIMEOUT)
 
     def create_bookmark(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.access_token}"}
-        return (client or httpx).post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=60)
+        return (client or httpx).post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=TIMEOUT)
 
     def connect(self, data: bytes = b"") -> socket.socket:
-        """Open a connection and send ``data``. It times out after five minutes, so that a test cannot hang."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=300)
+        """Open a connection and send ``data``."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT)
         connection.sendall(data)
         return connection
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from tests.bookmarks_service.service import Service, small_disk
+from tests.servers import TIMEOUT, wait_until
 
 psycopg = pytest.importorskip("psycopg")
 from tests.bookmarks_service.cluster import Cluster, binaries  # noqa: E402
@@ -55,7 +55,7 @@ def assert_well(service):
 
 def list_bookmarks(service):
     headers = {"Authorization": f"Bearer {service.access_token}"}
-    return httpx.get(f"{service.base_url}/v1/bookmarks", headers=headers, timeout=60)
+    return service.request("GET", "/v1/bookmarks", headers=headers)
 
 
 @contextmanager
@@ -66,20 +66,22 @@ def later(action):
     thread.start()
 
     def result():
-        thread.join(timeout=30)
+        thread.join(timeout=TIMEOUT)
         return results[0]
 
     yield result
-    thread.join(timeout=30)
+    thread.join(timeout=TIMEOUT)
 
 
 def wait_until_waiting(connection):
-    """Wait until somebody waits for a lock."""
-    for _ in range(200):
-        if connection.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchone()[0]:
-            return
-        time.sleep(0.02)
-    raise AssertionError("nobody waits")
+    """Wait until another connection waits for a lock."""
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    wait_until(lambda: connection.execute(sql).fetchone()[0])
+
+
+def wait_for_read_only(cluster, value):
+    with cluster.connect() as connection:
+        wait_until(lambda: connection.execute("SHOW default_transaction_read_only").fetchone()[0] == value)
 
 
 def test_a_stopped_server(service, cluster):
@@ -89,12 +91,12 @@ def test_a_stopped_server(service, cluster):
         assert_unavailable(service.update_user_group(name="New"))
         assert_unavailable(service.create_bookmark(url=new_url()))
         assert_unavailable(list_bookmarks(service))
-        ready = httpx.get(f"{service.base_url}/readyz")
+        ready = service.request("GET", "/readyz")
         assert (ready.status_code, ready.json()["errors"][0]["code"]) == (503, "service_unavailable")
-        assert httpx.get(f"{service.base_url}/livez").status_code == 200
+        assert service.request("GET", "/livez").status_code == 200
     finally:
         cluster.start()
-    assert httpx.get(f"{service.base_url}/readyz").status_code == 200
+    assert service.request("GET", "/readyz").status_code == 200
     assert_well(service)
 
 
@@ -110,7 +112,7 @@ def test_a_read_only_server(service, cluster):
     cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on")
     cluster.execute("SELECT pg_reload_conf()")
     try:
-        time.sleep(0.5)
+        wait_for_read_only(cluster, "on")
         assert_unavailable(service.create_bookmark(url=url))
         assert_unavailable(service.update_user_group(name="New"))
         assert list_bookmarks(service).status_code == 200
@@ -119,7 +121,7 @@ def test_a_read_only_server(service, cluster):
             connection.execute("SET default_transaction_read_only = off")
             connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
             connection.execute("SELECT pg_reload_conf()")
-    time.sleep(0.5)
+    wait_for_read_only(cluster, "off")
     assert service.create_bookmark(url=url).status_code == 201
     assert_well(service)
 
@@ -166,15 +168,13 @@ def test_a_deadlock(service, cluster):
     items = [{"user_group_id": name, "name": "New"} for name in ("first", "second")]
 
     def put():
-        return httpx.post(
-            f"{service.base_url}/api/users/batch", json={"user_groups": items}, headers=headers, timeout=60
-        )
+        return service.request("POST", "/api/users/batch", json={"user_groups": items}, headers=headers)
 
     assert put().status_code == 200
     lock = "SELECT 1 FROM usergroups_usergroup WHERE provided_id = %s FOR UPDATE"
     with cluster.connect() as other:
         other.execute("BEGIN")
-        other.execute("SET LOCAL deadlock_timeout = '20s'")  # so that it is the service that finds out, and gives way
+        other.execute("SET LOCAL deadlock_timeout = '600s'")  # so that it is the service that finds out, and gives way
         other.execute(lock, ["second"])
         cluster.execute("ALTER SYSTEM SET deadlock_timeout = '200ms'")
         cluster.execute("SELECT pg_reload_conf()")
@@ -222,10 +222,8 @@ def test_a_full_disk(tmp_path):
                 break
         assert_unavailable(response)
         (disk / "filler").unlink()
-        for _ in range(50):  # until the server, if it gave up, is back
-            if httpx.get(f"{service.base_url}/readyz").status_code == 200:
-                break
-            time.sleep(0.2)
+        # The server may have to restart.
+        wait_until(lambda: service.request("GET", "/readyz").status_code == 200)
         assert_well(service)
 
 

@@ -11,12 +11,15 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.answers import error_code
+from tests.servers import TIMEOUT
+
 CALLERS = 32
 
 
 def test_the_printed_curl_commands_work(service):
     for command in service.curls:
-        answer = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=30)
+        answer = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=TIMEOUT)
 
         assert json.loads(answer.stdout)["success"] == 1
     assert len(service.curls) == 2
@@ -47,23 +50,16 @@ def test_concurrent_posts_of_one_url_make_one_bookmark(service):
     assert len({answer.json()["bookmark"]["id"] for answer in answers}) == 1
 
 
-def failed(response, status):
-    assert response.status_code == status
-    assert response.headers["Content-Type"] == "application/json"
-    assert response.json()["success"] == 0
-    return response.json()["errors"][0]["code"]
-
-
 @pytest.mark.parametrize(
     "path", ["/unknown", "/api", "/api/user/", "//api/user", "/v1/bookmarks/", "/v2/bookmarks", "/%ff"]
 )
 def test_unknown_paths_are_answered_in_json(service, path):
-    assert failed(httpx.post(service.base_url + path), 404) == "not_found"
+    assert error_code(service.request("POST", path), 404) == "not_found"
 
 
 @pytest.mark.parametrize("path", ["/", "/api/user", "/unknown"])
 def test_a_wrong_host_is_answered_in_json(service, path):
-    assert failed(httpx.get(service.base_url + path, headers={"Host": "evil.example"}), 400) == "bad_request"
+    assert error_code(service.request("GET", path, headers={"Host": "evil.example"}), 400) == "bad_request"
 
 
 def chunked(*chunks):
@@ -72,7 +68,7 @@ def chunked(*chunks):
 
 def chunked_post(service, *chunks):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": "application/json"}
-    return httpx.post(f"{service.base_url}/v1/bookmarks", content=chunked(*chunks), headers=headers)
+    return service.request("POST", "/v1/bookmarks", content=chunked(*chunks), headers=headers)
 
 
 def test_a_chunked_body_is_read(service):
@@ -82,7 +78,7 @@ def test_a_chunked_body_is_read(service):
 
 
 def test_a_chunked_body_over_the_limit_is_refused(service):
-    assert failed(chunked_post(service, *[b" " * 65536] * 17), 413) == "payload_too_large"
+    assert error_code(chunked_post(service, *[b" " * 65536] * 17), 413) == "payload_too_large"
 
 
 def test_a_body_over_the_limit_is_refused_before_it_is_sent(service):
@@ -135,26 +131,28 @@ def test_a_badly_chunked_body_is_refused(service, body):
     "parameters",
     ["x*=foo''%41", "charset*=foo''a", "x*0*=foo''a", "x*=a'b'c'd", "x*=idna''%ff%41"],
 )
-@pytest.mark.parametrize("path", ["/v1/bookmarks", "/unknown"])
-def test_a_malformed_content_type_is_not_a_server_error(service, path, parameters):
+@pytest.mark.parametrize(
+    ("path", "status", "code"), [("/v1/bookmarks", 400, "required"), ("/unknown", 404, "not_found")]
+)
+def test_a_malformed_content_type_is_not_a_server_error(service, path, status, code, parameters):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"application/json; {parameters}"}
 
-    response = httpx.post(service.base_url + path, content=b"{}", headers=headers)
+    response = service.request("POST", path, content=b"{}", headers=headers)
 
-    assert failed(response, 404 if path == "/unknown" else 400) in ("not_found", "required")
+    assert error_code(response, status) == code
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/docs/", "/schema", "/schema/", "/admin"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_pages_allow_only_get_and_head(service, path, method):
-    response = httpx.request(method, service.base_url + path)
+    response = service.request(method, path)
 
-    assert failed(response, 405) == "method_not_allowed"
+    assert error_code(response, 405) == "method_not_allowed"
     assert response.headers["Allow"] == "GET, HEAD"
 
 
 def test_the_pages_ignore_basic_authentication(service):
-    assert httpx.get(f"{service.base_url}/schema/", auth=("a\0b", "c")).status_code == 200
+    assert service.request("GET", "/schema/", auth=("a\0b", "c")).status_code == 200
 
 
 def test_the_longest_url_can_be_searched_for(service):
@@ -203,7 +201,7 @@ def test_database_connections_are_reused(service):
             sql = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             return {pid for (pid,) in connection.execute(sql)}
 
-    with httpx.Client() as client:  # One connection is served by one process.
+    with httpx.Client(timeout=TIMEOUT) as client:  # One connection is served by one process.
         service.create_bookmark(client, url="https://example.com/")
         before = backends()
         for _ in range(50):
@@ -216,7 +214,7 @@ def test_database_connections_are_reused(service):
 
 
 def test_the_pages_are_served(service):
-    with httpx.Client(base_url=service.base_url) as client:
+    with httpx.Client(base_url=service.base_url, timeout=TIMEOUT) as client:
         assert "bookmarks_service" in client.get("/").text
         assert client.get("/schema/").text.startswith("openapi: 3.")
         assert "/static/drf_spectacular_sidecar/" in client.get("/docs/").text
@@ -225,17 +223,17 @@ def test_the_pages_are_served(service):
 
 
 def test_the_docs_load_nothing_from_other_hosts(service):
-    page = httpx.get(f"{service.base_url}/docs/").text
+    page = service.request("GET", "/docs/").text
 
     addresses = re.findall(r"""["']((?:https?:)?//[^"']+|/static/[^"']+)""", page)
     assert addresses
     for address in addresses:
         assert address.startswith("/static/")
-        assert httpx.get(service.base_url + address).status_code == 200
+        assert service.request("GET", address).status_code == 200
 
 
 def test_the_operator_can_log_in(service):
-    with httpx.Client(base_url=service.base_url, follow_redirects=True) as client:
+    with httpx.Client(base_url=service.base_url, timeout=TIMEOUT, follow_redirects=True) as client:
         client.get("/admin/login/")
         form = {
             "username": "operator",
@@ -251,7 +249,7 @@ def test_the_operator_can_log_in(service):
 
 def test_nothing_secret_is_logged(service):
     service.create_bookmark(url="https://example.com/logged")
-    httpx.post(f"{service.base_url}/v1/bookmarks", headers={"Authorization": f"Token {service.access_token}"})
+    service.request("POST", "/v1/bookmarks", headers={"Authorization": f"Token {service.access_token}"})
 
     _, _, log = service.log.read_text().partition("Starting gunicorn")
     assert '"status": 401' in log
@@ -264,7 +262,7 @@ def test_nothing_secret_is_logged(service):
 
 def test_a_malformed_request_is_logged_without_its_content(service):
     answer = service.send(f"GET / HTTP/1.1\r\nAuthorization Bearer {service.access_token}\r\n\r\n".encode())
-    httpx.get(f"{service.base_url}/v1/{service.access_token}", headers={"X-Request-ID": service.access_token})
+    service.request("GET", f"/v1/{service.access_token}", headers={"X-Request-ID": service.access_token})
 
     _, _, log = service.log.read_text().partition("Starting gunicorn")
     assert answer.startswith(b"HTTP/1.1 400 ")
@@ -276,7 +274,7 @@ def test_a_malformed_request_is_logged_without_its_content(service):
 def test_contradicting_scheme_headers_are_not_refused(service):
     headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Ssl": "off"}
 
-    assert httpx.get(f"{service.base_url}/livez", headers=headers).status_code == 200
+    assert service.request("GET", "/livez", headers=headers).status_code == 200
 
 
 def test_pipelined_requests_are_answered_in_order(service):
@@ -320,11 +318,14 @@ def test_a_compressed_body_is_refused(service, coding):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Encoding": coding}
     body = gzip.compress(b'{"url": "https://example.com/"}')
 
-    response = httpx.post(
-        f"{service.base_url}/v1/bookmarks", content=body, headers={**headers, "Content-Type": "application/json"}
+    response = service.request(
+        "POST",
+        "/v1/bookmarks",
+        content=body,
+        headers={**headers, "Content-Type": "application/json"},
     )
 
-    assert failed(response, 400) == "parse_error"
+    assert error_code(response, 400) == "parse_error"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """How operators log in, and what every page forbids a browser."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -108,10 +109,8 @@ def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(o
         pytest.skip("a database in memory has one connection")
 
     def fail(_):
-        try:
+        with closing(connection):
             return fail_to_log_in("operator", REMOTE_ADDR="")
-        finally:
-            connection.close()
 
     with ThreadPoolExecutor(4) as pool:
         statuses = list(pool.map(fail, range(8)))

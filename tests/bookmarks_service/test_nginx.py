@@ -7,14 +7,15 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import httpx
 import pytest
 
-from tests.bookmarks_service.service import ROOT, Service, empty_database, free_port, stop
+from tests.answers import error_code
+from tests.bookmarks_service.service import ROOT, Service, empty_database
+from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
@@ -77,31 +78,18 @@ class Nginx:
 
     def __enter__(self):
         subprocess.run([*self.command, "-t"], check=True, capture_output=True)
-        with (self.folder / "nginx.log").open("wb") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-        try:
-            self.wait_until_it_serves()
-        except BaseException:
-            stop(self.process)
-            raise
+        self.process = start_server(self.command, self.folder / "nginx.log", lambda: listens(self.port))
         return self
 
-    def wait_until_it_serves(self):
-        for _ in range(600):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-                return
-            time.sleep(0.1)
-        raise AssertionError((self.folder / "error.log").read_text())
-
     def __exit__(self, *exc_info):
-        stop(self.process)
+        stop_server(self.process)
 
     def send(self, request):
         """Send bytes as they are, with TLS. Return head and body of the answer."""
         context = ssl.create_default_context(cafile=self.folder / "tls.pem")
         answer = b""
         with (
-            socket.create_connection(("127.0.0.1", self.tls_port), timeout=300) as connection,
+            socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT) as connection,
             context.wrap_socket(connection, server_hostname="localhost") as tls,
         ):
             tls.sendall(request)
@@ -114,7 +102,7 @@ class Nginx:
     def client(self, service, **headers):
         headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
         base_url = f"https://127.0.0.1:{self.tls_port}"
-        with httpx.Client(verify=False, base_url=base_url, headers=headers, timeout=300) as client:
+        with httpx.Client(verify=False, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
             yield client
 
 
@@ -130,18 +118,6 @@ def https_service(tmp_path_factory):
 def nginx(https_service, tmp_path_factory):
     with Nginx(tmp_path_factory.mktemp("nginx"), https_service.port) as running:
         yield running
-
-
-def error(response, status):
-    assert response.status_code == status
-    assert response.headers["Content-Type"] == "application/json"
-    assert response.headers["Cache-Control"] == "no-store"
-    answer = response.json()
-    assert answer["success"] == 0
-    assert answer["type"] == ("server_error" if status >= 500 else "client_error")
-    [only] = answer["errors"]
-    assert only.keys() == {"code", "detail", "attr"}
-    return only["code"]
 
 
 def test_a_batch_of_2_mb_passes(nginx, https_service):
@@ -166,7 +142,7 @@ def test_a_body_over_the_limit_is_refused_in_json(nginx, https_service):
     with nginx.client(https_service) as client:
         response = client.post("/v1/bookmarks/batch", content=b" " * (8 * 1024 * 1024 + 1))
 
-    assert error(response, 413) == "payload_too_large"
+    assert error_code(response, 413) == "payload_too_large"
 
 
 def test_the_longest_url_passes(nginx, https_service):
@@ -210,7 +186,7 @@ def test_a_malformed_request_is_refused_in_json(nginx, head, statuses):
 def test_a_program_is_refused_without_https(nginx, https_service, path):
     headers = {"Host": "localhost", "Authorization": "Bearer x", "X-Forwarded-Proto": "https"}
 
-    response = httpx.get(f"http://127.0.0.1:{nginx.port}{path}", headers=headers, timeout=300)
+    response = httpx.get(f"http://127.0.0.1:{nginx.port}{path}", headers=headers, timeout=TIMEOUT)
 
     assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
 
@@ -237,7 +213,7 @@ def test_an_unreachable_service_is_answered_for_in_json(https_service, tmp_path)
     with Nginx(tmp_path, free_port()) as nginx, nginx.client(https_service) as client:
         response = client.get("/v1/bookmarks")
 
-    assert error(response, 502) == "service_unavailable"
+    assert error_code(response, 502) == "service_unavailable"
     assert int(response.headers["Retry-After"]) > 0
 
 
@@ -249,7 +225,7 @@ def test_a_service_that_does_not_answer_is_answered_for_in_json(https_service, t
     ):
         response = client.get("/v1/bookmarks")
 
-    assert error(response, 504) == "service_unavailable"
+    assert error_code(response, 504) == "service_unavailable"
 
 
 def test_a_forged_address_is_not_counted(nginx, https_service):

@@ -5,13 +5,14 @@ import signal
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.bookmarks_service.service import Service, empty_database
+from tests.servers import TIMEOUT, wait_until
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ class Load:
 
     def call(self, caller):
         limits = httpx.Limits(max_keepalive_connections=1 if self.keep_alive else 0)
-        with httpx.Client(limits=limits, timeout=30) as client:
+        with httpx.Client(limits=limits, timeout=TIMEOUT) as client:
             for n in range(100_000):
                 if self.stopped.is_set():
                     return
@@ -57,23 +58,19 @@ class Load:
     def __exit__(self, *exc_info):
         self.stopped.set()
         for thread in self.threads:
-            thread.join(timeout=60)
+            thread.join(timeout=TIMEOUT)
 
     def wait_for(self, count):
-        """Until so many more calls were acknowledged."""
+        """Wait until this number of further calls is acknowledged."""
         goal = len(self.acknowledged) + count
-        for _ in range(3000):
-            if len(self.acknowledged) >= goal:
-                return
-            time.sleep(0.01)
-        raise AssertionError("the service does not answer any more")
+        wait_until(lambda: len(self.acknowledged) >= goal)
 
 
 def stored(service):
     headers = {"Authorization": f"Bearer {service.access_token}"}
     found, link = set(), f"{service.base_url}/v1/bookmarks?limit=200"
     while link:
-        page = httpx.get(link, headers=headers, timeout=60).json()
+        page = httpx.get(link, headers=headers, timeout=TIMEOUT).json()
         found |= {bookmark["url"] for bookmark in page["bookmarks"]}
         link = page["next"]
     return found
@@ -110,27 +107,24 @@ def test_a_killed_service_loses_nothing(database_url, tmp_path):
 @pytest.mark.parametrize("keep_alive", [True, False])
 def test_a_reload_drops_no_call(database_url, tmp_path, keep_alive):
     with Service(tmp_path, database_url) as service, Load(service, keep_alive=keep_alive) as load:
-        before = workers_of(service)
         for _ in range(2):
             load.wait_for(50)
+            before = set(workers_of(service))
             service.process.send_signal(signal.SIGHUP)
-            time.sleep(2)
+            wait_until(lambda: before.isdisjoint(workers_of(service)))  # noqa: B023
         load.wait_for(50)
         load.__exit__()
 
         assert (load.broken, load.refused) == ([], set())
-        assert not set(before) & set(workers_of(service))
 
 
 @contextmanager
 def nobody_can_write(database_url):
     """For as long as the block lasts."""
     if database_url.startswith("sqlite:"):
-        connection = sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("ROLLBACK")
-        connection.close()
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
     else:
         import psycopg  # noqa: PLC0415
 
@@ -153,7 +147,7 @@ def test_who_is_being_answered_when_it_ends_is_answered(database_url, tmp_path):
             service.process.send_signal(signal.SIGTERM)
             time.sleep(1)
             assert not answers
-        thread.join(timeout=30)
-        assert service.process.wait(timeout=30) == 0
+        thread.join(timeout=TIMEOUT)
+        assert service.process.wait(timeout=TIMEOUT) == 0
 
     assert [answer.status_code for answer in answers] == [201]

@@ -17,8 +17,9 @@ import httpx
 import pytest
 
 from bookmarks_service.arriving_request import MAX_HEAD, SMALL_REQUEST, ArrivingRequest, HeadTooLong
-from tests.bookmarks_service.service import ROOT, Service, empty_database, environment, free_port, stop
+from tests.bookmarks_service.service import ROOT, Service, empty_database, environment
 from tests.bookmarks_service.test_nothing_is_lost import nobody_can_write
+from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 pytestmark = pytest.mark.once
 
@@ -123,7 +124,7 @@ def with_a_large_list(one_process):
             {"url": f"https://example.com/{n}?".ljust(7900, "\N{GRINNING FACE}")} for n in range(start, start + 100)
         ]
         response = httpx.post(
-            f"{one_process.base_url}/v1/bookmarks/batch", json={"bookmarks": items}, headers=token, timeout=300
+            f"{one_process.base_url}/v1/bookmarks/batch", json={"bookmarks": items}, headers=token, timeout=TIMEOUT
         )
         assert response.status_code == 200
     return one_process
@@ -132,7 +133,7 @@ def with_a_large_list(one_process):
 def ask_for_a_large_list(service):
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-    connection.settimeout(300)
+    connection.settimeout(TIMEOUT)
     connection.connect(("127.0.0.1", service.port))
     connection.sendall(authorized(service, "GET /v1/bookmarks?limit=200 HTTP/1.1\r\nHost: localhost\r\n").encode())
     connection.sendall(b"Connection: close\r\n\r\n")
@@ -166,7 +167,7 @@ def test_a_process_is_alive_while_its_threads_wait_for_the_database(one_process)
             url = "https://example.com/waits"
             calls = [pool.submit(one_process.create_bookmark, url=f"{url}/{n}") for n in range(20)]
             time.sleep(3)
-            statuses = [httpx.get(f"{one_process.base_url}/livez", timeout=60).status_code for _ in range(10)]
+            statuses = [httpx.get(f"{one_process.base_url}/livez", timeout=TIMEOUT).status_code for _ in range(10)]
             assert not any(call.done() for call in calls)
         assert statuses == [200] * 10
         assert {call.result().status_code for call in calls} <= {201, 503}
@@ -199,29 +200,15 @@ def tls_port(tmp_path_factory):
     port = free_port()
     arguments = f"--bind=127.0.0.1:{port} --certfile={folder}/cert.pem --keyfile={folder}/key.pem"
     variables = environment(SECRET_KEY="x", WEB_CONCURRENCY="1", GUNICORN_CMD_ARGS=arguments)
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "-c", "bookmarks_service/gunicorn.conf.py"],
-            cwd=ROOT, env=variables, stdout=log, stderr=log,
-        )  # fmt: skip
-    try:
-        wait_for(port)
-        yield port
-    finally:
-        stop(process)
-
-
-def wait_for(port):
-    for _ in range(1200):
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the service does not start")
+    command = [sys.executable, "-m", "gunicorn", "-c", "bookmarks_service/gunicorn.conf.py"]
+    process = start_server(command, folder / "log", lambda: listens(port), cwd=ROOT, env=variables)
+    yield port
+    stop_server(process)
 
 
 def alive_over_tls(port):
     with httpx.Client(verify=False) as client:
-        return [client.get(f"https://127.0.0.1:{port}/livez", timeout=60).status_code for _ in range(3)]
+        return [client.get(f"https://127.0.0.1:{port}/livez", timeout=TIMEOUT).status_code for _ in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +218,7 @@ def test_a_tls_handshake_that_stalls_holds_up_nobody(tls_port, data):
     with ExitStack() as stack:
         stalled = []
         for _ in range(CLIENTS):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", tls_port), timeout=300))
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", tls_port), timeout=TIMEOUT))
             connection.sendall(data)
             stalled.append(connection)
         start = time.monotonic()
@@ -242,7 +229,7 @@ def test_a_tls_handshake_that_stalls_holds_up_nobody(tls_port, data):
 
 def test_an_early_answer_to_a_large_body_arrives_over_tls(tls_port):
     with httpx.Client(verify=False) as client:
-        response = client.post(f"https://127.0.0.1:{tls_port}/livez", content=b" " * 3_000_000, timeout=60)
+        response = client.post(f"https://127.0.0.1:{tls_port}/livez", content=b" " * 3_000_000, timeout=TIMEOUT)
 
     assert response.status_code == 405
 

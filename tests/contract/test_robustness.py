@@ -35,7 +35,7 @@ bodies = (
 
 # What a server hands on: any bytes but controls, read as Latin-1.
 header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
-robust = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+robust = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def check(response, statuses):

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.servers import TIMEOUT
+
 pytestmark = pytest.mark.once
 
 
@@ -15,11 +17,12 @@ def run(settings, failures, *folders):
     """Run tests under other settings and return how many passed and each failure that was answered."""
     environment = {**os.environ, "RECORD_FAILURES": str(failures)}
     if "DATABASE_URL" in environment:
-        environment["DATABASE_URL"] += "_nested"  # the outer run is using the test database of the first name
+        # The outer run is using the test database of the first name.
+        environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
     result = subprocess.run(
         [sys.executable, "-m", "pytest", f"--ds=tests.host.{settings}" if settings else "--ds=tests.settings",
-         "-q", "-p", "no:cacheprovider", "--no-cov", *folders],
-        env=environment, capture_output=True, text=True, timeout=600, check=False,
+         "-q", "--numprocesses=0", "--hypothesis-profile=few", "-p", "no:cacheprovider", "--no-cov", *folders],
+        env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout
     return json.loads(failures.read_text()), int(re.search(r"(\d+) passed", result.stdout)[1])

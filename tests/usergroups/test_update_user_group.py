@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.answers import errors
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import UserGroup
@@ -20,13 +21,6 @@ json_values = st.recursive(
     lambda children: st.lists(children) | st.dictionaries(text, children),
     max_leaves=20,
 )
-
-
-def errors(response):
-    assert response.status_code == 400
-    body = response.json()
-    assert (body["success"], body["type"]) == (0, "validation_error")
-    return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
 def exactly(value):

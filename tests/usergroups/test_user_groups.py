@@ -6,27 +6,11 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
+from tests.answers import errors, user_group_json
 from tests.conftest import as_seen
 from tests.queries import meanwhile, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
-
-
-def shown(user_group):
-    return {
-        "team_id": user_group.team_id,
-        "token": user_group.token,
-        "name": user_group.name,
-        "provided_id": user_group.provided_id,
-        "properties": user_group.properties,
-        "api_environment_tag": user_group.environment or None,
-    }
-
-
-def errors(response, status=400):
-    assert response.status_code == status
-    return [(error["attr"], error["code"]) for error in response.json()["errors"]]
-
 
 # GET api/user
 
@@ -35,7 +19,7 @@ def test_a_group_is_read(call_usergroups, user_group):
     response = call_usergroups("GET", "user", query={"user_group_id": user_group.provided_id})
 
     assert response.status_code == 200
-    assert response.json() == {"success": 1, "user_group": shown(user_group)}
+    assert response.json() == {"success": 1, "user_group": user_group_json(user_group)}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +62,7 @@ def test_a_group_is_created(call_usergroups, api_token):
 
     user_group = UserGroup.objects.get(provided_id="new & one")
     assert response.status_code == 201
-    assert response.json() == {"success": 1, "user_group": shown(user_group), "new_user_group": True}
+    assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": True}
     assert (user_group.name, user_group.mapping, user_group.properties) == ("New", {"40": 1}, {"a": 1})
     assert (user_group.team, user_group.environment) == (api_token.team, api_token.environment)
 
@@ -100,7 +84,7 @@ def test_a_group_that_is_there_is_returned_unchanged(call_usergroups, user_group
     response = call_usergroups("POST", "user", {"user_group_id": user_group.provided_id, "name": "Other"})
 
     assert response.status_code == 200
-    assert response.json() == {"success": 1, "user_group": shown(user_group), "new_user_group": False}
+    assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": False}
     assert "Location" not in response
 
 
@@ -208,7 +192,7 @@ def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
 
     old = user_group.token
     user_group.refresh_from_db()
-    assert response.json() == {"success": 1, "user_group": shown(user_group)}
+    assert response.json() == {"success": 1, "user_group": user_group_json(user_group)}
     assert user_group.token.startswith("ugt_")
     assert user_group.token != old
 
@@ -235,8 +219,13 @@ def test_a_batch_updates_and_creates_and_tells_what_is_wrong(call_usergroups, us
     assert response.status_code == 200
     results = response.json()["results"]
     assert [result["status"] for result in results] == [201, 200, 400, 400, 400, 400, 200]
-    assert results[0] == {"status": 201, "success": 1, "user_group": shown(new), "new_user_group": True}
-    assert results[1] == {"status": 200, "success": 1, "user_group": shown(user_group), "new_user_group": False}
+    assert results[0] == {"status": 201, "success": 1, "user_group": user_group_json(new), "new_user_group": True}
+    assert results[1] == {
+        "status": 200,
+        "success": 1,
+        "user_group": user_group_json(user_group),
+        "new_user_group": False,
+    }
     assert results[2]["errors"][0]["attr"] == "name"
     assert results[2]["errors"][1]["attr"] == "mapping.1"
     assert [result["errors"][0]["attr"] for result in results[3:6]] == ["user_group_id", None, None]
@@ -315,7 +304,7 @@ def test_groups_are_listed_newest_first(call_usergroups, user_group):
         "success": 1,
         "next": None,
         "previous": None,
-        "user_groups": [shown(group) for group in (*reversed(others), user_group)],
+        "user_groups": [user_group_json(group) for group in (*reversed(others), user_group)],
     }
 
 

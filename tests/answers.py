@@ -1,0 +1,61 @@
+"""What the service answers: the shape of errors, and of the objects that it shows."""
+
+NOT_ABOUT_A_FIELD = {"parse_error", "bad_request"}
+
+
+def errors(response, status=400):
+    """Check that an answer is an error of this status, and return the field and the code of each of its errors.
+
+    Takes the responses of Django's test client and of httpx.
+    """
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Cache-Control"] == "no-store"
+    body = response.json()
+    assert body.keys() == {"success", "type", "errors"}
+    assert (body["success"], body["type"]) == (0, error_type(status, body["errors"]))
+    assert all(error.keys() == {"code", "detail", "attr"} for error in body["errors"])
+    return [(error["attr"], error["code"]) for error in body["errors"]]
+
+
+def error_type(status, listed):
+    if status >= 500:
+        return "server_error"
+    if status == 400 and not NOT_ABOUT_A_FIELD.intersection(error["code"] for error in listed):
+        return "validation_error"
+    return "client_error"
+
+
+def error_code(response, status):
+    """Check that an answer is a single error of this status, and return its code."""
+    [(_, code)] = errors(response, status)
+    return code
+
+
+def user_group_json(user_group):
+    return {
+        "team_id": user_group.team_id,
+        "token": user_group.token,
+        "name": user_group.name,
+        "provided_id": user_group.provided_id,
+        "properties": user_group.properties,
+        "api_environment_tag": user_group.environment or None,
+    }
+
+
+def bookmark_json(bookmark):
+    return {
+        "id": str(bookmark.pk),
+        "url": bookmark.url,
+        "title": bookmark.title,
+        "collection": bookmark.collection_id and str(bookmark.collection_id),
+        "created_at": time_json(bookmark.created_at),
+    }
+
+
+def collection_json(collection):
+    return {"id": str(collection.pk), "name": collection.name, "created_at": time_json(collection.created_at)}
+
+
+def time_json(moment):
+    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,81 @@
+"""Start servers that end with the tests, whatever happens to either."""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+TIMEOUT = 600
+"""Seconds that anything may take on a slow machine, so that no test hangs. No test should ever wait for that long."""
+
+SETPRIV = shutil.which("setpriv")
+ENDED_WITH_ITS_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []
+"""Linux ends a server that is started with this prefix when the process that started it is killed."""
+
+
+def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
+    """Wait until ``condition()`` is true, and fail after ``timeout`` seconds."""
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"{condition} is still false after {timeout} seconds"
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    """Return a free port outside the range from which the kernel takes those of outgoing connections."""
+    for port in random.sample(range(10_000, 32_000), 100):
+        with suppress(OSError), socket.socket() as server:
+            server.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("None of 100 ports is free.")
+
+
+def listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT):
+        return True
+    return False
+
+
+def start_server(
+    command: Sequence[Any], log: Path, is_ready: Callable[[], bool], timeout: float = TIMEOUT, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start a server in a process group of its own and wait until it is ready.
+
+    A server that ends first, or that is not ready in time, is killed, and the error shows its log. ``options`` are
+    those of ``Popen``.
+    """
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*ENDED_WITH_ITS_PARENT, *command], stdout=output, stderr=output, start_new_session=True, **options
+        )
+    try:
+        wait_until(lambda: process.poll() is not None or is_ready(), timeout)
+        assert process.poll() is None, "the server ended"
+    except BaseException as error:
+        kill_server(process)
+        error.add_note(log.read_text(errors="replace"))
+        raise
+    return process
+
+
+def stop_server(process: subprocess.Popen[bytes], with_signal: signal.Signals = signal.SIGTERM) -> None:
+    """Ask a server to end and wait for it. Then kill what is left of its process group."""
+    try:
+        process.send_signal(with_signal)
+        process.wait(timeout=TIMEOUT)
+    finally:
+        kill_server(process)
+
+
+def kill_server(process: subprocess.Popen[bytes]) -> None:
+    """Kill a server with all its processes."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
