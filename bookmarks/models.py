@@ -26,6 +26,7 @@ class AccessToken(Token):
 
     prefix = "bma"
     owner_field = "user_group"
+    deletable_owners = ("user_group", "user_group__team")
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -59,6 +60,7 @@ class Collection(DeletableModel):
         ]
         indexes = [
             models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections"),
+            models.Index(fields=["deleted_at"], name="bookmarks_deleted", condition=~models.Q(deleted_at=None)),
         ]
 
     def __str__(self) -> str:

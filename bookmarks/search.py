@@ -4,13 +4,27 @@ import sqlite3
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Func, Q, TextField, Value
+from django.db.models import Func, IntegerField, Q, TextField, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
+from usergroups.contract.pagination import Search
+
 MAX_QUERY_LENGTH = 100  # characters
-MAX_SCANNED = 10_000
+MAX_SCANNED = 5_000
 """The maximum number of bookmarks that one call searches. The next page continues the search."""
+MAX_SCANNED_SIZE = 2 * 1024 * 1024
+"""The maximum size of the text that one call searches, in bytes."""
+
+
+class OctetLength(Func):
+    """The size of a text in bytes, which PostgreSQL knows without reading it. On SQLite, its number of characters."""
+
+    function = "OCTET_LENGTH"
+    output_field = IntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, function="LENGTH", **context)
 
 
 class Casefold(Func):
@@ -27,6 +41,12 @@ def contains(text: str) -> Q:
     """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
     needle = Casefold(Value(text))
     return Q(*(GreaterThan(StrIndex(Casefold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
+
+
+def for_text(text: str) -> Search:
+    """Return a search for bookmarks that contain ``text``."""
+    size = OctetLength("url") + OctetLength("title")
+    return Search(contains(text), size, max_rows=MAX_SCANNED, max_size=MAX_SCANNED_SIZE)
 
 
 def create_casefold_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:

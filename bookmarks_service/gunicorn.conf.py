@@ -6,6 +6,7 @@ GUNICORN_CMD_ARGS overrides any option. The worker class is in gunicorn_worker.p
 import logging
 import multiprocessing
 import os
+from typing import Any
 
 wsgi_app = "bookmarks_service.wsgi"
 worker_class = "bookmarks_service.gunicorn_worker.Worker"
@@ -26,6 +27,13 @@ control_socket_disable = True
 # Headers do not change the scheme or the path of a request. Django's settings say which header marks https.
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
+
+
+def post_worker_init(worker: Any) -> None:
+    """Continue the deletions that a process did not finish."""
+    from usergroups.deletion import resume_deletions  # noqa: PLC0415  # Django is set up only now
+
+    resume_deletions()
 
 
 def hide_request_content(record: logging.LogRecord) -> bool:

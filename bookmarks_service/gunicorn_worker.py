@@ -8,6 +8,7 @@ Changes to gunicorn's ``gthread`` worker, each with its reason:
 - Requests whose body is large or chunked have threads of their own, which wait for the body for a limited time. In
   gunicorn they wait for ever. The same limit holds for clients that read an answer slowly.
 - An additional thread answers ``/livez``, so that a process whose threads all wait for the database is not restarted.
+- Static files and the public pages have threads of their own, because no token is needed to read them slowly.
 - The event loop does not block while it closes a connection. In gunicorn it waits for up to two seconds for the client
   to close its side, and serves nobody during that time.
 - A new connection replaces the oldest one that is waiting when there are ``worker_connections`` of them.
@@ -38,7 +39,9 @@ from .raw_errors import raw_error
 
 BODY_THREADS = 4  # for requests whose body is still to come
 UNREAD_BODY = 0.1  # seconds to wait for the rest of a body that the application did not read
+PAGE_THREADS = 2  # for pages and files that anybody can ask for and then read slowly
 PROBE = re.compile(rb"(GET|HEAD) /livez[ ?]")
+PAGE = re.compile(rb"(GET|HEAD) /(static|docs|schema)[/ ?]")
 
 # The highest value that the setting limit_request_line may have. It was 8,190.
 http.message.MAX_REQUEST_LINE = MAX_HEAD
@@ -60,6 +63,7 @@ class Worker(ThreadWorker):
     def get_thread_pool(self) -> ThreadPoolExecutor:
         self.probe_pool = ThreadPoolExecutor(max_workers=1)
         self.body_pool = ThreadPoolExecutor(max_workers=BODY_THREADS)
+        self.page_pool = ThreadPoolExecutor(max_workers=PAGE_THREADS)
         self.tls = ssl_context(self.cfg) if self.cfg.is_ssl else None
         if self.tls:
             self.tls.sslsocket_class = PacedTLSSocket
@@ -112,7 +116,8 @@ class Worker(ThreadWorker):
         self.stop_waiting_for(conn)
         pool = self.body_pool
         if conn.request.is_whole:
-            pool = self.probe_pool if PROBE.match(conn.request.data) else self.tpool
+            head = conn.request.data
+            pool = self.probe_pool if PROBE.match(head) else self.page_pool if PAGE.match(head) else self.tpool
         conn.parser.unreader.unread(bytes(conn.request.data))
         conn.request = ArrivingRequest()
         future = pool.submit(self.handle, conn)

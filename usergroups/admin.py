@@ -40,6 +40,7 @@ class TeamAdmin(OperatorAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin):
+    owners = ("team",)
     owner_fields = ("team", "environment")
     autocomplete_fields = ("team",)
     list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
@@ -54,6 +55,7 @@ SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
+    owners = ("team",)
     form = JSONObjectForm
     auto_now_fields = ("updated_at",)
     deferred_fields = ("mapping", "properties")

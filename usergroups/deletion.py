@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 from django.apps import apps
-from django.db import connections, models, router, transaction
+from django.db import DatabaseError, connections, models, router, transaction
 from django.utils import timezone
 
 from .dependants import cascades, dependants, refers_to
@@ -138,11 +138,19 @@ def finish_deletions(using: str) -> None:
                 start = time.monotonic()
 
 
+def resume_deletions() -> None:
+    """Continue in a thread with what an earlier process left. A server calls this when a process starts."""
+    for using in {router.db_for_write(model) for model in apps.get_models() if issubclass(model, DeletableModel)}:
+        _in_background(using)
+
+
 def _in_background(using: str) -> None:
     def run() -> None:
         try:
             with _background_lock:
                 finish_deletions(using)
+        except DatabaseError as error:
+            logger.warning("A deletion was not finished and will be continued later: %s", type(error).__name__)
         except Exception:
             logger.exception("A deletion was not finished. The next one or manage.py finish_deletions will continue it")
         finally:

@@ -42,6 +42,7 @@ class ApiToken(Token):
 
     prefix = "uga"
     owner_field = "team"
+    deletable_owners = ("team",)
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens")
     environment = models.CharField(
@@ -106,6 +107,7 @@ class UserGroup(DeletableModel):
         ]
         indexes = [
             models.Index(fields=["team", "environment", "created_at", "provided_id"], name="usergroups_by_creation"),
+            models.Index(fields=["deleted_at"], name="usergroups_deleted", condition=~models.Q(deleted_at=None)),
         ]
 
     def __str__(self) -> str:

@@ -24,8 +24,12 @@ USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
 GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
 
 
+OWNERS = ("user_group", "user_group__team")
+
+
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin):
+    owners = OWNERS
     owner_fields = ("user_group",)
     autocomplete_fields = ("user_group",)
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
@@ -38,6 +42,7 @@ class AccessTokenAdmin(TokenAdmin):
 
 @admin.register(Collection)
 class CollectionAdmin(OperatorAdmin):
+    owners = OWNERS
     list_display = ("name", "user_group", "created_at")
     list_filter = (*GROUP_FILTERS, "created_at")
     list_select_related = ("user_group__team",)
@@ -65,6 +70,7 @@ class CollectionAdmin(OperatorAdmin):
 
 @admin.register(Bookmark)
 class BookmarkAdmin(FilesAdmin):
+    owners = OWNERS
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
     list_select_related = ("user_group__team", "collection")

@@ -96,8 +96,9 @@ class _Parser(HTMLParser):
             self.end_link()
         values = {name: references.decode_attribute(value or "") for name, value in attrs}
         if tag == "dl":
-            path = FOLDER_SEPARATOR.join(filter(None, [*self.folders[-1:], self.heading]))
-            self.folders.append(path[:MAX_PATH_LENGTH])
+            parent = self.folders[-1] if self.folders else ""
+            path = FOLDER_SEPARATOR.join(filter(None, [parent, self.heading]))[:MAX_PATH_LENGTH]
+            self.folders.append(parent if path == parent else path)  # a million levels share one string
             self.heading = ""
         elif tag == "h3":
             self.text = []

@@ -40,9 +40,9 @@ class BookmarksView(AccessTokenView):
         collections = self.look_up_collections([request.query_params])
         query = self.validated(BookmarkListQuery, request.query_params, collections=collections)
         bookmarks, limit, cursor = self.bookmarks.matching(query), query["limit"], query.get("cursor")
-        condition = search.contains(query["q"]) if "q" in query else None
-        with expensive_call(self.user_group) if condition else nullcontext():
-            page = Page(bookmarks, "id", limit, cursor, search=condition, max_scanned=search.MAX_SCANNED)
+        text_search = search.for_text(query["q"]) if "q" in query else None
+        with expensive_call(self.user_group) if text_search else nullcontext():
+            page = Page(bookmarks, "id", limit, cursor, search=text_search)
         return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
 
     @openapi.create_bookmark

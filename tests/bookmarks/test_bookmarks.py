@@ -13,7 +13,8 @@ from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import meanwhile, queries_of
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, expensive_call
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 URL = "https://example.com/"
 
@@ -289,7 +290,7 @@ def test_one_owner_runs_a_few_expensive_calls_at_once(call_bookmarks, user_group
     other = AccessTokenFactory()
 
     with ExitStack() as under_way:
-        for _ in range(MAX_EXPENSIVE_CALLS):
+        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
             under_way.enter_context(expensive_call(user_group))
         refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
         refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
@@ -302,6 +303,40 @@ def test_one_owner_runs_a_few_expensive_calls_at_once(call_bookmarks, user_group
     assert refused_batch.status_code == 429
     assert [response.status_code for response in answered] == [200, 200]
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
+
+
+def test_all_owners_together_run_a_few_expensive_calls_at_once(call_bookmarks):
+    with ExitStack() as under_way:
+        for owner in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
+            under_way.enter_context(expensive_call(owner))
+        refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
+        answered = call_bookmarks("GET", "bookmarks")
+
+    assert (refused.status_code, answered.status_code) == (429, 200)
+    assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
+
+
+def test_a_call_searches_a_bounded_amount_of_text(call_bookmarks, user_group, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 250)
+    for number in range(5):
+        BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
+
+    page = call_bookmarks("GET", "bookmarks", query={"q": URL}).json()
+    pages = [page]
+    while pages[-1]["next"]:
+        pages.append(follow(call_bookmarks, pages[-1]["next"]))
+
+    assert [len(page["bookmarks"]) for page in pages] == [2, 2, 1]
+
+
+def test_a_call_searches_at_least_one_bookmark(call_bookmarks, user_group, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 1)
+    BookmarkFactory.create_batch(2, user_group=user_group)
+
+    page = call_bookmarks("GET", "bookmarks", query={"q": URL}).json()
+
+    assert len(page["bookmarks"]) == 1
+    assert len(follow(call_bookmarks, page["next"])["bookmarks"]) == 1
 
 
 # POST v1/bookmarks/batch

@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 from datetime import UTC, datetime
 
 import pytest
@@ -401,6 +402,17 @@ def test_hostile_html_is_read_in_linear_time(hostile):
     records = list(netscape.read(io.BytesIO(link + hostile)))
 
     assert (records[0].url, records[0].title) == ("https://example.com/", "Title")
+
+
+def test_deeply_nested_folders_take_little_memory():
+    html = b"<h3>" + b"a" * 990 + b"</h3><dl>" + b"<h3>a</h3><dl>" * 20_000
+
+    tracemalloc.start()
+    list(netscape.read(io.BytesIO(html)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 10 * len(html)
 
 
 def test_a_conditional_section_is_skipped():

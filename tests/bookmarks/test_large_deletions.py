@@ -25,6 +25,12 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(deletion, "CHUNK_SIZE", 5)
 
 
+def wait_for_the_thread():
+    for thread in threading.enumerate():
+        if thread.name == "finish_deletions":
+            thread.join(timeout=60)
+
+
 def finish():
     call_command("finish_deletions")
 
@@ -160,6 +166,50 @@ def test_a_large_team_is_gone_at_once(admin_client, call_usergroups, large_group
     assert [model._base_manager.count() for model in models] == [0] * 6
 
 
+@pytest.mark.parametrize("hidden", ["user_group", "team"])
+def test_tokens_of_a_deleted_owner_are_refused_although_they_are_stored(
+    call_usergroups, call_bookmarks, user_group, hidden
+):
+    owner = {"user_group": user_group, "team": user_group.team}[hidden]
+    type(owner)._base_manager.filter(pk=owner.pk).update(deleted_at=timezone.now())
+
+    assert call_bookmarks("GET", "bookmarks").status_code == 401
+    assert call_usergroups("GET", "users").status_code == {"user_group": 200, "team": 401}[hidden]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "usergroups_usergroup",
+        "usergroups_apitoken",
+        "bookmarks_accesstoken",
+        "bookmarks_collection",
+        "bookmarks_bookmark",
+    ],
+)
+def test_the_admin_hides_what_a_deleted_team_still_has(admin_client, large_group, name):
+    ApiTokenFactory(team=large_group.team)
+    address = reverse(f"admin:{name}_changelist")
+    listed = len(admin_client.get(address).context["cl"].result_list)
+
+    Team.objects.update(deleted_at=timezone.now())
+
+    assert listed > 0
+    assert len(admin_client.get(address).context["cl"].result_list) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="a database in memory cannot be shared with a thread")
+def test_a_new_process_continues_a_deletion(large_group):
+    Team.objects.update(deleted_at=timezone.now())
+
+    deletion.resume_deletions()
+    wait_for_the_thread()
+
+    assert not Bookmark.objects.exists()
+    assert not Team._base_manager.exists()
+
+
 def test_an_operator_deletes_many_large_groups(admin_client, large_group):
     other = UserGroupFactory(team=large_group.team)
     BookmarkFactory.create_batch(12, user_group=other)
@@ -195,9 +245,7 @@ def test_what_another_process_is_deleting_is_left_to_it(large_collection):
 def test_a_thread_finishes_the_deletion(call_bookmarks, large_collection):
     call_bookmarks("DELETE", "collection", large_collection.pk)
 
-    for thread in threading.enumerate():
-        if thread.name == "finish_deletions":
-            thread.join(timeout=60)
+    wait_for_the_thread()
 
     assert not Collection._base_manager.exists()
     assert Bookmark.objects.filter(collection=None).count() == 12

@@ -161,6 +161,19 @@ def test_an_answer_that_nobody_reads_is_cut_off(with_a_large_list):
     assert "Socket error" not in with_a_large_list.log.read_text()
 
 
+def test_files_that_nobody_reads_hold_up_no_call(one_process):
+    path = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+    with ExitStack() as stack:
+        for _ in range(CLIENTS):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)  # bytes, so that the file does not fit
+            client.connect(("127.0.0.1", one_process.port))
+            client.sendall(request)
+        assert seconds_of_a_call(one_process) + seconds_of_a_call(one_process) < 8
+
+
 def test_a_process_is_alive_while_its_threads_wait_for_the_database(one_process):
     with ThreadPoolExecutor(20) as pool:
         with nobody_can_write(one_process.database_url):

@@ -91,14 +91,24 @@ class RowValue(Func):
     output_field = Field()
 
 
+class Search(NamedTuple):
+    """A condition that no index supports, with limits on the rows that it is tested on for one page."""
+
+    condition: Q
+    size: Combinable
+    """The size of the text that is searched in a row."""
+    max_rows: int
+    max_size: int
+
+
 class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
 
     The rows are ordered by (created_at, key), which never changes. A caller who follows ``next`` therefore gets each
     row that existed at the start exactly once, even if others insert rows meanwhile.
 
-    ``search`` is a condition that no index supports. The page tests it on at most ``max_scanned`` rows, and needs one
-    more query to find the last of them. It may have fewer rows than ``limit``, even none, although a next page exists.
+    With ``search``, one more query finds the last row that the limits of the search allow to test. The page may then
+    have fewer rows than ``limit``, even none, although a next page exists.
 
     ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
     which needs one more query.
@@ -111,8 +121,7 @@ class Page(Generic[M]):
         limit: int,
         cursor: Cursor | None = None,
         *,
-        search: Q | None = None,
-        max_scanned: int = 0,
+        search: Search | None = None,
         size: Combinable | None = None,
     ) -> None:
         self.key = key
@@ -124,11 +133,9 @@ class Page(Generic[M]):
         ordered = queryset.order_by(*order)
         last_scanned: Place | None = None
         if search is not None:
-            last = list(ordered.values_list("created_at", key)[max_scanned - 1 : max_scanned + 1])
-            if len(last) > 1:
-                last_scanned = last[0]
+            if last_scanned := self._last_scanned(ordered, search):
                 ordered = ordered.exclude(self._beyond(queryset, *last_scanned))
-            ordered = ordered.filter(search)
+            ordered = ordered.filter(search.condition)
         if size is not None:
             sizes = ordered.annotate(size=size).values_list("size", flat=True)[:limit]
             limit = max(1, sum(total <= MAX_PAGE_SIZE for total in accumulate(sizes)))
@@ -143,6 +150,17 @@ class Page(Generic[M]):
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the addresses of the next and the previous page, or None."""
         return {"next": self._link(request, self.next, False), "previous": self._link(request, self.previous, True)}
+
+    def _last_scanned(self, ordered: QuerySet[M], search: Search) -> Place | None:
+        """Return the place of the last row to search, or None if all remaining rows can be searched."""
+        place, total = None, 0
+        rows = ordered.annotate(size=search.size).values_list("created_at", self.key, "size")[: search.max_rows + 1]
+        for number, (created_at, key, size) in enumerate(rows):
+            total += size
+            if number == search.max_rows or (place and total > search.max_size):
+                return place
+            place = created_at, key
+        return None
 
     def _place(self, item: M) -> Place:
         return item.created_at, getattr(item, self.key)  # type: ignore[attr-defined]

@@ -61,10 +61,15 @@ class TokenQuerySet(models.QuerySet[T]):
         return token, secret
 
     def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, with its owner loaded, or None. At most one query."""
+        """Return the active token with this secret, with its owner loaded, or None. At most one query.
+
+        The token of an owner that is being deleted is refused at once, although it may be stored for a while.
+        """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        return self.active().select_related(self.model.owner_field).filter(digest=secret_format.digest(secret)).first()
+        owners_exist = {f"{owner}__deleted_at": None for owner in self.model.deletable_owners}
+        tokens = self.active().filter(digest=secret_format.digest(secret), **owners_exist)
+        return tokens.select_related(self.model.owner_field).first()
 
 
 class Token(models.Model):
@@ -72,6 +77,8 @@ class Token(models.Model):
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
+    deletable_owners: ClassVar[tuple[str, ...]] = ()
+    """The lookups of the owner, and of the owner's owner, if they are models whose deletion takes time."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
 

@@ -108,8 +108,9 @@ class FailureThrottle(WindowThrottle):
             self.count(address, 1)
 
 
-MAX_EXPENSIVE_CALLS = 4
-"""The maximum number of concurrent expensive calls per owner and process, half of the threads of a process."""
+MAX_EXPENSIVE_CALLS = 6
+"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads to others."""
+MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
 _expensive_calls: Counter[tuple[str, Any]] = Counter()
 _expensive_calls_lock = threading.Lock()
@@ -117,10 +118,10 @@ _expensive_calls_lock = threading.Lock()
 
 @contextmanager
 def expensive_call(owner: Model) -> Iterator[None]:
-    """Limit the concurrent expensive calls of ``owner`` in this process. Raises Throttled if there are already four."""
+    """Limit the concurrent expensive calls of ``owner``, and of all owners, in this process. Raises Throttled."""
     key = (owner._meta.label, owner.pk)
     with _expensive_calls_lock:
-        if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS:
+        if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _expensive_calls.total() >= MAX_EXPENSIVE_CALLS:
             raise Throttled(wait=1)
         _expensive_calls[key] += 1
     try:
