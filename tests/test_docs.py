@@ -186,7 +186,7 @@ def test_the_settings_of_the_apps_have_the_defaults_that_are_shown(settings):
         delattr(settings, name)
     assert listed == {
         "API_MAX_BODY_SIZE": contract_conf.max_body_size(),
-        "API_TOKEN_RATE": tokens_conf.rate(),
+        "API_TOKEN_RATE": tokens_conf.token_rate(),
         "API_FAILURE_RATE": tokens_conf.failure_rate(),
         "API_TRUSTED_PROXIES": tokens_conf.trusted_proxies(),
     }
