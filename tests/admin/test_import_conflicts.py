@@ -52,7 +52,7 @@ def test_the_admin_stops_when_the_user_group_is_deleted_and_records_what_was_sto
     page = upload()
 
     assert "2 created" in page
-    assert "The user group was deleted during the import" in page
+    assert "The user group and its bookmarks were deleted during the import." in page
     assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
 
 

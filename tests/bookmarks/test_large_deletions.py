@@ -6,16 +6,13 @@ from datetime import timedelta
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of, row_locked
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import deletion
-from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.models import Team, UserGroup
 
 URL = "https://example.com/"
 
@@ -152,20 +149,6 @@ def test_a_large_group_is_gone_at_once(call_usergroups, call_bookmarks, large_gr
     assert UserGroup._base_manager.count() == 1
 
 
-def test_a_large_team_is_gone_at_once(admin_client, call_usergroups, large_group):
-    team = large_group.team
-    UserGroupFactory.create_batch(7, team=team)
-    ApiTokenFactory.create_batch(3, team=team)
-
-    admin_client.post(reverse("admin:usergroups_team_delete", args=[team.pk]), {"post": "yes"})
-
-    assert not Team.objects.exists()
-    assert call_usergroups("GET", "users").status_code == 401
-    finish()
-    models = (Team, UserGroup, ApiToken, AccessToken, Collection, Bookmark)
-    assert [model._base_manager.count() for model in models] == [0] * 6
-
-
 @pytest.mark.parametrize("hidden", ["user_group", "team"])
 def test_tokens_of_a_deleted_owner_are_refused_although_they_are_stored(
     call_usergroups, call_bookmarks, user_group, hidden
@@ -175,27 +158,6 @@ def test_tokens_of_a_deleted_owner_are_refused_although_they_are_stored(
 
     assert call_bookmarks("GET", "bookmarks").status_code == 401
     assert call_usergroups("GET", "users").status_code == {"user_group": 200, "team": 401}[hidden]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "usergroups_usergroup",
-        "usergroups_apitoken",
-        "bookmarks_accesstoken",
-        "bookmarks_collection",
-        "bookmarks_bookmark",
-    ],
-)
-def test_the_admin_hides_what_a_deleted_team_still_has(admin_client, large_group, name):
-    ApiTokenFactory(team=large_group.team)
-    address = reverse(f"admin:{name}_changelist")
-    listed = len(admin_client.get(address).context["cl"].result_list)
-
-    Team.objects.update(deleted_at=timezone.now())
-
-    assert listed > 0
-    assert len(admin_client.get(address).context["cl"].result_list) == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -208,18 +170,6 @@ def test_a_new_process_continues_a_deletion(large_group):
 
     assert not Bookmark.objects.exists()
     assert not Team._base_manager.exists()
-
-
-def test_an_operator_deletes_many_large_groups(admin_client, large_group):
-    other = UserGroupFactory(team=large_group.team)
-    BookmarkFactory.create_batch(12, user_group=other)
-
-    act(admin_client, "usergroups_usergroup", "delete_selected", large_group, other)
-
-    assert not UserGroup.objects.exists()
-    finish()
-    assert not Bookmark.objects.exists()
-    assert not UserGroup._base_manager.exists()
 
 
 def test_a_manager_deletes_nothing(user_group):

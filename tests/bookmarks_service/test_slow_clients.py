@@ -189,13 +189,13 @@ def test_a_process_is_alive_while_its_threads_wait_for_the_database(one_process)
 def test_a_stop_waits_for_no_idle_connection(tmp_path):
     with (
         empty_database(tmp_path) as database_url,
-        Service(tmp_path, database_url) as service,
+        Service(tmp_path, database_url, GUNICORN_CMD_ARGS="--graceful-timeout=100") as service,
         slow_clients(service, b""),
         slow_clients(service, f"{HEAD}X-A: b".encode()),
         slow_clients(service, f"{HEAD}Content-Length: 100\r\n\r\n{{".encode()),
     ):
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=25) == 0  # gunicorn kills its processes after 30 seconds
+        assert service.process.wait(timeout=90) == 0  # gunicorn kills its processes after 100 seconds
 
 
 # TLS without a proxy
