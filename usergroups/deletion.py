@@ -71,15 +71,15 @@ class DeletableQuerySet(models.QuerySet[M]):
         return bool(unfinished)
 
     def has_few_dependants(self, keys: Sequence[Any]) -> bool:
-        """Return whether to delete these rows at once: they have few dependants, or dependants that protect them."""
+        """Return whether to delete the rows in one transaction: they have few dependants, or some protect them."""
+        protecting: list[models.QuerySet[Any]] = []
+        cascading: list[models.QuerySet[Any]] = []
         for relation, path in dependants(self.model):
             rows = relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
-            if relation.on_delete is not models.CASCADE:
-                if rows.exists():
-                    return True
-            elif rows[: CHUNK_SIZE + 1].count() > CHUNK_SIZE:
-                return False
-        return True
+            (cascading if relation.on_delete is models.CASCADE else protecting).append(rows)
+        if any(rows.exists() for rows in protecting):
+            return True
+        return all(rows[: CHUNK_SIZE + 1].count() <= CHUNK_SIZE for rows in cascading)
 
     def hidden_values(self) -> dict[str, Any]:
         """Return the values of the fields that hide a row."""

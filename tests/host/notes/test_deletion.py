@@ -2,12 +2,17 @@
 
 import pytest
 from django.apps import apps
+from django.core.management import call_command
+from django.db.models import ProtectedError
 
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
+from bookmarks.models import Bookmark
 from tests.admin.actions import ask, confirm, url
+from tests.bookmarks.factories import BookmarkFactory
 from tests.host.notes.models import Mark, Mention, Note, Pin, Step
+from usergroups import deletion
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +46,33 @@ def test_what_is_protected_stops_a_deletion(admin_client, user_group):
     assert "The action cannot be performed:" in page.content.decode()
     assert f"Pin: {pin}" in page.content.decode().replace("&#x27;", "'")
     assert UserGroup.objects.exists()
+
+
+@pytest.mark.parametrize("owner", ["user_group", "team"])
+def test_what_is_protected_stops_a_large_deletion(user_group, monkeypatch, owner):
+    monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
+    BookmarkFactory.create_batch(3, user_group=user_group)
+    Pin.objects.create(user_group=user_group)
+
+    with pytest.raises(ProtectedError):
+        {"user_group": user_group, "team": user_group.team}[owner].delete()
+
+    assert UserGroup.objects.exists()
+    assert Bookmark.objects.count() == 3
+
+
+def test_the_hosts_rows_are_deleted_with_a_large_group(user_group, monkeypatch):
+    monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
+    for _ in range(3):
+        Mention.objects.create(token=user_group)
+        Note.objects.create(user_group=user_group, above=Note.objects.create(user_group=user_group))
+    Mark.objects.create(user_group=user_group)
+
+    user_group.delete()
+    call_command("finish_deletions")
+
+    assert [model.objects.count() for model in (Note, Mention, Mark)] == [0, 0, 1]
+    assert not UserGroup._base_manager.exists()
 
 
 def test_a_page_does_not_lead_where_the_admin_has_no_page(admin_client, user_group):
