@@ -5,9 +5,9 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from .deletion import DeletableModel, DeletableQuerySet, HidingManager
+from .deletion import DeletableModel, HidingManager
 from .fields import JSONObjectField
-from .querysets import UserGroupQuerySet
+from .querysets import TeamQuerySet, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -27,7 +27,7 @@ class Environment(models.TextChoices):
 class Team(DeletableModel):
     """A tenant, which owns user groups and API tokens."""
 
-    objects = HidingManager.from_queryset(DeletableQuerySet)()
+    objects = HidingManager.from_queryset(TeamQuerySet)()
 
     name = models.CharField(
         max_length=MAX_NAME_LENGTH, unique=True, help_text="Shown to operators only. Callers see the id."

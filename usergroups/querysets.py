@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import CharField, TextField
-from django.db.models.functions import Cast, Coalesce, Left, Length
+from django.db.models import CharField, TextField, Value
+from django.db.models.functions import Cast, Coalesce, Concat, Left, Length
 from django.utils import timezone
 
 from .deletion import DeletableQuerySet
 from .transactions import retry_on_conflict
 
 if TYPE_CHECKING:
-    from .models import ApiToken, UserGroup
+    from .models import ApiToken, Team, UserGroup
 
 JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
 """The size of a user group's mapping and properties as JSON, in characters."""
@@ -24,6 +24,12 @@ DELETED = "deleted"
 
 UNIQUE_FIELDS = ["team", "environment", "provided_id"]
 UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
+
+
+class TeamQuerySet(DeletableQuerySet["Team"]):
+    def hidden_values(self) -> dict[str, Any]:
+        """Free the name, so that a team with this name can be created at once."""
+        return {**super().hidden_values(), "name": Concat(Value("deleted "), Cast("pk", CharField()))}
 
 
 class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
