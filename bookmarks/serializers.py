@@ -7,8 +7,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.contract.batch import BatchField, results_field
+from usergroups.contract.cursors import CursorField
 from usergroups.contract.fields import Envelope, TextField, TimestampField
-from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
+from usergroups.contract.pagination import PageEnvelope, PageQuery
 from usergroups.serializers import UserGroupSerializer
 
 from . import web_url

@@ -7,11 +7,11 @@ Changes to gunicorn's ``gthread`` worker, each with its reason:
   that stall, which have no time limit.
 - Requests whose body is large or chunked have threads of their own, which wait for the body for a limited time. In
   gunicorn they wait for ever. The same limit holds for clients that read an answer slowly.
-- An additional thread answers ``/livez``, so that a process whose threads all wait for the database is not restarted.
-- Static files and the public pages have threads of their own, because no token is needed to read them slowly.
+- ``/livez`` has a thread of its own, so that a process whose threads all wait for the database is not restarted. So
+  have static files and public pages, which anybody can read slowly.
 - The event loop does not block while it closes a connection. In gunicorn it waits for up to two seconds for the client
   to close its side, and serves nobody during that time.
-- A new connection replaces the oldest one that is waiting when there are ``worker_connections`` of them.
+- With ``worker_connections`` of them, a new connection replaces the oldest one that is waiting.
 - The errors of gunicorn itself are JSON, and a request line may be longer than 8,190 bytes.
 
 This file is written for gunicorn 27.0 and HTTP/1.1; pyproject.toml keeps gunicorn below 28. To find out whether a
@@ -39,7 +39,6 @@ from .raw_errors import raw_error
 
 BODY_THREADS = 4  # for requests whose body is still to come
 UNREAD_BODY = 0.1  # seconds to wait for the rest of a body that the application did not read
-PAGE_THREADS = 2  # for pages and files that anybody can ask for and then read slowly
 PROBE = re.compile(rb"(GET|HEAD) /livez[ ?]")
 PAGE = re.compile(rb"(GET|HEAD) /(static|docs|schema)[/ ?]")
 
@@ -61,9 +60,8 @@ class Worker(ThreadWorker):
     """``pending_conns`` are the connections that the event loop reads from."""
 
     def get_thread_pool(self) -> ThreadPoolExecutor:
-        self.probe_pool = ThreadPoolExecutor(max_workers=1)
         self.body_pool = ThreadPoolExecutor(max_workers=BODY_THREADS)
-        self.page_pool = ThreadPoolExecutor(max_workers=PAGE_THREADS)
+        self.own_pools = [(PROBE, ThreadPoolExecutor(1)), (PAGE, ThreadPoolExecutor(2))]
         self.tls = ssl_context(self.cfg) if self.cfg.is_ssl else None
         if self.tls:
             self.tls.sslsocket_class = PacedTLSSocket
@@ -116,8 +114,7 @@ class Worker(ThreadWorker):
         self.stop_waiting_for(conn)
         pool = self.body_pool
         if conn.request.is_whole:
-            head = conn.request.data
-            pool = self.probe_pool if PROBE.match(head) else self.page_pool if PAGE.match(head) else self.tpool
+            pool = next((pool for path, pool in self.own_pools if path.match(conn.request.data)), self.tpool)
         conn.parser.unreader.unread(bytes(conn.request.data))
         conn.request = ArrivingRequest()
         future = pool.submit(self.handle, conn)

@@ -14,7 +14,7 @@ from .deletion import DeletableQuerySet
 from .transactions import retry_on_conflict
 
 if TYPE_CHECKING:
-    from .models import ApiToken, Team, UserGroup
+    from .models import ApiToken, Team, UserGroup  # noqa: F401  # Ruff does not see Team in a base class.
 
 JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
 """The size of a user group's mapping and properties as JSON, in characters."""

@@ -6,8 +6,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from .contract.batch import BatchField, results_field
+from .contract.cursors import CursorField
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
-from .contract.pagination import CursorField, PageEnvelope, PageQuery
+from .contract.pagination import PageEnvelope, PageQuery
 from .models import MAX_DATA_SOURCE_LENGTH, MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, UserGroup
 
 

@@ -1,0 +1,52 @@
+"""Cursors, which hold the position in a list at which a page starts."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from rest_framework import serializers
+
+from . import strict_json
+
+Place = tuple[datetime, Any]
+"""The position of a row: its ``created_at`` and its key."""
+
+
+class Cursor(NamedTuple):
+    """The start of a page: after the row with this ``created_at`` and key, or before it if ``backwards``."""
+
+    created_at: datetime
+    key: Any
+    backwards: bool
+
+    def encode(self) -> str:
+        text = json.dumps([self.created_at.isoformat(), str(self.key), self.backwards])
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
+        """Return the cursor. Raises ValueError if ``encode`` did not produce the text."""
+        match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
+            case [str(created_at), str(key), bool(backwards)]:
+                cursor = cls(datetime.fromisoformat(created_at), key_type(key), backwards)
+                if cursor.created_at.tzinfo == UTC:
+                    return cursor
+        raise ValueError("Not a cursor.")
+
+
+class CursorField(serializers.CharField):
+    """An encoded cursor. ``key_type`` converts the key from text, and raises ValueError if it is invalid."""
+
+    default_error_messages = {"invalid": "Not a cursor of this list."}
+
+    def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
+        self.key_type = key_type
+        super().__init__(required=False, help_text="Taken from `next` or `previous` of a page.", **kwargs)
+
+    def to_internal_value(self, data: str) -> Any:
+        try:
+            return Cursor.decode(data, self.key_type)
+        except ValueError:
+            self.fail("invalid")
