@@ -71,8 +71,9 @@ def test_a_server_that_stops_leaves_no_children(tmp_path):
 def test_a_server_ends_when_the_tests_are_killed(tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from tests.servers import start_server\n"
-        "start_server([sys.executable, '-c', 'import time; time.sleep(600)'], Path(sys.argv[1]), lambda: True,\n"
-        "      pass_fds=[int(sys.argv[2])])\n"
+        "log = Path(sys.argv[1])\n"
+        "server = [sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(600)']\n"
+        "start_server(server, log, lambda: log.read_text(), pass_fds=[int(sys.argv[2])])\n"
         "print('started', flush=True); time.sleep(600)"
     )
     with all_processes_end() as inherited:
