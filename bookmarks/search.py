@@ -1,4 +1,8 @@
-"""Case-insensitive substring search, in time linear in the length of the text."""
+"""Case-insensitive substring search.
+
+In the worst case PostgreSQL's STRPOS() takes time in proportion to the length of the text times that of the query, which
+is why both are limited.
+"""
 
 import sqlite3
 from typing import Any

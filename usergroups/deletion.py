@@ -3,7 +3,7 @@
 A row with few dependants is deleted with them in one transaction. To delete many dependants at once would take long,
 and on SQLite would block all other writes. Such a row is therefore soft-deleted (hidden), and a thread deletes its
 dependants and finally the row in chunks, each in its own transaction. If the process ends before that, the next
-deletion of this kind or ``manage.py finish_deletions`` continues the work.
+process that calls ``resume_deletions()``, the next such deletion or ``manage.py finish_deletions`` continues the work.
 """
 
 import logging
@@ -90,7 +90,7 @@ class DeletableQuerySet(models.QuerySet[M]):
         keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
         if not keys or self.has_few_dependants(keys):
             return self._delete_rows(keys), True
-        self.delete_chunk(keys)  # deletes the tokens, so that they stop working now
+        self.delete_chunk(keys)  # The lock is held anyway, so use it for the first chunk.
         hidden = self.filter(pk__in=keys).update(**self.hidden_values())
         return (hidden, {self.model._meta.label: hidden}), False
 
