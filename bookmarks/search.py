@@ -1,7 +1,7 @@
 """Case-insensitive substring search.
 
-In the worst case PostgreSQL's STRPOS() takes time in proportion to the length of the text times that of the query, which
-is why both are limited.
+In the worst case, PostgreSQL's STRPOS() takes time in proportion to the length of the text times the length of the
+query. Both are therefore limited.
 """
 
 import sqlite3
