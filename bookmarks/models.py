@@ -26,7 +26,7 @@ class AccessToken(Token):
 
     prefix = "bma"
     owner_field = "user_group"
-    deletable_owners = ("user_group", "user_group__team")
+    owner_exists = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
 
     user_group = models.ForeignKey(
         UserGroup,

@@ -1,12 +1,12 @@
 """Look up, update and delete rows by the opaque id that the API gives them, the text of a UUID."""
 
 from contextlib import suppress
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import models, router
+from django.db import models
 
-from usergroups.transactions import retry_on_conflict
+from usergroups.transactions import WritingQuerySet, retry_on_conflict
 
 M = TypeVar("M", bound=models.Model)
 
@@ -23,7 +23,7 @@ def parse_public_id(public_id: object) -> UUID | None:
     return None
 
 
-class PublicIdQuerySet(models.QuerySet[M]):
+class PublicIdQuerySet(WritingQuerySet[M]):
     def get_by_public_id(self, public_id: object) -> M:
         """Raises DoesNotExist if there is no such row."""
         if (key := parse_public_id(public_id)) is None:
@@ -52,9 +52,6 @@ class PublicIdQuerySet(models.QuerySet[M]):
     def would_be_duplicate(self, **changes: Any) -> bool:
         """Return whether ``changes`` would make the only row of this queryset a duplicate of another row."""
         raise NotImplementedError
-
-    def for_write(self) -> Self:
-        return self.using(router.db_for_write(self.model))
 
     def remove(self, public_id: object) -> None:
         """Delete the row. Raises DoesNotExist if there is no such row."""

@@ -20,14 +20,14 @@ from .search import MAX_QUERY_LENGTH
 
 @extend_schema_field({"type": "string"})
 class CollectionField(serializers.Field[Collection, Any, str, Any]):
-    """The id of one of the collections in the serializer's context, where ``collections`` is a dict by id."""
+    """The id of a collection. The serializer's context has ``find_collection``, which returns it or None."""
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
     def to_internal_value(self, data: Any) -> Collection:
-        if not isinstance(data, str) or data not in self.context["collections"]:
+        collection: Collection | None = self.context["find_collection"](data) if isinstance(data, str) else None
+        if collection is None:
             self.fail("does_not_exist")
-        collection: Collection = self.context["collections"][data]
         return collection
 
 

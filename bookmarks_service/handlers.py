@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
@@ -34,9 +35,11 @@ def page(view: View) -> View:
 
 def refuse_plain_http(get_response: View) -> View:
     """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect (SECURE_REDIRECT_EXEMPT)."""
+    if not settings.SECURE_SSL_REDIRECT:
+        raise MiddlewareNotUsed
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+        if not request.is_secure():
             return failure_response(BadRequest("Use HTTPS. Revoke any token that was sent without it."))
         return get_response(request)
 

@@ -25,8 +25,7 @@ View = Callable[[HttpRequest], Any]
 class QueryCounter:
     """An execute wrapper that counts database queries."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    count = 0
 
     def __call__(self, execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
         self.count += 1

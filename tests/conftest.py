@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import Outage
+from usergroups.tokens.throttling import Outage, blocked_until
 
 settings.register_profile("few", max_examples=10)
 
@@ -94,6 +94,7 @@ def no_calls_yet():
     """No test is throttled for what another one did."""
     cache.clear()
     Outage.until = 0
+    blocked_until.clear()
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from drf_spectacular.generators import SchemaGenerator
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.contract import conf as contract_conf
-from usergroups.tokens import conf as tokens_conf
+from usergroups.contract import conf
 
 ROOT = Path(__file__).parent.parent
 README, *PAGES = DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -185,10 +184,10 @@ def test_the_settings_of_the_apps_have_the_defaults_that_are_shown(settings):
     for name in listed:
         delattr(settings, name)
     assert listed == {
-        "API_MAX_BODY_SIZE": contract_conf.max_body_size(),
-        "API_TOKEN_RATE": tokens_conf.token_rate(),
-        "API_FAILURE_RATE": tokens_conf.failure_rate(),
-        "API_TRUSTED_PROXIES": tokens_conf.trusted_proxies(),
+        "API_MAX_BODY_SIZE": conf.max_body_size(),
+        "API_TOKEN_RATE": conf.token_rate(),
+        "API_FAILURE_RATE": conf.failure_rate(),
+        "API_TRUSTED_PROXIES": conf.trusted_proxies(),
     }
 
 

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 from .contract import conf
-from .tokens import conf as tokens_conf
 
 
 @register
@@ -30,14 +29,14 @@ def _errors() -> Iterator[Error]:
             hint="Set USE_TZ = True. The apps store and compare times in UTC.",
             id="usergroups.E002",
         )
-    for name, rate in (("API_TOKEN_RATE", tokens_conf.token_rate()), ("API_FAILURE_RATE", tokens_conf.failure_rate())):
+    for name, rate in (("API_TOKEN_RATE", conf.token_rate()), ("API_FAILURE_RATE", conf.failure_rate())):
         if not _is_rate(rate):
             yield Error(
                 f"{name} is not a valid rate.",
                 hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None for no limit.',
                 id="usergroups.E003",
             )
-    if not _is_integer(tokens_conf.trusted_proxies(), 0):
+    if not _is_integer(conf.trusted_proxies(), 0):
         yield Error(
             "API_TRUSTED_PROXIES is not a non-negative integer.",
             hint="Set it to the number of proxies in front that add to X-Forwarded-For.",

@@ -10,14 +10,14 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.db import DatabaseError, connections, models, router, transaction
 from django.utils import timezone
 
 from .dependants import cascades, dependants, refers_to
-from .transactions import retry_on_conflict
+from .transactions import WritingQuerySet, retry_on_conflict
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +29,8 @@ M = TypeVar("M", bound=models.Model)
 _background_lock = threading.Lock()
 
 
-class DeletableQuerySet(models.QuerySet[M]):
+class DeletableQuerySet(WritingQuerySet[M]):
     """Deletes rows that have few dependants, and hides other rows until a thread has deleted them."""
-
-    def for_write(self) -> Self:
-        """Use the database for writes."""
-        return self.using(router.db_for_write(self.model))
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete or hide the rows. Return the same as Django's method, for the rows deleted or hidden so far."""

@@ -42,7 +42,7 @@ class ApiToken(Token):
 
     prefix = "uga"
     owner_field = "team"
-    deletable_owners = ("team",)
+    owner_exists = {"team__deleted_at": None}
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens")
     environment = models.CharField(

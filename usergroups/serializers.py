@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from .contract.batch import BatchField, results_field
 from .contract.cursors import CursorField
+from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
 from .contract.pagination import PageEnvelope, PageQuery
 from .models import MAX_DATA_SOURCE_LENGTH, MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, UserGroup
@@ -23,11 +24,30 @@ class DataSourceField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_DATA_SOURCE_LENGTH, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
-        if (type(data) is str and 0 < len(data) <= MAX_DATA_SOURCE_LENGTH) or type(data) is int:
-            return data
-        return super().run_validation(data)
+
+class MappingField(ObjectField):
+    """A mapping of schema ids to data sources.
+
+    Validation stops after ``max_problems`` errors, which is 100 unless the serializer's context has another number.
+    """
+
+    child = DataSourceField()
+
+    def run_child_validation(self, data: Any) -> Any:
+        problems: dict[str, Any] = {}
+        for key, value in data.items():
+            # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
+            if (type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH) or type(value) is int:
+                continue
+            try:
+                self.child.run_validation(value)
+            except serializers.ValidationError as error:
+                problems[key] = error.detail
+                if len(problems) > self.context.get("max_problems", MAX_PROBLEMS):
+                    break
+        if problems:
+            raise serializers.ValidationError(problems)
+        return data
 
 
 class UserGroupIdSerializer(serializers.Serializer[Any]):
@@ -42,10 +62,9 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
     """The fields of a user group. An update does not change omitted fields."""
 
     name = TextField(required=False, max_length=MAX_NAME_LENGTH, help_text="The name of the user group.")
-    mapping = ObjectField(
+    mapping = MappingField(
         required=False,
         allow_null=True,
-        child=DataSourceField(),
         help_text=(
             "Maps each schema id to the user group's data source, or to the id that you gave the data source. "
             "Replaces the whole mapping; null empties it."

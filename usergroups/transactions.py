@@ -1,14 +1,23 @@
-"""Retry transactions that conflict with others."""
+"""Write to the right database, and retry transactions that conflict with others."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Self, TypeVar
 
-from django.db import IntegrityError, OperationalError, connections, transaction
+from django.db import IntegrityError, OperationalError, connections, models, router, transaction
 
 T = TypeVar("T")
+M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
+
+
+class WritingQuerySet(models.QuerySet[M]):
+    """The base of querysets with methods that write."""
+
+    def for_write(self) -> Self:
+        """Use the database for writes, where a project has replicas for reads."""
+        return self.using(router.db_for_write(self.model))
 
 
 def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:

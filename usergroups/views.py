@@ -67,30 +67,30 @@ class UserGroupView(ApiTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupIdSerializer, request.query_params)
         user_group = self.user_groups.get(**query)
-        return Response(UserGroupEnvelope({"user_group": user_group}).data)
+        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
         provided_id = fields["provided_id"]
         user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
-        envelope = NewUserGroupEnvelope({"user_group": user_group, "new_user_group": created})
+        data = self.represent(NewUserGroupEnvelope, {"user_group": user_group, "new_user_group": created})
         if not created:
-            return Response(envelope.data)
+            return Response(data)
         location = f"{escape_uri_path(request.path)}?{urlencode({'user_group_id': provided_id})}"
-        return Response(envelope.data, status=201, headers={"Location": location})
+        return Response(data, status=201, headers={"Location": location})
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
         user_group = self.user_groups.change(**fields)
-        return Response(UserGroupEnvelope({"user_group": user_group}).data)
+        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
         query = self.validated(UserGroupIdSerializer, request.query_params)
         self.user_groups.remove(**query)
-        return Response(Envelope({}).data)
+        return Response(self.represent(Envelope, {}))
 
 
 class UserGroupTokenView(ApiTokenView):
@@ -98,7 +98,7 @@ class UserGroupTokenView(ApiTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupIdSerializer, request.data)
         user_group = self.user_groups.rotate_token(**fields)
-        return Response(UserGroupEnvelope({"user_group": user_group}).data)
+        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
 
 
 class UserGroupsView(ApiTokenView):
@@ -107,7 +107,7 @@ class UserGroupsView(ApiTokenView):
         query = self.validated(UserGroupListQuery, request.query_params)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
         page = Page(self.user_groups.matching(**query), "provided_id", limit, cursor, size=JSON_SIZE)
-        return Response(UserGroupListEnvelope({"user_groups": page.items, **page.links(request)}).data)
+        return Response(self.represent(UserGroupListEnvelope, {"user_groups": page.items, **page.links(request)}))
 
 
 MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
@@ -129,7 +129,7 @@ class UserGroupBatchView(ApiTokenView):
         if self.user_groups.upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
             raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
         succeeded = (
-            (201 if created else 200, {"user_group": UserGroupSerializer(user_group).data, "new_user_group": created})
-            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
+            (201 if new else 200, {"user_group": self.represent(UserGroupSerializer, group), "new_user_group": new})
+            for group, new in UserGroup.objects.upsert(valid, self.token.scope)
         )
-        return UserGroupBatchEnvelope({"results": batch.results(items, succeeded)}).data
+        return self.represent(UserGroupBatchEnvelope, {"results": batch.results(items, succeeded)})

@@ -56,6 +56,10 @@ class AccessTokenView(ContractView):
         if collection and not self.collections.filter(pk=collection.pk).exists():
             raise CollectionDoesNotExist
 
+    def find_collection(self, public_id: str) -> Collection | None:
+        """Return the user group's collection with this id, or None."""
+        return self.collections.by_public_id([public_id]).get(public_id)
+
     def look_up_collections(self, items: Any) -> dict[object, Collection]:
         """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
         items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []

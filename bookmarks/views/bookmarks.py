@@ -37,36 +37,33 @@ LOOKUP_RETRIES = 2
 class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
-        collections = self.look_up_collections([request.query_params])
-        query = self.validated(BookmarkListQuery, request.query_params, collections=collections)
+        query = self.validated(BookmarkListQuery, request.query_params, find_collection=self.find_collection)
         bookmarks, limit, cursor = self.bookmarks.matching(query), query["limit"], query.get("cursor")
         text_search = search.for_text(query["q"]) if "q" in query else None
         with expensive_call(self.user_group) if text_search else nullcontext():
             page = Page(bookmarks, "id", limit, cursor, search=text_search)
-        return Response(BookmarkListEnvelope({"bookmarks": page.items, **page.links(request)}).data)
+        return Response(self.represent(BookmarkListEnvelope, {"bookmarks": page.items, **page.links(request)}))
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
-        collections = self.look_up_collections([request.data])
-        fields = self.validated(BookmarkCreateSerializer, request.data, collections=collections)
+        fields = self.validated(BookmarkCreateSerializer, request.data, find_collection=self.find_collection)
         try:
             bookmark, created = Bookmark.objects.add(user_group=self.user_group, **fields)
         except IntegrityError:
             self.check_collection_exists(fields.get("collection"))
             raise
-        data = NewBookmarkEnvelope({"user_group": self.user_group, "bookmark": bookmark}).data
+        data = self.represent(NewBookmarkEnvelope, {"user_group": self.user_group, "bookmark": bookmark})
         return self.created_response(data, bookmark) if created else Response(data)
 
 
 class BookmarkView(AccessTokenView):
     @openapi.get_bookmark
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(BookmarkEnvelope({"bookmark": self.bookmarks.get_by_public_id(public_id)}).data)
+        return Response(self.represent(BookmarkEnvelope, {"bookmark": self.bookmarks.get_by_public_id(public_id)}))
 
     @openapi.update_bookmark
     def patch(self, request: Request, public_id: str) -> Response:
-        collections = self.look_up_collections([request.data])
-        fields = self.validated(BookmarkUpdateSerializer, request.data, collections=collections)
+        fields = self.validated(BookmarkUpdateSerializer, request.data, find_collection=self.find_collection)
         try:
             bookmark = self.bookmarks.change(public_id, **fields)
         except Duplicate:
@@ -74,12 +71,12 @@ class BookmarkView(AccessTokenView):
         except IntegrityError:
             self.check_collection_exists(fields.get("collection"))
             raise
-        return Response(BookmarkEnvelope({"bookmark": bookmark}).data)
+        return Response(self.represent(BookmarkEnvelope, {"bookmark": bookmark}))
 
     @openapi.delete_bookmark
     def delete(self, request: Request, public_id: str) -> Response:
         self.bookmarks.remove(public_id)
-        return Response(Envelope({}).data)
+        return Response(self.represent(Envelope, {}))
 
 
 class BookmarkBatchView(AccessTokenView):
@@ -97,9 +94,12 @@ class BookmarkBatchView(AccessTokenView):
     def create(self, data: dict[str, Any]) -> Any:
         """Look up the collections, store the valid items and return the answer. Raises IntegrityError on a conflict."""
         collections = self.look_up_collections(data.get("bookmarks"))
-        items = self.validated(BookmarkBatchSerializer, data, collections=collections)["bookmarks"]
+        items = self.validated(BookmarkBatchSerializer, data, find_collection=collections.get)["bookmarks"]
         stored = Bookmark.objects.add_many(self.user_group, batch.valid(items))
         answers = (
-            (201 if created else 200, {"bookmark": BookmarkSerializer(bookmark).data}) for bookmark, created in stored
+            (201 if created else 200, {"bookmark": self.represent(BookmarkSerializer, bookmark)})
+            for bookmark, created in stored
         )
-        return BookmarkBatchEnvelope({"user_group": self.user_group, "results": batch.results(items, answers)}).data
+        return self.represent(
+            BookmarkBatchEnvelope, {"user_group": self.user_group, "results": batch.results(items, answers)}
+        )

@@ -24,7 +24,7 @@ class CollectionsView(AccessTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated(CollectionListQuery, request.query_params)
         page = Page(self.collections, "id", **query)
-        return Response(CollectionListEnvelope({"collections": page.items, **page.links(request)}).data)
+        return Response(self.represent(CollectionListEnvelope, {"collections": page.items, **page.links(request)}))
 
     @openapi.create_collection
     def post(self, request: Request) -> Response:
@@ -33,13 +33,15 @@ class CollectionsView(AccessTokenView):
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate:
             raise CollectionExists from None
-        return self.created_response(CollectionEnvelope({"collection": collection}).data, collection)
+        return self.created_response(self.represent(CollectionEnvelope, {"collection": collection}), collection)
 
 
 class CollectionView(AccessTokenView):
     @openapi.get_collection
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(CollectionEnvelope({"collection": self.collections.get_by_public_id(public_id)}).data)
+        return Response(
+            self.represent(CollectionEnvelope, {"collection": self.collections.get_by_public_id(public_id)})
+        )
 
     @openapi.update_collection
     def patch(self, request: Request, public_id: str) -> Response:
@@ -48,9 +50,9 @@ class CollectionView(AccessTokenView):
             collection = self.collections.change(public_id, **fields)
         except Duplicate:
             raise CollectionExists from None
-        return Response(CollectionEnvelope({"collection": collection}).data)
+        return Response(self.represent(CollectionEnvelope, {"collection": collection}))
 
     @openapi.delete_collection
     def delete(self, request: Request, public_id: str) -> Response:
         self.collections.remove(public_id)
-        return Response(Envelope({}).data)
+        return Response(self.represent(Envelope, {}))

@@ -1,9 +1,12 @@
 """Rate limits of tokens and of failed authentications."""
 
+import time
+
 import pytest
 
 from tests.contract.conftest import caller
 from tests.contract.test_answers import problem
+from usergroups.tokens.throttling import blocked_until
 
 # By the day, so that no window ends while a test is running.
 
@@ -62,6 +65,15 @@ def test_an_address_that_tries_tokens_is_not_listened_to(any_operation, valid_bo
     assert problem(response, 429)["code"] == "throttled"
     assert int(response["Retry-After"]) > 0
     assert any_operation(valid_body, REMOTE_ADDR="192.0.2.1").status_code in (200, 201)
+
+
+def test_an_address_is_blocked_until_its_window_ends(any_operation, valid_body):
+    blocked_until["127.0.0.1"] = time.time() - 1
+
+    response = any_operation(valid_body)
+
+    assert response.status_code in (200, 201)
+    assert blocked_until == {}
 
 
 def test_who_brings_no_token_tries_none(any_operation, valid_body, rates):

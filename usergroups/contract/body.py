@@ -1,7 +1,5 @@
 """Read the body of a request without trusting its Content-Length."""
 
-from typing import Any
-
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
@@ -23,7 +21,10 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
     its Content-Length.
     """
-    length = _content_length(request)
+    try:
+        length = int(request.META["CONTENT_LENGTH"])
+    except (KeyError, ValueError):
+        length = None
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
     # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if that
@@ -31,24 +32,13 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
-    while chunk := _read(stream, min(CHUNK_SIZE, limit + 1 - len(body))):
-        body += chunk
-        if len(body) > limit:
-            raise PayloadTooLarge(limit)
+    try:
+        while chunk := stream.read(min(CHUNK_SIZE, limit + 1 - len(body))):
+            body += chunk
+    except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
+        raise ParseError("The body could not be read.") from None
+    if len(body) > limit:
+        raise PayloadTooLarge(limit)
     if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")
     return bytes(body)
-
-
-def _read(stream: Any, size: int) -> bytes:
-    try:
-        return bytes(stream.read(size))
-    except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
-        raise ParseError("The body could not be read.") from None
-
-
-def _content_length(request: HttpRequest | Request) -> int | None:
-    try:
-        return int(request.META["CONTENT_LENGTH"])
-    except (KeyError, ValueError):
-        return None

@@ -1,8 +1,10 @@
-"""The size limits of request bodies, read at call time so that ``override_settings`` works."""
+"""The settings of the API, read at call time so that ``override_settings`` works."""
 
 from django.conf import settings
 
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
+DEFAULT_TOKEN_RATE = "60000/min"  # noqa: S105  # a rate, not a secret
+DEFAULT_FAILURE_RATE = "6000/min"
 MIN_BATCH_LIMIT = 8 * 1024 * 1024
 
 
@@ -15,3 +17,21 @@ def max_body_size() -> int:
 def max_batch_size() -> int:
     """Return the maximum size of a batch in bytes: 8 MiB, or ``API_MAX_BODY_SIZE`` if that is larger."""
     return max(MIN_BATCH_LIMIT, max_body_size())
+
+
+def token_rate() -> str | None:
+    """Return ``API_TOKEN_RATE``, the rate limit of each token in DRF's format, or None for no limit."""
+    rate: str | None = getattr(settings, "API_TOKEN_RATE", DEFAULT_TOKEN_RATE)
+    return rate
+
+
+def failure_rate() -> str | None:
+    """Return ``API_FAILURE_RATE``, the rate limit of failed authentications per address, or None for no limit."""
+    rate: str | None = getattr(settings, "API_FAILURE_RATE", DEFAULT_FAILURE_RATE)
+    return rate
+
+
+def trusted_proxies() -> int:
+    """Return ``API_TRUSTED_PROXIES``, the number of proxies in front that add to X-Forwarded-For."""
+    proxies: int = getattr(settings, "API_TRUSTED_PROXIES", 0)
+    return proxies

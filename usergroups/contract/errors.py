@@ -12,7 +12,7 @@ from django.utils.log import log_response
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from .negotiation import CompactJSONRenderer
+from .renderers import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger than its request."""

@@ -1,11 +1,13 @@
 """Parse the query parameters and the JSON body of a request."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from . import conf, strict_json
@@ -42,14 +44,28 @@ class ContractRequest(Request):
         return parameters
 
 
+class JSONNegotiation(BaseContentNegotiation):
+    """Select the parser by the exact media type, without parameters, and ignore the ``Accept`` header."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        for parser in parsers:
+            if parser.media_type == media_type:
+                return parser
+        return None
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
+
+
 class JSONObjectParser(BaseParser):
     """Parse a JSON object, by the rules of ``strict_json``."""
 
     media_type = "application/json"
-
-    def max_size(self) -> int:
-        """Return the maximum size of the body in bytes."""
-        return conf.max_body_size()
+    max_size = staticmethod(conf.max_body_size)
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -67,5 +83,4 @@ class JSONObjectParser(BaseParser):
 class BatchParser(JSONObjectParser):
     """Parse the body of a batch, which may be larger than other bodies."""
 
-    def max_size(self) -> int:
-        return conf.max_batch_size()
+    max_size = staticmethod(conf.max_batch_size)

@@ -25,7 +25,8 @@ def loads(body: bytes, depth: int = 0) -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise ValueError("The JSON is not UTF-8.") from None
-    if _is_deeper(text, MAX_DEPTH - depth):
+    # Check the depth first, because a recursive decoder can crash.
+    if text.count("[") + text.count("{") > MAX_DEPTH - depth and _is_deeper(text, MAX_DEPTH - depth):
         raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     try:
         value = _decoder.decode(text)
@@ -38,9 +39,7 @@ def loads(body: bytes, depth: int = 0) -> Any:
 
 
 def _is_deeper(text: str, limit: int) -> bool:
-    """Return whether brackets nest deeper than ``limit``. Check this first, because a recursive decoder can crash."""
-    if text.count("[") + text.count("{") <= limit:
-        return False
+    """Return whether brackets nest deeper than ``limit``."""
     depth = 0
     for bracket in _NO_BRACKETS.sub("", text):
         depth += 1 if bracket in "[{" else -1

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from . import conf
+from usergroups.contract import conf
 
 HOST = re.compile(r"\[(?P<in_brackets>.*)\](:\d+)?|(?P<before_port>[\d.]+):\d+", re.ASCII)
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from .models import Token
-from .throttling import FailureThrottle
+from .throttling import FailureThrottle, blocked_until, refuse_blocked_address
 
 
 class InvalidToken(AuthenticationFailed):
@@ -25,12 +25,12 @@ class TokenAuthentication(authentication.TokenAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         if not authentication.get_authorization_header(request):
             return None
-        failures = FailureThrottle()
-        failures.check(request)
+        if blocked_until:
+            refuse_blocked_address(request)
         try:
             return super().authenticate(request)
         except AuthenticationFailed:
-            failures.add(request)
+            FailureThrottle().add(request)
             raise
 
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:

@@ -3,13 +3,12 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, connections, router, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 if TYPE_CHECKING:
     from .models import Token
@@ -26,16 +25,13 @@ Each process has its own cache, whatever the project's CACHES setting says. Its 
 """
 
 
-def write(token: "Token") -> None:
+def write(token: "Token", now: datetime) -> None:
     """Save that the token is used now, unless a use within the last minute has been saved.
 
     This never waits for another transaction. An error is logged and not raised, and this process does not try again
     for a minute.
     """
-    now = timezone.now()
     stale = now - PRECISION
-    if token.last_used_at is not None and token.last_used_at > stale:
-        return
     key = bytes(token.digest).hex()
     if not attempts.add(key, None):
         return

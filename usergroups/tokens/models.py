@@ -67,8 +67,7 @@ class TokenQuerySet(models.QuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        owners_exist = {f"{owner}__deleted_at": None for owner in self.model.deletable_owners}
-        tokens = self.active().filter(digest=secret_format.digest(secret), **owners_exist)
+        tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_exists)
         return tokens.select_related(self.model.owner_field).first()
 
 
@@ -77,8 +76,8 @@ class Token(models.Model):
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
-    deletable_owners: ClassVar[tuple[str, ...]] = ()
-    """The lookups of the owner, and of the owner's owner, if they are models whose deletion takes time."""
+    owner_exists: ClassVar[dict[str, None]] = {}
+    """The filter for tokens whose owner, and whose owner's owner, is not being deleted."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
 
@@ -157,4 +156,6 @@ class Token(models.Model):
 
     def mark_used(self) -> None:
         """Save the time of last use, at most once a minute, without waiting for a lock or raising database errors."""
-        last_use.write(self)
+        now = timezone.now()
+        if self.last_used_at is None or self.last_used_at <= now - last_use.PRECISION:
+            last_use.write(self, now)

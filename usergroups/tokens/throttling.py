@@ -19,7 +19,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
-from . import conf
+from usergroups.contract import conf
+
 from .addresses import address_of
 
 logger = logging.getLogger(__name__)
@@ -38,25 +39,19 @@ class WindowThrottle(SimpleRateThrottle):
     num_requests: int
     duration: int
 
-    def count(self, ident: str, calls: int) -> int:
-        """Add ``calls`` to the count of the current window and return the count, or 0 while the cache fails."""
+    def count(self, ident: str) -> int:
+        """Add a call to the count of the current window and return the count, or 0 while the cache fails."""
         if time.monotonic() < Outage.until:
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
         try:
-            return self._add(key, calls) if calls else int(cache.get(key, 0))
+            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
+        except ValueError:  # the key has just expired
+            return 1
         except Exception as error:  # cache backends raise different exceptions
             Outage.until = time.monotonic() + Outage.seconds
             logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
             return 0
-
-    def _add(self, key: str, calls: int) -> int:
-        if cache.add(key, calls, self.duration):
-            return calls
-        try:
-            return cache.incr(key, calls)
-        except ValueError:  # the key has just expired
-            return calls
 
     def wait(self) -> float:
         """Return the number of seconds until the window ends."""
@@ -64,48 +59,55 @@ class WindowThrottle(SimpleRateThrottle):
 
 
 class TokenThrottle(WindowThrottle):
-    scope = "token"
-    used = 0
+    """Limits the calls of each token, and adds the headers ``RateLimit-Policy`` and ``RateLimit`` to the response.
 
-    def get_rate(self) -> str | None:
-        return conf.token_rate()
+    https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+    """
+
+    scope = "token"
+    get_rate = staticmethod(conf.token_rate)
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:
             return True
-        self.used = self.count(request.auth.digest.hex(), 1)  # type: ignore[union-attr]
-        return self.used <= self.num_requests
-
-    def headers(self) -> dict[str, str]:
-        """Return the headers of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/."""
-        if self.rate is None:
-            return {}
-        left = max(0, self.num_requests - self.used)
-        return {
-            "RateLimit-Policy": f'"{self.scope}";q={self.num_requests};w={self.duration}',
-            "RateLimit": f'"{self.scope}";r={left};t={int(self.wait()) + 1}',
-        }
+        used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
+        left, seconds = max(0, self.num_requests - used), self.duration - int(time.time()) % self.duration
+        view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
+        view.headers["RateLimit"] = f'"{self.scope}";r={left};t={seconds}'
+        return used <= self.num_requests
 
 
 class FailureThrottle(WindowThrottle):
     """Limits failed authentications per address. Failures from unknown addresses are not counted."""
 
     scope = "failure"
-
-    def get_rate(self) -> str | None:
-        return conf.failure_rate()
-
-    def check(self, request: Request) -> None:
-        """Raise Throttled if there were too many failures. Called before the token is looked up."""
-        if self.rate is None or (address := address_of(request)) is None:
-            return
-        if self.count(address, 0) >= self.num_requests:
-            raise Throttled(self.wait())
+    get_rate = staticmethod(conf.failure_rate)
 
     def add(self, request: Request) -> None:
-        """Count a failure."""
-        if self.rate is not None and (address := address_of(request)) is not None:
-            self.count(address, 1)
+        """Count a failure. Raises Throttled if there were too many, and blocks the address until the window ends."""
+        if self.rate is None or (address := address_of(request)) is None:
+            return
+        failures, seconds = self.count(address), self.wait()
+        if failures >= self.num_requests:
+            blocked_until[address] = time.time() + seconds
+        if failures > self.num_requests:
+            raise Throttled(seconds)
+
+
+blocked_until: dict[str, float] = {}
+"""The addresses with too many failed authentications in this process, and the time when each window ends.
+
+It is usually empty, so that a call with a valid token does not ask the cache about its address.
+"""
+
+
+def refuse_blocked_address(request: Request) -> None:
+    """Raise Throttled if the address is blocked. Called before the token is looked up."""
+    now = time.time()
+    for address in [address for address, end in blocked_until.copy().items() if end <= now]:
+        blocked_until.pop(address, None)
+    if end := blocked_until.get(address_of(request) or ""):
+        raise Throttled(end - now)
 
 
 MAX_EXPENSIVE_CALLS = 6
