@@ -25,7 +25,7 @@ def parse_public_id(public_id: object) -> UUID | None:
 
 class PublicIdQuerySet(WritingQuerySet[M]):
     def get_by_public_id(self, public_id: object) -> M:
-        """Raises DoesNotExist if there is no such row."""
+        """Return the row. Raises DoesNotExist if there is none."""
         if (key := parse_public_id(public_id)) is None:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
         return self.get(pk=key)

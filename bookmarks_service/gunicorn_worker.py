@@ -164,7 +164,7 @@ class Worker(ThreadWorker):
             super().finish_request(conn, future)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """A worker that stops waits for new requests as briefly as on connections that are kept alive."""
+        """When the worker stops, wait for new requests no longer than for connections that are kept alive."""
         super()._cap_keepalive(deadline)
         for conn in self.pending_conns:
             conn.timeout = min(conn.timeout, deadline)

@@ -52,6 +52,7 @@ def require_migrations() -> None:
 
 
 def is_cache_available() -> bool:
+    """Return whether the cache answers."""
     try:
         cache.get("readyz")
     except Exception:  # Each backend raises its own exceptions.

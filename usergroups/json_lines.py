@@ -1,4 +1,7 @@
-"""Read JSON Lines, files with a JSON object on each line. https://jsonlines.org/"""
+"""Read JSON Lines, files with a JSON object on each line.
+
+https://jsonlines.org/
+"""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO

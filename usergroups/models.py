@@ -63,6 +63,7 @@ class ApiToken(Token):
 
 
 def new_user_group_token() -> str:
+    """Return the default of ``UserGroup.token``."""
     return secret_format.generate("ugt")
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework.request import Request
@@ -11,13 +10,11 @@ from rest_framework.response import Response
 from . import openapi
 from .authentication import ApiTokenAuthentication
 from .contract import batch
-from .contract.errors import DatabaseUnavailable
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.parsers import BatchParser
-from .contract.views import ContractView
 from .exceptions import ResponseTooLarge, UserGroupNotFound
-from .models import ApiToken, Team, UserGroup
+from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
 from .serializers import (
     NewUserGroupEnvelope,
@@ -30,16 +27,15 @@ from .serializers import (
     UserGroupSerializer,
     UserGroupUpdateSerializer,
 )
-from .tokens.authentication import InvalidToken, TokenPermission
-from .tokens.throttling import TokenThrottle, expensive_call
+from .tokens.throttling import expensive_call
+from .tokens.views import TokenView
 
 
-class ApiTokenView(ContractView):
+class ApiTokenView(TokenView):
     """A view that authenticates with an API token."""
 
     authentication_classes = [ApiTokenAuthentication]
-    permission_classes = [TokenPermission]
-    throttle_classes = [TokenThrottle]
+    not_found = {UserGroup.DoesNotExist: UserGroupNotFound}
 
     @property
     def token(self) -> ApiToken:
@@ -49,17 +45,6 @@ class ApiTokenView(ContractView):
     def user_groups(self) -> UserGroupQuerySet:
         """The user groups that the token gives access to."""
         return UserGroup.objects.visible_to(self.token)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, UserGroup.DoesNotExist):
-            exc = UserGroupNotFound()
-        elif isinstance(exc, IntegrityError):
-            # Either the team was deleted during the request, and the token with it, or all retries failed.
-            exists = Team.objects.filter(pk=self.token.team_id).exists()
-            answer = DatabaseUnavailable() if exists else InvalidToken()
-            answer.__cause__ = exc  # for the log
-            exc = answer
-        return super().handle_exception(exc)
 
 
 class UserGroupView(ApiTokenView):

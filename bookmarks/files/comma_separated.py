@@ -13,6 +13,7 @@ from .records import FIELDS, Record, Refusal, to_dict
 
 
 def read(file: BinaryIO) -> Iterator[Record | Refusal]:
+    """Yield a record for each row, or a refusal if the file is not CSV."""
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         yield from _records(text)
@@ -51,6 +52,7 @@ class _Echo:
 
 
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
+    """Yield the lines of the file."""
     writer = csv.DictWriter(_Echo(), FIELDS)
     yield writer.writeheader()
     for bookmark in bookmarks:

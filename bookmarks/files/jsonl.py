@@ -11,6 +11,7 @@ from .records import Record, Refusal, to_dict
 
 
 def read(file: BinaryIO) -> Iterator[Record | Refusal]:
+    """Yield a record for each line, or a refusal if it is not a JSON object."""
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
             yield Refusal(line, str(value))
@@ -19,5 +20,6 @@ def read(file: BinaryIO) -> Iterator[Record | Refusal]:
 
 
 def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
+    """Yield the lines of the file."""
     for bookmark in bookmarks:
         yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"

@@ -1,4 +1,7 @@
-"""Insert bookmarks by PostgreSQL's COPY: https://www.postgresql.org/docs/current/sql-copy.html"""
+"""Insert bookmarks by PostgreSQL's COPY.
+
+https://www.postgresql.org/docs/current/sql-copy.html
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime

@@ -105,11 +105,12 @@ def to_dict(bookmark: Bookmark) -> dict[str, str | None]:
 
 
 def format_timestamp(value: datetime) -> str:
+    """Return a UTC time as in RFC 3339."""
     return value.isoformat().replace("+00:00", "Z")
 
 
 def _to_row(record: Record | Refusal, with_collection: bool) -> BookmarkRow:
-    """Raises ValueError with the reason if the record is invalid."""
+    """Convert a record to a row. Raises ValueError with the reason if it is invalid."""
     if isinstance(record, Refusal):
         raise ValueError(record.reason)
     _, url, title, collection, created_at = record

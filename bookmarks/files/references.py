@@ -13,6 +13,7 @@ REFERENCE = re.compile(r"&(#\d+;?|#[xX][\da-fA-F]+;?|\w+;?)", re.ASCII)
 
 
 def decode_text(value: str) -> str:
+    """Decode text outside of tags."""
     return unescape(value.replace(AMPERSAND, "&"))
 
 

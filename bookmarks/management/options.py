@@ -10,6 +10,7 @@ from usergroups.models import UserGroup
 
 
 def add_collection(parser: CommandParser, help_text: str) -> None:
+    """Add the option --collection."""
     parser.add_argument("--collection", metavar="ID", help=help_text)
 
 
@@ -24,6 +25,7 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
 
 
 def add_format(parser: CommandParser) -> None:
+    """Add the option --format."""
     parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
 from rest_framework.response import Response
 
@@ -11,19 +10,15 @@ from bookmarks.exceptions import BookmarkNotFound, CollectionDoesNotExist, Colle
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.querysets import BookmarkQuerySet, CollectionQuerySet
 from usergroups.contract import batch
-from usergroups.contract.errors import DatabaseUnavailable
-from usergroups.contract.views import ContractView
 from usergroups.models import UserGroup
-from usergroups.tokens.authentication import InvalidToken, TokenPermission
-from usergroups.tokens.throttling import TokenThrottle
+from usergroups.tokens.views import TokenView
 
 
-class AccessTokenView(ContractView):
+class AccessTokenView(TokenView):
     """A view on the bookmarks and collections of the user group to which the access token belongs."""
 
     authentication_classes = [AccessTokenAuthentication]
-    permission_classes = [TokenPermission]
-    throttle_classes = [TokenThrottle]
+    not_found = {Bookmark.DoesNotExist: BookmarkNotFound, Collection.DoesNotExist: CollectionNotFound}
 
     @property
     def user_group(self) -> UserGroup:
@@ -36,20 +31,6 @@ class AccessTokenView(ContractView):
     @property
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        match exc:
-            case Bookmark.DoesNotExist():
-                exc = BookmarkNotFound()
-            case Collection.DoesNotExist():
-                exc = CollectionNotFound()
-            case IntegrityError():
-                # Either the user group was deleted during the call, along with the token, or every attempt conflicted.
-                exists = UserGroup.objects.filter(pk=self.user_group.pk).exists()
-                error = DatabaseUnavailable() if exists else InvalidToken()
-                error.__cause__ = exc  # for the log
-                exc = error
-        return super().handle_exception(exc)
 
     def check_collection_exists(self, collection: Collection | None) -> None:
         """Raise CollectionDoesNotExist if the collection has been deleted since it was looked up."""

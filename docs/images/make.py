@@ -96,6 +96,7 @@ log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)
 
 
 def main() -> None:
+    """Start the service with sample data and take all pictures."""
     with tempfile.TemporaryDirectory() as name, Service(Path(name), f"sqlite:///{name}/db.sqlite3") as service:
         result = service.manage("shell", "--no-imports", "-c", SAMPLE_DATA)
         if result.returncode:
@@ -111,6 +112,7 @@ def main() -> None:
 
 
 def take_pictures(page: Page, password: str) -> None:
+    """Log in and take a picture of each page."""
     page.goto("/admin/")
     page.locator("#id_username").fill("operator")
     page.locator("#id_password").fill(password)
@@ -130,6 +132,7 @@ def take_pictures(page: Page, password: str) -> None:
 
 
 def save(page: Page, name: str, full_page: bool = False) -> None:
+    """Save a picture of the page. Exit with an error if the file is too large for the repository."""
     path = FOLDER / name
     page.screenshot(path=path, full_page=full_page, animations="disabled")
     size = path.stat().st_size

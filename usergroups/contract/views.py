@@ -90,7 +90,8 @@ class ContractView(APIView):
 
 @lru_cache(maxsize=1000)
 def _serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Serializer[Any]:
-    """Return a serializer for one thread. It is kept, because DRF copies all fields whenever it creates a serializer,
-    which takes eight times as long as the validation of a call.
+    """Return a serializer that is kept for the thread.
+
+    DRF copies all fields of a serializer that it creates, which takes longer than the validation itself.
     """
     return serializer_class(partial=partial, context={})

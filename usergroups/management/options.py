@@ -59,6 +59,7 @@ def add_token(parser: CommandParser) -> None:
 
 
 def token_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the token to issue."""
     return {name: options[name] for name in ("name", "read_only", "expires_at")}
 
 

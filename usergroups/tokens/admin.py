@@ -52,6 +52,7 @@ def relative_time(at: datetime | None) -> str | None:
 
 
 def validate_future(at: datetime) -> None:
+    """Raise ValidationError if the time has passed."""
     if at <= timezone.now():
         raise ValidationError("Enter a time in the future.")
 
