@@ -11,9 +11,9 @@ from environs import EnvError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
-    if sys.argv[1:2] == ["quickstart"]:
-        # A temporary key is enough for a demo. Operators have to log in again after a restart.
-        os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
+    # Commands store nothing that is signed with the key, so a temporary one is enough for them. The server that
+    # quickstart starts also uses it, and therefore logs out the operators whenever it restarts.
+    os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EnvError) as error:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.utils import timezone
+
 if TYPE_CHECKING:
-    from .querysets import BookmarkQuerySet
+    from .querysets.bookmarks import BookmarkQuerySet
 
 COLUMNS = ("pk", "user_group", "url_digest", "created_at", "collection__deleted_at")
+TIMESTAMP_SHIFT = 80  # a UUID of version 7 begins with 48 bits of milliseconds since 1970
 
 
 def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: int) -> int:
@@ -28,7 +31,8 @@ def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence
     deleted_at = min((row.collection__deleted_at for row in inside if row.collection__deleted_at), default=None)
 
     def rank(row: Any) -> tuple[bool, Any, Any]:
-        is_from_before = deleted_at is None or row.created_at < deleted_at
+        # Callers can set created_at, but not the time in the id.
+        is_from_before = deleted_at is None or row.pk.int >> TIMESTAMP_SHIFT < deleted_at.timestamp() * 1000
         return is_from_before, row.created_at, row.pk
 
     candidates = sorted([*outside, *inside], key=rank)
@@ -37,5 +41,6 @@ def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence
         first.setdefault((row.user_group, bytes(row.url_digest)), row.pk)
     kept = set(first.values())
     bookmarks.filter(pk__in=[row.pk for row in candidates if row.pk not in kept]).delete()
-    bookmarks.filter(pk__in=[row.pk for row in inside if row.pk in kept]).update(collection=None)
+    moved = bookmarks.filter(pk__in=[row.pk for row in inside if row.pk in kept])
+    moved.update(collection=None, updated_at=timezone.now())
     return len(inside)

@@ -15,6 +15,11 @@ class CollectionNotFound(NotFound):
     default_detail = NO_SUCH_COLLECTION
 
 
+class AccessTokenNotFound(NotFound):
+    default_code = "access_token_not_found"
+    default_detail = "The API token gives access to no user group that has an access token with this id."
+
+
 class CollectionDoesNotExist(ValidationError):
     """The collection that a field of the request refers to does not exist."""
 
@@ -28,8 +33,8 @@ class AlreadyExists(APIException):
 
 
 class BookmarkExists(AlreadyExists):
-    def __init__(self) -> None:
-        super().__init__({"collection": ["A bookmark with this URL already exists in the same collection."]})
+    def __init__(self, field: str = "collection") -> None:
+        super().__init__({field: ["A bookmark with this URL already exists in the same collection."]})
 
 
 class CollectionExists(AlreadyExists):

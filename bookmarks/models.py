@@ -15,7 +15,9 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
-from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
+from .querysets.batches import NO_COLLECTION, UniqueKey
+from .querysets.bookmarks import BookmarkQuerySet
+from .querysets.collections import CollectionQuerySet
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000
@@ -32,11 +34,13 @@ class AccessToken(Token):
         UserGroup,
         models.CASCADE,
         related_name="access_tokens",
+        db_index=False,
         help_text="The token gives access to the bookmarks and collections of this user group only.",
     )
 
     class Meta:
         permissions = [("revoke_accesstoken", "Can revoke access token")]
+        indexes = [models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group")]
 
 
 class Collection(DeletableModel):
@@ -46,6 +50,7 @@ class Collection(DeletableModel):
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="collections", db_index=False)
     name = models.CharField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
+    updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
 
     objects = HidingManager.from_queryset(CollectionQuerySet)()
 
@@ -74,7 +79,7 @@ class Collection(DeletableModel):
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
     """The digest of the row's ``url``, computed by save() and bulk_create().
 
-    A queryset's update() would leave an outdated digest, so a stored URL is never changed.
+    A queryset's update() does not compute it. To change a URL, use ``BookmarkQuerySet.change``.
     """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> bytes:
@@ -107,6 +112,7 @@ class Bookmark(models.Model):
     url_digest = URLDigestField(max_length=32, editable=False)
     title = models.CharField(max_length=MAX_TITLE_LENGTH, blank=True, help_text="The title of the page.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
+    updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
 
     objects = BookmarkQuerySet.as_manager()
 

@@ -1,6 +1,8 @@
 """Look up, update and delete rows by the opaque id that the API gives them, the text of a UUID."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -30,32 +32,25 @@ class PublicIdQuerySet(WritingQuerySet[M]):
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
         return self.get(pk=key)
 
-    def change(self, public_id: object, **changes: Any) -> M:
+    def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> M:
         """Update only the given fields and return the row as it is afterwards.
 
-        Raises DoesNotExist if there is no such row, Duplicate if the change violates a uniqueness constraint, and
-        IntegrityError if it refers to a row that has been deleted.
+        Raises DoesNotExist if there is no such row, Modified if it has another version, Duplicate if the change
+        violates a uniqueness constraint, and IntegrityError if it refers to a row that has been deleted.
         """
         rows = self.for_write().filter(pk=parse_public_id(public_id))
-
-        def update() -> M:
-            if changes:
-                rows.update(**changes)
-            return rows.get()
 
         def refuse_duplicate() -> None:
             if rows.would_be_duplicate(**changes):
                 raise Duplicate
 
-        return retry_on_conflict(update, rows.db, refuse_duplicate)
+        return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
 
     def would_be_duplicate(self, **changes: Any) -> bool:
         """Return whether ``changes`` would make the only row of this queryset a duplicate of another row."""
         raise NotImplementedError
 
-    def remove(self, public_id: object) -> None:
-        """Delete the row. Raises DoesNotExist if there is no such row."""
+    def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:
+        """Delete the row. Raises DoesNotExist if there is no such row, and Modified if it has another version."""
         rows = self.for_write().filter(pk=parse_public_id(public_id))
-        deleted, _ = retry_on_conflict(rows.delete, rows.db)
-        if not deleted:
-            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+        retry_on_conflict(lambda: rows.delete_version(versions), rows.db)

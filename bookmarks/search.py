@@ -5,6 +5,7 @@ query. Both are therefore limited.
 """
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -47,10 +48,17 @@ def contains(text: str) -> Q:
     return Q(*(GreaterThan(StrIndex(Casefold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
 
 
-def for_text(text: str) -> Search:
-    """Return a search for bookmarks that contain ``text``."""
-    size = OctetLength("url") + OctetLength("title")
-    return Search(contains(text), size, max_rows=MAX_SCANNED, max_size=MAX_SCANNED_SIZE)
+def for_query(query: Mapping[str, Any]) -> Search | None:
+    """Return a search by ``q`` and ``updated_since``, for which there are no indexes, or None without them."""
+    conditions = []
+    if "q" in query:
+        conditions.append(contains(query["q"]))
+    if "updated_since" in query:
+        conditions.append(Q(updated_at__gte=query["updated_since"]))
+    if not conditions:
+        return None
+    size = OctetLength("url") + OctetLength("title") if "q" in query else Value(0)
+    return Search(Q(*conditions), size, max_rows=MAX_SCANNED, max_size=MAX_SCANNED_SIZE)
 
 
 def create_casefold_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:

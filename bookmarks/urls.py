@@ -1,14 +1,17 @@
-"""URLs of the bookmark operations, to be included under any base address."""
+"""The URLs of the bookmark operations, relative to their base address."""
 
 from django.urls import path
 
-from .views.bookmarks import BookmarkBatchView, BookmarksView, BookmarkView
+from .views.batches import BookmarkBatchDeletionView, BookmarkBatchMoveView, BookmarkBatchView
+from .views.bookmarks import BookmarksView, BookmarkView
 from .views.collections import CollectionsView, CollectionView
 
 app_name = "bookmarks"
 urlpatterns = [
     path("v1/bookmarks", BookmarksView.as_view(), name="bookmarks"),
     path("v1/bookmarks/batch", BookmarkBatchView.as_view(), name="bookmarks-batch"),
+    path("v1/bookmarks/batch/delete", BookmarkBatchDeletionView.as_view(), name="bookmarks-batch-delete"),
+    path("v1/bookmarks/batch/move", BookmarkBatchMoveView.as_view(), name="bookmarks-batch-move"),
     path("v1/bookmarks/<str:public_id>", BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:public_id>", CollectionView.as_view(), name="collection"),

@@ -14,6 +14,7 @@ MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recomme
 MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
 
 
@@ -23,8 +24,12 @@ def serialize(url: str) -> str:
     Raises ValueError if ``url`` is not a valid absolute http or https URL, or if it has control characters or
     surrounding white space, which the standard would remove.
     """
-    if _CONTROL_CHARACTER.search(url) or url != url.strip():
-        raise ValueError("The URL has control characters or surrounding white space.")
+    if _CONTROL_CHARACTER.search(url):
+        raise ValueError("The URL has control characters.")
+    if url != url.strip():
+        raise ValueError("The URL has surrounding white space.")
+    if not _SCHEME.match(url):
+        raise ValueError("The URL has no scheme such as https://.")
     host = _HOST.match(url)
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
         # The time to encode a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters.
@@ -32,7 +37,7 @@ def serialize(url: str) -> str:
     try:
         parsed = can_ada.parse(url)
     except ValueError:
-        raise ValueError("The URL is not absolute, or not valid.") from None
+        raise ValueError("The URL is not valid by the WHATWG URL Standard.") from None
     if parsed.protocol not in ("http:", "https:"):
         raise ValueError("The URL is neither http nor https.")
     return str(parsed.href)
@@ -44,8 +49,8 @@ def digest(url: str) -> bytes:
 
 
 def validate(url: str) -> None:
-    """Raise ValidationError if ``serialize`` refuses the URL."""
+    """Raise ValidationError with the reason if ``serialize`` rejects the URL."""
     try:
         serialize(url)
-    except ValueError:
-        raise ValidationError("Not an absolute http or https URL.", code="invalid") from None
+    except ValueError as error:
+        raise ValidationError(str(error), code="invalid") from None

@@ -29,6 +29,15 @@ secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
 
+def on_starting(server: Any) -> None:
+    """Warn if the processes count calls separately."""
+    if server.cfg.workers > 1 and not os.environ.get("CACHE_URL"):
+        server.log.warning(
+            "Without CACHE_URL, each of the %s processes counts calls separately: rate limits are that much higher.",
+            server.cfg.workers,
+        )
+
+
 def post_worker_init(worker: Any) -> None:
     """Continue the deletions that a process did not finish."""
     from usergroups.deletion import resume_deletions  # noqa: PLC0415  # Django is set up only now

@@ -12,9 +12,15 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.exceptions import MethodNotAllowed, NotFound
+from rest_framework.exceptions import MethodNotAllowed
 
-from usergroups.contract.errors import DATABASE_UNAVAILABLE_ERRORS, BadRequest, ServerError, failure_response
+from usergroups.contract.errors import (
+    DATABASE_UNAVAILABLE_ERRORS,
+    BadRequest,
+    ServerError,
+    failure_response,
+    unknown_path,
+)
 
 View = Callable[..., HttpResponseBase]
 
@@ -57,7 +63,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a path that no URL pattern matches."""
     if _in_admin(request):
         return defaults.page_not_found(request, exception)
-    return failure_response(NotFound())
+    return unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

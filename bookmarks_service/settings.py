@@ -56,6 +56,15 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 
+# The origins of web pages whose scripts may call the API. Off by default.
+CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", [], subcast=str.strip)
+CORS_URLS_REGEX = r"^/(api|v1|schema)/"
+CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id"]
+CORS_EXPOSE_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"]
+if CORS_ALLOWED_ORIGINS:
+    INSTALLED_APPS.append("corsheaders")
+    MIDDLEWARE.insert(MIDDLEWARE.index("bookmarks_service.health.health") + 1, "corsheaders.middleware.CorsMiddleware")
+
 ROOT_URLCONF = "bookmarks_service.urls"
 WSGI_APPLICATION = "bookmarks_service.wsgi.application"
 

@@ -15,6 +15,7 @@ handler500 = "bookmarks_service.handlers.server_error"
 urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
+    path("", include("bookmarks.access_token_urls")),
     path("admin/", admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(SchemaView.as_view()), name="schema"),

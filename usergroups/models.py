@@ -15,6 +15,7 @@ MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
 MAX_DATA_SOURCE_LENGTH = 255
 MAX_ENVIRONMENT_LENGTH = 8
+MAX_USER_GROUP_TOKEN_LENGTH = 64
 
 
 class Environment(models.TextChoices):
@@ -83,7 +84,7 @@ class UserGroup(DeletableModel):
     name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="The group's name, which callers may change.")
     token = models.CharField(
         "user group token",
-        max_length=64,
+        max_length=MAX_USER_GROUP_TOKEN_LENGTH,
         unique=True,
         default=new_user_group_token,
         editable=False,

@@ -12,10 +12,13 @@ from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
     UserGroupBatchSerializer,
+    UserGroupDetailEnvelope,
     UserGroupEnvelope,
+    UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupListEnvelope,
     UserGroupListQuery,
+    UserGroupTokenSerializer,
     UserGroupUpdateSerializer,
 )
 
@@ -27,6 +30,12 @@ USER_GROUP = {
     "properties": {"plan": "pro", "region": "EU"},
     "api_environment_tag": "Customer",
 }
+USER_GROUP_DETAIL = {
+    **USER_GROUP,
+    "mapping": {"40": "warehouse_eu", "41": 113},
+    "created_at": "2026-01-31T09:20:01.000321Z",
+    "updated_at": "2026-01-31T09:26:53.589793Z",
+}
 FIELDS: dict[str, Any] = {
     "user_group_id": "example_1",
     "name": "Example 1",
@@ -34,6 +43,8 @@ FIELDS: dict[str, Any] = {
     "properties": {"plan": "pro", "region": "EU"},
 }
 ID = {"user_group_id": "example_1"}
+
+TOKEN = {"token": USER_GROUP["token"]}
 
 ID_MISSING = ValidationError({"user_group_id": [ErrorDetail("This field is required.", "required")]})
 MAPPING_WRONG = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
@@ -47,9 +58,28 @@ get_user_group = operation(
     description=LOOKUP,
     tags=TAGS,
     read_only=True,
-    query=UserGroupIdSerializer,
-    answers={200: answer(UserGroupEnvelope, "The group.", user_group=USER_GROUP)},
+    query=UserGroupIdQuery,
+    tagged=True,
+    answers={200: answer(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
     failures=[ID_MISSING, UserGroupNotFound()],
+)
+
+resolve_user_group = operation(
+    operation_id="resolve_user_group",
+    summary="Find the user group of a user group token",
+    description=(
+        "Finds the group in the API token's team and environment. The token is sent in the body, because addresses are "
+        "written to logs. A read-only API token is sufficient."
+    ),
+    tags=TAGS,
+    read_only=True,
+    body=(UserGroupTokenSerializer, TOKEN),
+    tagged=True,
+    answers={200: answer(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
+    failures=[
+        ValidationError({"token": [ErrorDetail("This field is required.", "required")]}),
+        UserGroupNotFound(),
+    ],
 )
 
 create_user_group = operation(
@@ -61,6 +91,7 @@ create_user_group = operation(
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
+    tagged=True,
     answers={
         200: answer(NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False),
         201: answer(NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True),
@@ -78,6 +109,8 @@ update_user_group = operation(
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
+    tagged=True,
+    conditional=True,
     answers={200: answer(UserGroupEnvelope, "The group after the update.", user_group=USER_GROUP)},
     failures=[ID_MISSING, MAPPING_WRONG, UserGroupNotFound()],
 )
@@ -87,7 +120,8 @@ delete_user_group = operation(
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
     tags=TAGS,
-    query=UserGroupIdSerializer,
+    query=UserGroupIdQuery,
+    conditional=True,
     answers={200: answer(Envelope, "The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -98,6 +132,7 @@ rotate_user_group_token = operation(
     description=f"{LOOKUP} Its old `token` becomes invalid; dashboards need the new one.",
     tags=TAGS,
     body=(UserGroupIdSerializer, ID),
+    tagged=True,
     answers={200: answer(UserGroupEnvelope, "The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -106,14 +141,16 @@ list_user_groups = operation(
     operation_id="list_user_groups",
     summary="List user groups",
     description=(
-        "The groups of the API token's team in the API token's environment, newest first. Follow `next` until it is "
+        "The groups of the API token's team in the API token's environment. Follow `next` until it is "
         "null to get each group that existed at the start exactly once."
     ),
     tags=TAGS,
     read_only=True,
     query=UserGroupListQuery,
     answers={
-        200: answer(UserGroupListEnvelope, "A page of groups.", user_groups=[USER_GROUP], next=None, previous=None)
+        200: answer(
+            UserGroupListEnvelope, "A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None
+        )
     },
     failures=[LIMIT_WRONG],
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import CharField, TextField, Value
 from django.db.models.functions import Cast, Coalesce, Concat, Left, Length
-from django.utils import timezone
 
 from .deletion import DeletableQuerySet
 from .transactions import retry_on_conflict
@@ -48,28 +47,22 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
             groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
         return groups
 
-    def change(self, provided_id: str, **changes: Any) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist.
+    def change(self, provided_id: str, versions: Sequence[datetime] | None = None, **changes: Any) -> "UserGroup":
+        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
 
         Other fields are not written, so that concurrent updates of different fields all take effect.
         """
         groups = self.for_write().filter(provided_id=provided_id)
-
-        def update() -> "UserGroup":
-            if changes:
-                groups.update(**changes, updated_at=timezone.now())
-            return groups.get()
-
-        return retry_on_conflict(update, groups.db)
+        return retry_on_conflict(lambda: groups.update_version(versions, **changes), groups.db)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
         return self.change(provided_id, token=self.model._meta.get_field("token").get_default())
 
-    def remove(self, provided_id: str) -> None:
-        """Delete the group and its dependants. Raises UserGroup.DoesNotExist."""
-        if not self.filter(provided_id=provided_id).delete()[0]:
-            raise self.model.DoesNotExist
+    def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
+        """Delete the group and its dependants. Raises UserGroup.DoesNotExist or Modified."""
+        groups = self.for_write().filter(provided_id=provided_id)
+        retry_on_conflict(lambda: groups.delete_version(versions), groups.db)
 
     def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
         """Return the group with this id, and whether it was created with ``fields``.

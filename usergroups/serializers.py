@@ -10,7 +10,14 @@ from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
 from .contract.pagination import PageEnvelope, PageQuery
-from .models import MAX_DATA_SOURCE_LENGTH, MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, UserGroup
+from .models import (
+    MAX_DATA_SOURCE_LENGTH,
+    MAX_ID_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_USER_GROUP_TOKEN_LENGTH,
+    Environment,
+    UserGroup,
+)
 
 
 @extend_schema_field(
@@ -56,6 +63,23 @@ class UserGroupIdSerializer(serializers.Serializer[Any]):
     user_group_id = TextField(
         source="provided_id", max_length=MAX_ID_LENGTH, help_text="Your own identifier of the user group."
     )
+
+
+class UserGroupIdQuery(serializers.Serializer[Any]):
+    """The id of a user group in the query string."""
+
+    user_group_id = TextField(
+        source="provided_id",
+        max_length=MAX_ID_LENGTH,
+        help_text="Your own identifier of the user group.",
+        error_messages={"required": "This parameter is required. Send it in the query string, not in the body."},
+    )
+
+
+class UserGroupTokenSerializer(serializers.Serializer[Any]):
+    """The token of a user group."""
+
+    token = TextField(max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token.")
 
 
 class UserGroupUpdateSerializer(UserGroupIdSerializer):
@@ -105,8 +129,20 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
     )
 
 
+class UserGroupDetailSerializer(UserGroupSerializer):
+    """A user group with its mapping and dates."""
+
+    mapping = ObjectField(help_text="Maps each schema id to a data source.")
+    created_at = TimestampField()
+    updated_at = TimestampField(help_text="When the user group was last changed.")
+
+
 class UserGroupEnvelope(Envelope):
     user_group = UserGroupSerializer()
+
+
+class UserGroupDetailEnvelope(Envelope):
+    user_group = UserGroupDetailSerializer()
 
 
 class NewUserGroupEnvelope(UserGroupEnvelope):
@@ -122,7 +158,7 @@ class UserGroupListQuery(PageQuery):
 
 
 class UserGroupListEnvelope(PageEnvelope):
-    user_groups = UserGroupSerializer(many=True)
+    user_groups = UserGroupDetailSerializer(many=True)
 
 
 class UserGroupBatchSerializer(serializers.Serializer[Any]):

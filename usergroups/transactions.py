@@ -1,9 +1,11 @@
-"""Write to the right database, and retry transactions that conflict with others."""
+"""Write to the right database, detect lost updates, and retry transactions that conflict with others."""
 
-from collections.abc import Callable
-from typing import Self, TypeVar
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Self, TypeVar
 
 from django.db import IntegrityError, OperationalError, connections, models, router, transaction
+from django.utils import timezone
 
 T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
@@ -12,12 +14,45 @@ ATTEMPTS = 4
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
 
 
+class Modified(Exception):
+    """The row has changed since the caller read it."""
+
+
 class WritingQuerySet(models.QuerySet[M]):
-    """The base of querysets with methods that write."""
+    """A queryset with methods that write.
+
+    Their argument ``versions`` holds the values of ``updated_at`` that the row may have, or is None for any.
+    """
 
     def for_write(self) -> Self:
         """Use the database for writes, where a project has replicas for reads."""
         return self.using(router.db_for_write(self.model))
+
+    def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
+        """Update the only row and ``updated_at``, and return it as it is afterwards. To be called in a transaction.
+
+        Without ``changes``, only the version is checked. Raises DoesNotExist, or Modified if the row has another
+        version.
+        """
+        if not changes:
+            self.require_version(versions)
+        elif not self._with(versions).update(**changes, updated_at=timezone.now()) and versions is not None:
+            self.require_version(())
+        return self.get()
+
+    def delete_version(self, versions: Sequence[datetime] | None) -> None:
+        """Delete the only row. To be called in a transaction. Raises DoesNotExist or Modified."""
+        self.require_version(versions)
+        if not self._with(versions).delete()[0]:
+            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+
+    def require_version(self, versions: Sequence[datetime] | None) -> None:
+        """Lock the row. Raises DoesNotExist if there is none, and Modified if it has another version."""
+        if versions is not None and self.select_for_update().get().updated_at not in versions:  # type: ignore[attr-defined]
+            raise Modified
+
+    def _with(self, versions: Sequence[datetime] | None) -> Self:
+        return self if versions is None else self.filter(updated_at__in=versions)
 
 
 def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from . import openapi
 from .authentication import ApiTokenAuthentication
 from .contract import batch
+from .contract.etags import PreconditionFailed
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.parsers import BatchParser
@@ -20,22 +21,26 @@ from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
     UserGroupBatchSerializer,
+    UserGroupDetailEnvelope,
     UserGroupEnvelope,
+    UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupListEnvelope,
     UserGroupListQuery,
     UserGroupSerializer,
+    UserGroupTokenSerializer,
     UserGroupUpdateSerializer,
 )
 from .tokens.throttling import expensive_call
 from .tokens.views import TokenView
+from .transactions import Modified
 
 
 class ApiTokenView(TokenView):
     """A view that authenticates with an API token."""
 
     authentication_classes = [ApiTokenAuthentication]
-    not_found = {UserGroup.DoesNotExist: UserGroupNotFound}
+    errors = {UserGroup.DoesNotExist: UserGroupNotFound, Modified: PreconditionFailed}
 
     @property
     def token(self) -> ApiToken:
@@ -50,32 +55,32 @@ class ApiTokenView(TokenView):
 class UserGroupView(ApiTokenView):
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
-        query = self.validated(UserGroupIdSerializer, request.query_params)
+        query = self.validated(UserGroupIdQuery, request.query_params)
         user_group = self.user_groups.get(**query)
-        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
+        return self.respond(UserGroupDetailEnvelope, {"user_group": user_group}, tagged=user_group)
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
         provided_id = fields["provided_id"]
         user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
-        data = self.represent(NewUserGroupEnvelope, {"user_group": user_group, "new_user_group": created})
+        data = {"user_group": user_group, "new_user_group": created}
         if not created:
-            return Response(data)
+            return self.respond(NewUserGroupEnvelope, data, tagged=user_group)
         location = f"{escape_uri_path(request.path)}?{urlencode({'user_group_id': provided_id})}"
-        return Response(data, status=201, headers={"Location": location})
+        return self.respond(NewUserGroupEnvelope, data, tagged=user_group, status=201, location=location)
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
-        user_group = self.user_groups.change(**fields)
-        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
+        user_group = self.user_groups.change(versions=self.versions, **fields)
+        return self.respond(UserGroupEnvelope, {"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
-        query = self.validated(UserGroupIdSerializer, request.query_params)
-        self.user_groups.remove(**query)
-        return Response(self.represent(Envelope, {}))
+        query = self.validated(UserGroupIdQuery, request.query_params)
+        self.user_groups.remove(versions=self.versions, **query)
+        return self.respond(Envelope, {})
 
 
 class UserGroupTokenView(ApiTokenView):
@@ -83,16 +88,26 @@ class UserGroupTokenView(ApiTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupIdSerializer, request.data)
         user_group = self.user_groups.rotate_token(**fields)
-        return Response(self.represent(UserGroupEnvelope, {"user_group": user_group}))
+        return self.respond(UserGroupEnvelope, {"user_group": user_group}, tagged=user_group)
+
+
+class ResolveView(ApiTokenView):
+    safe_methods = ("POST",)
+
+    @openapi.resolve_user_group
+    def post(self, request: Request) -> Response:
+        fields = self.validated(UserGroupTokenSerializer, request.data)
+        user_group = self.user_groups.get(**fields)
+        return self.respond(UserGroupDetailEnvelope, {"user_group": user_group}, tagged=user_group)
 
 
 class UserGroupsView(ApiTokenView):
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupListQuery, request.query_params)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        page = Page(self.user_groups.matching(**query), "provided_id", limit, cursor, size=JSON_SIZE)
-        return Response(self.represent(UserGroupListEnvelope, {"user_groups": page.items, **page.links(request)}))
+        position = {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
+        page = Page(self.user_groups.matching(**query), "provided_id", **position, size=JSON_SIZE)
+        return self.respond(UserGroupListEnvelope, {"user_groups": page.items, **page.links(request)})
 
 
 MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
@@ -105,16 +120,18 @@ class UserGroupBatchView(ApiTokenView):
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         with expensive_call(self.token.team):
-            return Response(self.upsert(request.data))
+            return self.upsert(request.data)
 
-    def upsert(self, data: Any) -> Any:
-        """Store the groups of the batch and return the body of the response."""
+    def upsert(self, data: Any) -> Response:
+        """Store the groups of the batch and return their results."""
         items = self.validated(UserGroupBatchSerializer, data)["user_groups"]
         valid = batch.valid(items)
         if self.user_groups.upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
             raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
-        succeeded = (
-            (201 if new else 200, {"user_group": self.represent(UserGroupSerializer, group), "new_user_group": new})
+        stored = (
+            batch.success(
+                201 if new else 200, user_group=self.represent(UserGroupSerializer, group), new_user_group=new
+            )
             for group, new in UserGroup.objects.upsert(valid, self.token.scope)
         )
-        return self.represent(UserGroupBatchEnvelope, {"results": batch.results(items, succeeded)})
+        return self.respond(UserGroupBatchEnvelope, {"results": batch.results(items, stored)})

@@ -50,11 +50,13 @@ class CollectionAdmin(OperatorAdmin):
     autocomplete_fields = ("user_group",)
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
-    fields = ("user_group", "name", "id", "created_at")
+    auto_now_fields = ("updated_at",)
+    fields = ("user_group", "name", "id", "created_at", "updated_at")
     empty_text = "Applications create collections with POST /v1/collections. You can also add one here."
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
-        return ("id", "created_at", "user_group") if obj else ("id", "created_at")
+        dates = ("id", "created_at", "updated_at")
+        return (*dates, "user_group") if obj else dates
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
@@ -79,12 +81,13 @@ class BookmarkAdmin(FilesAdmin):
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-created_at", "-id")
+    auto_now_fields = ("updated_at",)
     empty_text = "Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here."
 
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("user_group", "collection", "url", "title")
-        return ("collection", "title", "user_group", "url_link", "id", "created_at")
+        return ("collection", "title", "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()

@@ -51,6 +51,7 @@ class BookmarkRow(NamedTuple):
     url_digest: bytes
     title: str
     created_at: datetime
+    updated_at: datetime
 
     @property
     def unique_key(self) -> tuple[str, bytes]:
@@ -120,7 +121,8 @@ def _to_row(record: Record | Refusal, with_collection: bool) -> BookmarkRow:
         collection = None
     elif collection is not None:
         _validate_text("collection", collection, 1, MAX_COLLECTION_NAME_LENGTH)
-    return BookmarkRow(collection, str(uuid7()), url, web_url.digest(url), title, _to_datetime(created_at))
+    dates = _to_datetime(created_at), timezone.now()
+    return BookmarkRow(collection, str(uuid7()), url, web_url.digest(url), title, *dates)
 
 
 def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:

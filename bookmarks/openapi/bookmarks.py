@@ -4,9 +4,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, CollectionDoesNotExist
-from bookmarks.serializers import (
-    BookmarkBatchEnvelope,
-    BookmarkBatchSerializer,
+from bookmarks.serializers.bookmarks import (
     BookmarkCreateSerializer,
     BookmarkEnvelope,
     BookmarkListEnvelope,
@@ -14,7 +12,6 @@ from bookmarks.serializers import (
     BookmarkUpdateSerializer,
     NewBookmarkEnvelope,
 )
-from usergroups.contract.errors import failure
 from usergroups.contract.fields import Envelope
 from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
 from usergroups.openapi import USER_GROUP
@@ -25,10 +22,11 @@ BOOKMARK = {
     "title": "Reports of 2026",
     "collection": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
     "created_at": "2026-01-31T09:26:53.589793Z",
+    "updated_at": "2026-01-31T09:26:53.589793Z",
 }
 FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
 
-URL_WRONG = ValidationError({"url": [ErrorDetail("Not an absolute http or https URL.", "invalid")]})
+URL_WRONG = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
 
 TAGS = ["Bookmarks"]
 ID = OpenApiParameter("public_id", str, "path", description="The bookmark's `id`.")
@@ -37,7 +35,7 @@ list_bookmarks = operation(
     operation_id="list_bookmarks",
     summary="List bookmarks",
     description=(
-        "Lists the bookmarks of the access token's user group that match all filters, newest first. Request `next` "
+        "Lists the bookmarks of the access token's user group that match all filters. Request `next` "
         "until it is null: every bookmark that existed at the start is listed exactly once."
     ),
     tags=TAGS,
@@ -58,35 +56,12 @@ create_bookmark = operation(
     ),
     tags=TAGS,
     body=(BookmarkCreateSerializer, FIELDS),
+    tagged=True,
     answers={
         200: answer(NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
         201: answer(NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
     failures=[URL_WRONG, CollectionDoesNotExist()],
-)
-
-create_bookmarks = operation(
-    operation_id="create_bookmarks",
-    summary="Create many bookmarks",
-    description=(
-        "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the fields of a single create request. "
-        "An invalid item does not affect the others: `results` has, for each item in order, the response and the "
-        "`status` of a single create request, without the user group."
-    ),
-    tags=TAGS,
-    body=(BookmarkBatchSerializer, {"bookmarks": [FIELDS, {"url": "example.com"}]}),
-    answers={
-        200: answer(
-            BookmarkBatchEnvelope,
-            "The result of each item.",
-            user_group=USER_GROUP,
-            results=[
-                {"status": 201, "success": 1, "bookmark": BOOKMARK},
-                {"status": 400, **failure(URL_WRONG)},
-            ],
-        )
-    },
-    failures=[ValidationError({"bookmarks": [ErrorDetail("This field is required.", "required")]})],
 )
 
 get_bookmark = operation(
@@ -95,6 +70,7 @@ get_bookmark = operation(
     tags=TAGS,
     read_only=True,
     path=ID,
+    tagged=True,
     answers={200: answer(BookmarkEnvelope, "The bookmark.", bookmark=BOOKMARK)},
     failures=[BookmarkNotFound()],
 )
@@ -102,12 +78,14 @@ get_bookmark = operation(
 update_bookmark = operation(
     operation_id="update_bookmark",
     summary="Update a bookmark",
-    description="Changes the collection or the title. Omitted fields stay unchanged.",
+    description="Changes the URL, the collection or the title. Omitted fields stay unchanged.",
     tags=TAGS,
     path=ID,
-    body=(BookmarkUpdateSerializer, {"title": BOOKMARK["title"], "collection": BOOKMARK["collection"]}),
+    body=(BookmarkUpdateSerializer, FIELDS),
+    tagged=True,
+    conditional=True,
     answers={200: answer(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[CollectionDoesNotExist(), BookmarkNotFound(), BookmarkExists()],
+    failures=[URL_WRONG, CollectionDoesNotExist(), BookmarkNotFound(), BookmarkExists()],
 )
 
 delete_bookmark = operation(
@@ -115,6 +93,7 @@ delete_bookmark = operation(
     summary="Delete a bookmark",
     tags=TAGS,
     path=ID,
+    conditional=True,
     answers={200: answer(Envelope, "The bookmark was deleted.")},
     failures=[BookmarkNotFound()],
 )

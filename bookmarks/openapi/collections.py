@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
-from bookmarks.serializers import (
+from bookmarks.serializers.collections import (
     CollectionEnvelope,
     CollectionListEnvelope,
     CollectionListQuery,
@@ -17,6 +17,7 @@ COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
     "name": "Reading list",
     "created_at": "2026-01-31T09:26:10.112233Z",
+    "updated_at": "2026-01-31T09:26:10.112233Z",
 }
 NAME_MISSING = ValidationError({"name": [ErrorDetail("This field is required.", "required")]})
 
@@ -26,7 +27,7 @@ ID = OpenApiParameter("public_id", str, "path", description="The collection's `i
 list_collections = operation(
     operation_id="list_collections",
     summary="List collections",
-    description="Lists the access token's user group's collections, newest first. Request `next` until it is null.",
+    description="Lists the access token's user group's collections. Request `next` until it is null.",
     tags=TAGS,
     read_only=True,
     query=CollectionListQuery,
@@ -43,6 +44,7 @@ create_collection = operation(
     summary="Create a collection",
     tags=TAGS,
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    tagged=True,
     answers={201: answer(CollectionEnvelope, "The collection was created.", collection=COLLECTION)},
     failures=[NAME_MISSING, CollectionExists()],
 )
@@ -53,6 +55,7 @@ get_collection = operation(
     tags=TAGS,
     read_only=True,
     path=ID,
+    tagged=True,
     answers={200: answer(CollectionEnvelope, "The collection.", collection=COLLECTION)},
     failures=[CollectionNotFound()],
 )
@@ -63,6 +66,8 @@ update_collection = operation(
     tags=TAGS,
     path=ID,
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    tagged=True,
+    conditional=True,
     answers={200: answer(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
     failures=[CollectionNotFound(), CollectionExists()],
 )
@@ -73,6 +78,7 @@ delete_collection = operation(
     description="Its bookmarks are kept, without a collection. Of duplicates, only the oldest is kept.",
     tags=TAGS,
     path=ID,
+    conditional=True,
     answers={200: answer(Envelope, "The collection was deleted.")},
     failures=[CollectionNotFound()],
 )

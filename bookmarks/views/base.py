@@ -3,22 +3,28 @@
 from typing import Any, cast
 
 from django.utils.encoding import escape_uri_path
-from rest_framework.response import Response
 
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.exceptions import BookmarkNotFound, CollectionDoesNotExist, CollectionNotFound
 from bookmarks.models import AccessToken, Bookmark, Collection
-from bookmarks.querysets import BookmarkQuerySet, CollectionQuerySet
+from bookmarks.querysets.bookmarks import BookmarkQuerySet
+from bookmarks.querysets.collections import CollectionQuerySet
 from usergroups.contract import batch
+from usergroups.contract.etags import PreconditionFailed
 from usergroups.models import UserGroup
 from usergroups.tokens.views import TokenView
+from usergroups.transactions import Modified
 
 
 class AccessTokenView(TokenView):
     """A view on the bookmarks and collections of the user group to which the access token belongs."""
 
     authentication_classes = [AccessTokenAuthentication]
-    not_found = {Bookmark.DoesNotExist: BookmarkNotFound, Collection.DoesNotExist: CollectionNotFound}
+    errors = {
+        Bookmark.DoesNotExist: BookmarkNotFound,
+        Collection.DoesNotExist: CollectionNotFound,
+        Modified: PreconditionFailed,
+    }
 
     @property
     def user_group(self) -> UserGroup:
@@ -46,6 +52,6 @@ class AccessTokenView(TokenView):
         items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
         return self.collections.by_public_id(item.get("collection") for item in items if isinstance(item, dict))
 
-    def created_response(self, data: Any, created: Bookmark | Collection) -> Response:
-        """Return a response with status 201 and the location of the created object."""
-        return Response(data, status=201, headers={"Location": f"{escape_uri_path(self.request.path)}/{created.pk}"})
+    def location_of(self, created: Bookmark | Collection) -> str:
+        """Return the path of an object that was created by a request to its list."""
+        return f"{escape_uri_path(self.request.path)}/{created.pk}"

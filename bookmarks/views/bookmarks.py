@@ -1,7 +1,7 @@
-"""Operations on bookmarks."""
+"""Operations on one bookmark, and the list of bookmarks."""
 
-from contextlib import nullcontext, suppress
-from typing import Any, cast
+from contextlib import nullcontext
+from typing import Any
 
 from django.db import IntegrityError
 from rest_framework.request import Request
@@ -12,94 +12,67 @@ from bookmarks.exceptions import BookmarkExists
 from bookmarks.models import Bookmark
 from bookmarks.openapi import bookmarks as openapi
 from bookmarks.public_ids import Duplicate
-from bookmarks.serializers import (
-    BookmarkBatchEnvelope,
-    BookmarkBatchSerializer,
+from bookmarks.serializers.bookmarks import (
     BookmarkCreateSerializer,
     BookmarkEnvelope,
     BookmarkListEnvelope,
     BookmarkListQuery,
-    BookmarkSerializer,
     BookmarkUpdateSerializer,
     NewBookmarkEnvelope,
 )
-from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
-from usergroups.contract.parsers import BatchParser
 from usergroups.tokens.throttling import expensive_call
 
 from .base import AccessTokenView
-
-LOOKUP_RETRIES = 2
 
 
 class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
         query = self.validated(BookmarkListQuery, request.query_params, find_collection=self.find_collection)
-        bookmarks, limit, cursor = self.bookmarks.matching(query), query["limit"], query.get("cursor")
-        text_search = search.for_text(query["q"]) if "q" in query else None
-        with expensive_call(self.user_group) if text_search else nullcontext():
-            page = Page(bookmarks, "id", limit, cursor, search=text_search)
-        return Response(self.represent(BookmarkListEnvelope, {"bookmarks": page.items, **page.links(request)}))
+        position = {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
+        with expensive_call(self.user_group) if "q" in query else nullcontext():
+            page = Page(self.bookmarks.matching(query), "id", **position, search=search.for_query(query))
+        return self.respond(BookmarkListEnvelope, {"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
         fields = self.validated(BookmarkCreateSerializer, request.data, find_collection=self.find_collection)
+        user_group = self.user_group
         try:
-            bookmark, created = Bookmark.objects.add(user_group=self.user_group, **fields)
+            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         except IntegrityError:
             self.check_collection_exists(fields.get("collection"))
             raise
-        data = self.represent(NewBookmarkEnvelope, {"user_group": self.user_group, "bookmark": bookmark})
-        return self.created_response(data, bookmark) if created else Response(data)
+        data = {"user_group": user_group, "bookmark": bookmark}
+        if not created:
+            return self.respond(NewBookmarkEnvelope, data, tagged=bookmark)
+        location = self.location_of(bookmark)
+        return self.respond(NewBookmarkEnvelope, data, tagged=bookmark, status=201, location=location)
 
 
 class BookmarkView(AccessTokenView):
     @openapi.get_bookmark
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(self.represent(BookmarkEnvelope, {"bookmark": self.bookmarks.get_by_public_id(public_id)}))
+        bookmark = self.bookmarks.get_by_public_id(public_id)
+        return self.respond(BookmarkEnvelope, {"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, public_id: str) -> Response:
-        fields = self.validated(BookmarkUpdateSerializer, request.data, find_collection=self.find_collection)
+        fields: dict[str, Any] = self.validated(
+            BookmarkUpdateSerializer, request.data, find_collection=self.find_collection
+        )
         try:
-            bookmark = self.bookmarks.change(public_id, **fields)
+            bookmark = self.bookmarks.change(public_id, self.versions, **fields)
         except Duplicate:
-            raise BookmarkExists from None
+            raise BookmarkExists("url" if "url" in fields else "collection") from None
         except IntegrityError:
             self.check_collection_exists(fields.get("collection"))
             raise
-        return Response(self.represent(BookmarkEnvelope, {"bookmark": bookmark}))
+        return self.respond(BookmarkEnvelope, {"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
     def delete(self, request: Request, public_id: str) -> Response:
-        self.bookmarks.remove(public_id)
-        return Response(self.represent(Envelope, {}))
-
-
-class BookmarkBatchView(AccessTokenView):
-    parser_classes = [BatchParser]
-
-    @openapi.create_bookmarks
-    def post(self, request: Request) -> Response:
-        data = cast(dict[str, Any], request.data)
-        with expensive_call(self.user_group):
-            for _ in range(LOOKUP_RETRIES):
-                with suppress(IntegrityError):  # a collection was deleted after it was looked up
-                    return Response(self.create(data))
-            return Response(self.create(data))
-
-    def create(self, data: dict[str, Any]) -> Any:
-        """Look up the collections, store the valid items and return the answer. Raises IntegrityError on a conflict."""
-        collections = self.look_up_collections(data.get("bookmarks"))
-        items = self.validated(BookmarkBatchSerializer, data, find_collection=collections.get)["bookmarks"]
-        stored = Bookmark.objects.add_many(self.user_group, batch.valid(items))
-        answers = (
-            (201 if created else 200, {"bookmark": self.represent(BookmarkSerializer, bookmark)})
-            for bookmark, created in stored
-        )
-        return self.represent(
-            BookmarkBatchEnvelope, {"user_group": self.user_group, "results": batch.results(items, answers)}
-        )
+        self.bookmarks.remove(public_id, self.versions)
+        return self.respond(Envelope, {})

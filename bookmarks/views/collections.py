@@ -7,7 +7,7 @@ from bookmarks.exceptions import CollectionExists
 from bookmarks.models import Collection
 from bookmarks.openapi import collections as openapi
 from bookmarks.public_ids import Duplicate
-from bookmarks.serializers import (
+from bookmarks.serializers.collections import (
     CollectionEnvelope,
     CollectionListEnvelope,
     CollectionListQuery,
@@ -24,7 +24,7 @@ class CollectionsView(AccessTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated(CollectionListQuery, request.query_params)
         page = Page(self.collections, "id", **query)
-        return Response(self.represent(CollectionListEnvelope, {"collections": page.items, **page.links(request)}))
+        return self.respond(CollectionListEnvelope, {"collections": page.items, **page.links(request)})
 
     @openapi.create_collection
     def post(self, request: Request) -> Response:
@@ -33,26 +33,28 @@ class CollectionsView(AccessTokenView):
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate:
             raise CollectionExists from None
-        return self.created_response(self.represent(CollectionEnvelope, {"collection": collection}), collection)
+        location = self.location_of(collection)
+        return self.respond(
+            CollectionEnvelope, {"collection": collection}, tagged=collection, status=201, location=location
+        )
 
 
 class CollectionView(AccessTokenView):
     @openapi.get_collection
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(
-            self.represent(CollectionEnvelope, {"collection": self.collections.get_by_public_id(public_id)})
-        )
+        collection = self.collections.get_by_public_id(public_id)
+        return self.respond(CollectionEnvelope, {"collection": collection}, tagged=collection)
 
     @openapi.update_collection
     def patch(self, request: Request, public_id: str) -> Response:
         fields = self.validated(CollectionWriteSerializer, request.data, partial=True)
         try:
-            collection = self.collections.change(public_id, **fields)
+            collection = self.collections.change(public_id, self.versions, **fields)
         except Duplicate:
             raise CollectionExists from None
-        return Response(self.represent(CollectionEnvelope, {"collection": collection}))
+        return self.respond(CollectionEnvelope, {"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
     def delete(self, request: Request, public_id: str) -> Response:
-        self.collections.remove(public_id)
-        return Response(self.represent(Envelope, {}))
+        self.collections.remove(public_id, self.versions)
+        return self.respond(Envelope, {})

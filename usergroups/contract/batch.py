@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import APIException, ValidationError
 
 from .errors import MAX_PROBLEMS, failure
 from .openapi import FailedResultSerializer
@@ -17,9 +17,19 @@ MIN_PROBLEMS = 2  # per item: the first error, and "too_many_errors"
 
 @dataclass(frozen=True)
 class InvalidItem:
-    """An invalid item, with its result: the status and the body of the equivalent single request."""
+    """An invalid item, with its result."""
 
     result: dict[str, Any]
+
+
+def success(status: int, **fields: Any) -> dict[str, Any]:
+    """Return the result of an item: the status and the body of the equivalent single request."""
+    return {"status": status, "success": 1, **fields}
+
+
+def error(exception: APIException, max_problems: int = MAX_PROBLEMS) -> dict[str, Any]:
+    """Return the result of an item that failed."""
+    return {"status": exception.status_code, **failure(exception, max_problems)}
 
 
 class BatchField(serializers.ListField):
@@ -27,8 +37,6 @@ class BatchField(serializers.ListField):
 
     The items share the 100 errors that a response may have. After that, each invalid item has its first error only.
     """
-
-    child: serializers.Serializer[Any]
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_ITEMS, **kwargs)
@@ -43,14 +51,14 @@ class BatchField(serializers.ListField):
             context["max_problems"] = problems_left
             try:
                 items.append(self._validated(item))
-            except ValidationError as error:
-                body = failure(error, problems_left)
-                problems_left = max(MIN_PROBLEMS, problems_left - len(body["errors"]))
-                items.append(InvalidItem({"status": error.status_code, **body}))
+            except ValidationError as invalid:
+                result = error(invalid, problems_left)
+                problems_left = max(MIN_PROBLEMS, problems_left - len(result["errors"]))
+                items.append(InvalidItem(result))
         return items
 
     def _validated(self, item: Any) -> Any:
-        if not isinstance(item, dict):
+        if isinstance(self.child, serializers.Serializer) and not isinstance(item, dict):
             raise ValidationError(["Not a JSON object."], code="invalid")
         return self.child.run_validation(item)
 
@@ -74,10 +82,6 @@ def valid(items: Iterable[Any]) -> list[Any]:
     return [item for item in items if not isinstance(item, InvalidItem)]
 
 
-def results(items: Iterable[Any], succeeded: Iterator[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the results of the items of a BatchField, in the same order.
-
-    ``succeeded`` yields the status and the body for each valid item, in the same order.
-    """
-    successes = ({"status": status, "success": 1, **body} for status, body in succeeded)
-    return [item.result if isinstance(item, InvalidItem) else next(successes) for item in items]
+def results(items: Iterable[Any], valid_results: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results of the items of a BatchField. ``valid_results`` yields those of its valid items in order."""
+    return [item.result if isinstance(item, InvalidItem) else next(valid_results) for item in items]

@@ -22,7 +22,8 @@ class Cursor(NamedTuple):
     backwards: bool
 
     def encode(self) -> str:
-        text = json.dumps([self.created_at.isoformat(), str(self.key), self.backwards])
+        key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
+        text = json.dumps([self.created_at.isoformat(), key, self.backwards])
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod

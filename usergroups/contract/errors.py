@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import is_valid_path
 from django.utils.log import log_response
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -88,6 +89,9 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 
 def unknown_path(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Respond with 404. For use as a view or as ``handler404``."""
+    without_slash = request.path_info.rstrip("/")
+    if without_slash != request.path_info and is_valid_path(without_slash, getattr(request, "urlconf", None)):
+        return failure_response(exceptions.NotFound("Not found. Remove the trailing slash of the path."))
     return failure_response(exceptions.NotFound())
 
 

@@ -1,10 +1,15 @@
 """Serializer fields that never convert or trim a value, unlike DRF's."""
 
-from datetime import UTC
+import re
+from datetime import UTC, datetime
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
+
+_OFFSET = re.compile(r"\d[T ]\d.*(Z|[+-]\d\d(:?\d\d)?)$", re.ASCII | re.IGNORECASE)
+_LOST_PLUS = re.compile(r" \d\d(:?\d\d)?$", re.ASCII)  # a "+" in a query string stands for a space
 
 
 class TextField(serializers.CharField):
@@ -24,7 +29,12 @@ class TextField(serializers.CharField):
 class ObjectField(serializers.DictField):
     """A JSON object, kept unchanged."""
 
-    default_error_messages = {"not_a_dict": "Not a JSON object."}
+    default_error_messages = {"not_an_object": "Not a JSON object."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            self.fail("not_an_object")
+        return self.run_child_validation(data)
 
     def run_child_validation(self, data: Any) -> Any:
         return data
@@ -40,6 +50,49 @@ class TimestampField(serializers.DateTimeField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(format=ISO_8601, input_formats=[ISO_8601], default_timezone=UTC, **kwargs)
+
+    def to_internal_value(self, value: Any) -> datetime:
+        try:
+            return super().to_internal_value(value)
+        except serializers.ValidationError:
+            if isinstance(value, str) and _LOST_PLUS.search(value):
+                raise serializers.ValidationError("In a URL, write + as %2B.", code="invalid") from None
+            raise
+
+
+class PastTimestampField(TimestampField):
+    """A time with an offset that is not in the future."""
+
+    default_error_messages = {
+        "no_offset": "The time has no offset such as Z or +01:00.",
+        "in_future": "The time is in the future.",
+    }
+
+    def to_internal_value(self, value: Any) -> datetime:
+        time = super().to_internal_value(value)
+        if not _OFFSET.search(value):
+            self.fail("no_offset")
+        if time > timezone.now():
+            self.fail("in_future")
+        return time
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """The JSON value true or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON number without a fraction."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return data
 
 
 @extend_schema_field({"type": "integer", "minimum": 1, "maximum": 1})

@@ -30,6 +30,7 @@ from rest_framework.exceptions import (
 from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import DatabaseUnavailable, ServerError, failure
+from .etags import PreconditionFailed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,6 +40,7 @@ DESCRIPTIONS = {
     403: "The token is read-only.",
     404: "The object does not exist, or belongs to another owner.",
     409: "The change would create a duplicate.",
+    412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The Content-Type is not application/json.",
     429: "Too many requests with this token, or too many failed authentications from this address.",
@@ -63,11 +65,17 @@ FAILURES_OF_BODIES: list[APIException] = [
 ]
 
 
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
+)
+
+
 def _header(name: str, kind: Any, statuses: list[int] | bool, description: str) -> OpenApiParameter:
     """Document a header of the responses with these statuses, or of all responses if ``statuses`` is True."""
     return OpenApiParameter(name, kind, "header", response=statuses, description=description)
 
 
+ETAG = _header("ETag", OpenApiTypes.STR, [200, 201], "Changes with every change of the object.")
 RESPONSE_HEADERS = [
     _header("Cache-Control", OpenApiTypes.STR, True, "Always `no-store`."),
     _header("Location", OpenApiTypes.URI_REF, [201], "The address of the new object."),
@@ -126,14 +134,20 @@ def operation(
     path: OpenApiParameter | None = None,
     failures: Sequence[APIException] = (),
     read_only: bool = False,
+    tagged: bool = False,
+    conditional: bool = False,
     **description: Any,
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
-    ``body`` is the serializer of the request's body and an example; ``failures`` are further errors. This extends
+    ``body`` is the serializer of the request's body and an example; ``failures`` are further errors. The responses of
+    a ``tagged`` operation have an ETag, and a ``conditional`` operation honours If-Match. This extends
     ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
     """
     all_failures = [*FAILURES, *failures]
+    headers = [*([IF_MATCH] if conditional else []), *([ETAG] if tagged else []), *RESPONSE_HEADERS]
+    if conditional:
+        all_failures.append(PreconditionFailed())
     if not read_only:
         all_failures += FAILURES_OF_WRITING
     if query:
@@ -142,7 +156,7 @@ def operation(
         all_failures += FAILURES_OF_BODIES
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
     document = extend_schema(
-        parameters=[parameter for parameter in (path, query, *RESPONSE_HEADERS) if parameter],
+        parameters=[parameter for parameter in (path, query, *headers) if parameter],
         responses={**answers, **_failure_responses(all_failures)},
         **{"request": None, **description},
     )

@@ -1,9 +1,10 @@
-"""Keyset pagination, newest first. Every page costs the same, because a cursor holds the key of its first row."""
+"""Keyset pagination by time of creation. Every page costs the same, because a cursor holds the key of its first row."""
 
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from django.db import models
 from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, LessThan
@@ -22,8 +23,17 @@ MAX_LIMIT = 200
 MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
 
 
+class Order(models.TextChoices):
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
 class PageQuery(serializers.Serializer[Any]):
     """The query parameters of every list. A subclass adds its ``cursor``."""
+
+    order = serializers.ChoiceField(
+        choices=Order.values, default=Order.NEWEST, help_text="Whether the newest or the oldest objects come first."
+    )
 
     limit = serializers.IntegerField(
         default=DEFAULT_LIMIT,
@@ -59,8 +69,9 @@ class Search(NamedTuple):
 class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
 
-    The rows are ordered by (created_at, key), which never changes. A caller who follows ``next`` therefore gets each
-    row that existed at the start exactly once, even if others insert rows meanwhile.
+    The rows are ordered by (created_at, key), which never changes, the newest first unless ``order`` is "oldest". A
+    caller who follows ``next`` therefore gets each row that existed at the start exactly once, even if others insert
+    rows meanwhile.
 
     With ``search``, one more query finds the last row that the limits of the search allow to test. The page may then
     have fewer rows than ``limit``, even none, although a next page exists.
@@ -75,6 +86,7 @@ class Page(Generic[M]):
         key: str,
         limit: int,
         cursor: Cursor | None = None,
+        order: str = Order.NEWEST,
         *,
         search: Search | None = None,
         size: Combinable | None = None,
@@ -82,10 +94,10 @@ class Page(Generic[M]):
         self.key = key
         limit = min(limit, MAX_LIMIT)
         self.backwards = cursor is not None and cursor.backwards
+        self.ascending = self.backwards != (order == Order.OLDEST)
         if cursor is not None:
             queryset = queryset.filter(self._beyond(queryset, cursor.created_at, cursor.key))
-        order = ["created_at", key] if self.backwards else ["-created_at", f"-{key}"]
-        ordered = queryset.order_by(*order)
+        ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
         last_scanned: Place | None = None
         if search is not None:
             if last_scanned := self._last_scanned(ordered, search):
@@ -123,7 +135,7 @@ class Page(Generic[M]):
     def _beyond(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
         """Return the condition that a row is further in the page's direction than this ``created_at`` and key."""
         field = cast("Field[Any, Any]", queryset.model._meta.get_field(self.key))
-        lookup = GreaterThan if self.backwards else LessThan
+        lookup = GreaterThan if self.ascending else LessThan
         return lookup(
             RowValue(F("created_at"), F(self.key)), RowValue(Value(created_at), Value(key, output_field=field))
         )

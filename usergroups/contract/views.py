@@ -1,7 +1,7 @@
 """The base class of all API views."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -14,6 +14,8 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from .errors import NO_STORE, exception_handler
+from .etags import Versions, etag, versions
+from .fields import Envelope
 from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser
 from .renderers import CompactJSONRenderer
 
@@ -81,6 +83,28 @@ class ContractView(APIView):
         serializer_context.update(context)
         validated: dict[str, Any] = serializer.run_validation(data)
         return validated
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of the object that the If-Match header of the request accepts."""
+        return versions(self.request)
+
+    def respond(
+        self,
+        envelope: type[Envelope],
+        fields: Mapping[str, Any],
+        *,
+        tagged: Any = None,
+        status: int = 200,
+        location: str | None = None,
+    ) -> Response:
+        """Return a response with the fields of the envelope and, if there is only one object, its ETag."""
+        headers = {}
+        if tagged is not None:
+            headers["ETag"] = etag(tagged.updated_at)
+        if location is not None:
+            headers["Location"] = location
+        return Response(self.represent(envelope, fields), status, headers=headers)
 
     def represent(self, serializer_class: type[Serializer[Any]], instance: Any) -> dict[str, Any]:
         """Return the serialized data of a model instance or a dict."""

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import IntegrityError, router, transaction
 from django.utils import timezone
 
 from usergroups.models import MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, Team, UserGroup
@@ -36,9 +37,12 @@ def days(value: str) -> datetime:
     return timezone.now() + timedelta(days=int(value))
 
 
+team_name = text(MAX_NAME_LENGTH)
+
+
 def add_team(parser: CommandParser) -> None:
     """Add the options ``--team`` and ``--environment``."""
-    parser.add_argument("--team", required=True, type=text(MAX_NAME_LENGTH), metavar="NAME")
+    parser.add_argument("--team", required=True, type=team_name, metavar="NAME")
     parser.add_argument("--environment", default="", choices=Environment.values, help="Default: none.")
 
 
@@ -69,6 +73,15 @@ def team(options: dict[str, Any]) -> Team:
         return Team.objects.get(name=options["team"])
     except Team.DoesNotExist:
         raise CommandError(f"There is no team named {options['team']!r}.") from None
+
+
+def create_team(name: str) -> Team:
+    """Create a team. Raises CommandError if there is one with this name."""
+    try:
+        with transaction.atomic(using=router.db_for_write(Team)):
+            return Team.objects.create(name=name)
+    except IntegrityError:
+        raise CommandError(f"There already is a team named {name!r}.") from None
 
 
 def user_group(options: dict[str, Any]) -> UserGroup:

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from . import secret_format
 from .models import Token
 from .throttling import FailureThrottle, blocked_until, refuse_blocked_address
 
@@ -17,10 +18,24 @@ class InvalidToken(AuthenticationFailed):
     default_detail = "The token is unknown, expired or revoked."
 
 
+class WrongTokenKind(InvalidToken):
+    default_code = "wrong_token_kind"
+
+
+class WrongScheme(NotAuthenticated):
+    default_code = "wrong_scheme"
+
+
 class TokenAuthentication(authentication.TokenAuthentication):
     """Sets ``request.auth`` to the token. ``request.user`` is anonymous, since the owner of a token is not a user."""
 
     model: type[Token]
+
+    @property
+    def usage(self) -> str:
+        """A sentence that tells how to authenticate."""
+        placeholder = str(self.model._meta.verbose_name).upper().replace(" ", "_")
+        return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         if not authentication.get_authorization_header(request):
@@ -36,6 +51,9 @@ class TokenAuthentication(authentication.TokenAuthentication):
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
         token = self.model.objects.authenticate(key)
         if token is None:
+            prefix = key.partition("_")[0]
+            if prefix != self.model.prefix and secret_format.is_well_formed(key, prefix):
+                raise WrongTokenKind(f"The token is of another kind. {self.usage}")
             raise InvalidToken
         token.mark_used()
         return AnonymousUser(), token
@@ -59,12 +77,14 @@ class BearerTokenAuthentication(TokenAuthentication):
 
 
 class TokenPermission(BasePermission):
-    """Requires a token. Read-only tokens are limited to safe methods."""
+    """Requires a token. Read-only tokens are limited to safe methods and to the view's ``safe_methods``."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if request.successful_authenticator is None:
+            if authentication.get_authorization_header(request):
+                raise WrongScheme(getattr(view.get_authenticators()[0], "usage", None))
             return False
         token: Any = request.auth
-        if token.read_only and request.method not in SAFE_METHODS:
+        if token.read_only and request.method not in (*SAFE_METHODS, *getattr(view, "safe_methods", ())):
             raise PermissionDenied("The token is read-only.", code="insufficient_scope")
         return True

@@ -70,6 +70,14 @@ class TokenQuerySet(models.QuerySet[T]):
         tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_exists)
         return tokens.select_related(self.model.owner_field).first()
 
+    def get_by_public_id(self, public_id: str) -> T:
+        """Return the token with this id. Raises DoesNotExist."""
+        try:
+            digest = bytes.fromhex(public_id)
+        except ValueError:
+            raise self.model.DoesNotExist from None
+        return self.get(digest=digest)
+
 
 class Token(models.Model):
     """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
@@ -98,6 +106,11 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return f"{self.hint}… {self.name}".rstrip()
+
+    @property
+    def public_id(self) -> str:
+        """The id in the API, the digest in hexadecimal. Whoever has a leaked secret can compute it."""
+        return bytes(self.digest).hex()
 
     @property
     def owner(self) -> models.Model:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
@@ -20,12 +19,12 @@ class TokenView(ContractView):
 
     permission_classes = [TokenPermission]
     throttle_classes = [TokenThrottle]
-    not_found: ClassVar[Mapping[type[ObjectDoesNotExist], type[APIException]]] = {}
-    """The error for each model's DoesNotExist."""
+    errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
+    """The error responses to exceptions of the querysets."""
 
     def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, ObjectDoesNotExist) and type(exc) in self.not_found:
-            exc = self.not_found[type(exc)]()
+        if type(exc) in self.errors:
+            exc = self.errors[type(exc)]()
         elif isinstance(exc, IntegrityError):
             # Either the token's owner was deleted during the request, and the token with it, or all retries failed.
             owner: Any = self.request.auth.owner  # type: ignore[union-attr]

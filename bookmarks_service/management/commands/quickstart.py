@@ -25,11 +25,19 @@ The team {team} has the user group {user_group} with the collection {collection}
 
 Update the user group:
 
-curl -X PUT {base_url}/api/user -H 'Authorization: Token {api_token}' -H 'Content-Type: application/json' -d '{update}'
+curl -X PUT {base_url}/api/user \\
+  -H 'Authorization: Token {api_token}' \\
+  -H 'Content-Type: application/json' \\
+  -w '\\n' \\
+  -d '{update}'
 
 Create a bookmark:
 
-curl -X POST {base_url}/v1/bookmarks -H 'Authorization: Bearer {access_token}' -H 'Content-Type: application/json' -d '{bookmark}'
+curl -X POST {base_url}/v1/bookmarks \\
+  -H 'Authorization: Bearer {access_token}' \\
+  -H 'Content-Type: application/json' \\
+  -w '\\n' \\
+  -d '{bookmark}'
 
 Open the admin at {base_url}/admin/ (user {operator}, password {password}) and the API documentation at {base_url}/docs/.
 

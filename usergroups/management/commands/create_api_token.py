@@ -11,10 +11,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_team(parser)
+        parser.add_argument("--create-team", action="store_true", help="Create the team first.")
         shared.add_token(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        team = shared.team(options)
+        team = shared.create_team(options["team"]) if options["create_team"] else shared.team(options)
         token, secret = ApiToken.objects.issue(
             team=team, environment=options["environment"], **shared.token_fields(options)
         )

@@ -1,4 +1,4 @@
-"""Requests and responses of the bookmark operations."""
+"""Requests and responses of the operations on bookmarks."""
 
 from typing import Any
 from uuid import UUID
@@ -6,16 +6,15 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from bookmarks import web_url
+from bookmarks.exceptions import NO_SUCH_COLLECTION
+from bookmarks.models import MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.search import MAX_QUERY_LENGTH
 from usergroups.contract.batch import BatchField, results_field
 from usergroups.contract.cursors import CursorField
-from usergroups.contract.fields import Envelope, TextField, TimestampField
+from usergroups.contract.fields import Envelope, PastTimestampField, TextField, TimestampField
 from usergroups.contract.pagination import PageEnvelope, PageQuery
 from usergroups.serializers import UserGroupSerializer
-
-from . import web_url
-from .exceptions import NO_SUCH_COLLECTION
-from .models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
-from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
@@ -52,6 +51,7 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     collection = CollectionField(
         required=False, allow_null=True, help_text="The id of one of the user group's collections, or null."
     )
+    url = URLField(required=False, help_text="An absolute http or https URL.")
     title = TextField(required=False, allow_blank=True, max_length=MAX_TITLE_LENGTH, help_text="The title of the page.")
 
 
@@ -59,6 +59,10 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     """A new bookmark."""
 
     url = URLField(help_text="An absolute http or https URL.")
+    created_at = PastTimestampField(
+        required=False,
+        help_text="When the bookmark was created, if you bring it from elsewhere. Not in the future. Default: now.",
+    )
 
 
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
@@ -74,6 +78,7 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
         help_text="The id of the bookmark's collection, or null.",
     )
     created_at = TimestampField()
+    updated_at = TimestampField(help_text="When the bookmark was last changed.")
 
 
 class BookmarkEnvelope(Envelope):
@@ -92,6 +97,13 @@ class BookmarkListQuery(PageQuery):
     )
     url = URLField(required=False, help_text="Only bookmarks of this URL.")
     created_since = TimestampField(required=False, help_text="Only bookmarks created at this time or later.")
+    updated_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only bookmarks created or changed at this time or later. A page may have fewer bookmarks than `limit`, "
+            "even none, although more follow: request `next` until it is null."
+        ),
+    )
     q = TextField(
         required=False,
         max_length=MAX_QUERY_LENGTH,
@@ -119,27 +131,31 @@ class BookmarkBatchEnvelope(Envelope):
     results = results_field("BookmarkBatchResult", BookmarkResultSerializer)
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
-    """A new collection, or changes of a collection."""
+class BookmarkIdsSerializer(serializers.Serializer[Any]):
+    """The ids of bookmarks."""
 
-    name = TextField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
-
-
-class CollectionSerializer(serializers.Serializer[Collection]):
-    """A collection."""
-
-    id = serializers.CharField()
-    name = serializers.CharField()
-    created_at = TimestampField()
+    ids = BatchField(child=TextField(), help_text="The ids of up to 1,000 bookmarks.")
 
 
-class CollectionEnvelope(Envelope):
-    collection = CollectionSerializer()
+class BookmarkMoveSerializer(BookmarkIdsSerializer):
+    """The ids of bookmarks, and the collection to move them to."""
+
+    collection = CollectionField(
+        allow_null=True, help_text="The id of one of the user group's collections, or null for none."
+    )
 
 
-class CollectionListQuery(PageQuery):
-    cursor = CursorField(UUID)
+class DeletedResultSerializer(Envelope):
+    status = serializers.IntegerField(help_text="200 if the bookmark was deleted.")
 
 
-class CollectionListEnvelope(PageEnvelope):
-    collections = CollectionSerializer(many=True)
+class BookmarkDeletionEnvelope(Envelope):
+    results = results_field("BookmarkDeletionResult", DeletedResultSerializer)
+
+
+class MovedResultSerializer(BookmarkEnvelope):
+    status = serializers.IntegerField(help_text="200 if the bookmark was moved.")
+
+
+class BookmarkMoveEnvelope(Envelope):
+    results = results_field("BookmarkMoveResult", MovedResultSerializer)

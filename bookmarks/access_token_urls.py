@@ -1,0 +1,11 @@
+"""The URLs of the operations on access tokens, relative to the base address of the user group operations."""
+
+from django.urls import path
+
+from .views.access_tokens import AccessTokenDetailView, AccessTokensView
+
+app_name = "access_tokens"
+urlpatterns = [
+    path("api/user/access-tokens", AccessTokensView.as_view(), name="access-tokens"),
+    path("api/user/access-tokens/<str:public_id>", AccessTokenDetailView.as_view(), name="access-token"),
+]

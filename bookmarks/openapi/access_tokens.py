@@ -1,0 +1,83 @@
+"""Documentation of the operations on access tokens."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter
+
+from bookmarks.exceptions import AccessTokenNotFound
+from bookmarks.serializers.access_tokens import (
+    AccessTokenCreateSerializer,
+    AccessTokenListEnvelope,
+    AccessTokenListQuery,
+    IssuedAccessTokenEnvelope,
+)
+from usergroups.contract.fields import Envelope
+from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
+from usergroups.exceptions import UserGroupNotFound
+from usergroups.openapi import ID_MISSING
+
+ACCESS_TOKEN: dict[str, Any] = {
+    "id": "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f",
+    "name": "Browser extension",
+    "hint": "bma_4Hk6",
+    "read_only": False,
+    "created_at": "2026-01-31T09:26:53.589793Z",
+    "expires_at": "2026-03-02T09:26:53.589793Z",
+    "revoked_at": None,
+    "last_used_at": None,
+}
+SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an example
+
+TAGS = ["Access tokens"]
+ID = OpenApiParameter("public_id", str, "path", description="The access token's `id`.")
+
+list_access_tokens = operation(
+    operation_id="list_access_tokens",
+    summary="List access tokens",
+    description="Lists the access tokens of a user group, without their secrets, expired and revoked ones included.",
+    tags=TAGS,
+    read_only=True,
+    query=AccessTokenListQuery,
+    answers={
+        200: answer(
+            AccessTokenListEnvelope,
+            "A page of access tokens.",
+            access_tokens=[ACCESS_TOKEN],
+            next=None,
+            previous=None,
+        )
+    },
+    failures=[ID_MISSING, LIMIT_WRONG, UserGroupNotFound()],
+)
+
+issue_access_token = operation(
+    operation_id="issue_access_token",
+    summary="Issue an access token",
+    description=(
+        "Issues an access token, which gives access to the bookmarks and collections of the user group. The response "
+        "is the only one that has its `secret`."
+    ),
+    tags=TAGS,
+    body=(
+        AccessTokenCreateSerializer,
+        {"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
+    ),
+    answers={
+        201: answer(
+            IssuedAccessTokenEnvelope,
+            "The access token was issued.",
+            access_token={**ACCESS_TOKEN, "secret": SECRET},
+        )
+    },
+    failures=[ID_MISSING, UserGroupNotFound()],
+)
+
+revoke_access_token = operation(
+    operation_id="revoke_access_token",
+    summary="Revoke an access token",
+    description="Revokes the token permanently. Revoking it again changes nothing.",
+    tags=TAGS,
+    path=ID,
+    answers={200: answer(Envelope, "The access token is revoked.")},
+    failures=[AccessTokenNotFound()],
+)

@@ -1,0 +1,87 @@
+"""Documentation of the operations on many bookmarks."""
+
+from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+
+from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, CollectionDoesNotExist
+from bookmarks.serializers.bookmarks import (
+    BookmarkBatchEnvelope,
+    BookmarkBatchSerializer,
+    BookmarkDeletionEnvelope,
+    BookmarkIdsSerializer,
+    BookmarkMoveEnvelope,
+    BookmarkMoveSerializer,
+)
+from usergroups.contract import batch
+from usergroups.contract.openapi import answer, operation
+from usergroups.openapi import USER_GROUP
+
+from .bookmarks import BOOKMARK, FIELDS, TAGS, URL_WRONG
+
+IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
+
+
+def _missing(field: str) -> APIException:
+    return ValidationError({field: [ErrorDetail("This field is required.", "required")]})
+
+
+create_bookmarks = operation(
+    operation_id="create_bookmarks",
+    summary="Create many bookmarks",
+    description=(
+        "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the fields of a single create request. "
+        "An invalid item does not affect the others: `results` has, for each item in order, the response and the "
+        "`status` of a single create request, without the user group."
+    ),
+    tags=TAGS,
+    body=(BookmarkBatchSerializer, {"bookmarks": [FIELDS, {"url": "example.com"}]}),
+    answers={
+        200: answer(
+            BookmarkBatchEnvelope,
+            "The result of each item.",
+            user_group=USER_GROUP,
+            results=[
+                batch.success(201, bookmark=BOOKMARK),
+                batch.error(URL_WRONG),
+            ],
+        )
+    },
+    failures=[_missing("bookmarks")],
+)
+
+delete_bookmarks = operation(
+    operation_id="delete_bookmarks",
+    summary="Delete many bookmarks",
+    description=(
+        "Takes up to 1,000 ids. `results` has, for each id in order, the response and the `status` of a single delete "
+        "request."
+    ),
+    tags=TAGS,
+    body=(BookmarkIdsSerializer, {"ids": IDS}),
+    answers={
+        200: answer(
+            BookmarkDeletionEnvelope,
+            "The result of each id.",
+            results=[batch.success(200), batch.error(BookmarkNotFound())],
+        )
+    },
+    failures=[_missing("ids")],
+)
+
+move_bookmarks = operation(
+    operation_id="move_bookmarks",
+    summary="Move many bookmarks",
+    description=(
+        "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of their collections if `collection` is "
+        "null. `results` has, for each id in order, the response and the `status` of a single update request."
+    ),
+    tags=TAGS,
+    body=(BookmarkMoveSerializer, {"ids": IDS, "collection": BOOKMARK["collection"]}),
+    answers={
+        200: answer(
+            BookmarkMoveEnvelope,
+            "The result of each id.",
+            results=[batch.success(200, bookmark=BOOKMARK), batch.error(BookmarkExists())],
+        )
+    },
+    failures=[_missing("ids"), CollectionDoesNotExist()],
+)

@@ -1,0 +1,57 @@
+"""The queryset of collections."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bookmarks.collection_deletion import remove_from_collections
+from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
+from usergroups import deletion
+from usergroups.deletion import DeletableQuerySet
+from usergroups.models import UserGroup
+from usergroups.transactions import retry_on_conflict
+
+if TYPE_CHECKING:
+    from bookmarks.models import Collection
+
+
+class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Collection"]):  # type: ignore[override]
+    def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
+        """Return the collections with these ids, by id, in at most one query."""
+        keys = {key for public_id in public_ids if (key := parse_public_id(public_id))}
+        return {str(key): collection for key, collection in self.in_bulk(keys).items()}
+
+    def add(self, user_group: UserGroup, name: str) -> "Collection":
+        """Create a collection and return it.
+
+        Raises Duplicate if the group has a collection with this name, and IntegrityError if the group is deleted.
+        """
+        collections = self.for_write()
+
+        def refuse_duplicate() -> None:
+            if collections.filter(user_group=user_group, name=name).exists():
+                raise Duplicate
+
+        return retry_on_conflict(
+            lambda: collections.create(user_group=user_group, name=name), collections.db, refuse_duplicate
+        )
+
+    def would_be_duplicate(self, **changes: Any) -> bool:
+        own = self.get()
+        return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
+
+    def has_few_dependants(self, keys: Sequence[Any]) -> bool:
+        bookmarks = self._bookmarks().filter(collection__in=keys)
+        return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().has_few_dependants(keys)
+
+    def delete_chunk(self, keys: Sequence[Any]) -> bool:
+        """Remove up to CHUNK_SIZE bookmarks from these collections and return whether there may be more."""
+        removed = remove_from_collections(self._bookmarks(), keys, deletion.CHUNK_SIZE)
+        return removed == deletion.CHUNK_SIZE or super().delete_chunk(keys)
+
+    def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
+        self.delete_chunk(keys)
+        return super()._delete_rows(keys)
+
+    def _bookmarks(self) -> Any:
+        model: Any = self.model._meta.get_field("bookmarks").related_model
+        return model.objects.using(self.db)

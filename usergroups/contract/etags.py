@@ -1,0 +1,37 @@
+"""ETags, and conditional requests with If-Match (RFC 9110, section 13.1.1)."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.utils.http import parse_etags
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
+
+Versions = Sequence[datetime] | None
+"""The acceptable values of an object's ``updated_at``, or None if any is acceptable."""
+
+
+class PreconditionFailed(APIException):
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = "The object has changed, so its ETag does not match If-Match. Read it again."
+
+
+def etag(updated_at: datetime) -> str:
+    """Return the ETag of an object that was last changed at this time, the number of microseconds since 1970."""
+    return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
+
+
+def versions(request: Request) -> Versions:
+    """Return the versions that the If-Match header of the request accepts. No version matches an invalid ETag."""
+    header = request.headers.get("If-Match")
+    if header is None or header.strip() == "*":
+        return None
+    matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))
+    return [EPOCH + int(match[1], 16) * MICROSECOND for match in matches if match]
