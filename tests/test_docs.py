@@ -89,7 +89,7 @@ def make_call(client, command):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("document", "number"), [(README, 2), (ROOT / "docs/api.md", 9)], ids=["README", "api"])
-def test_the_calls_have_the_answers_that_are_shown(client, document, number):
+def test_the_documented_calls_have_the_documented_answers(client, document, number):
     text = document.read_text()
     user_group = UserGroupFactory(team__id=1, provided_id="example_1", name="Example 1")
     shown = Shown(
@@ -111,13 +111,13 @@ def test_the_calls_have_the_answers_that_are_shown(client, document, number):
 
 
 @pytest.mark.django_db
-def test_the_error_is_as_shown(create_bookmark):  # noqa: F811
+def test_the_documented_error_is_correct(create_bookmark):  # noqa: F811
     [shown] = [json.loads(block) for block in blocks(page("api"), "json") if block.startswith('{"success": 0')]
 
     assert create_bookmark({}).json() == shown
 
 
-def test_the_errors_are_those_in_the_code():
+def test_the_table_of_errors_lists_all_codes():
     listed = {code for row in rows_under(page("api"), "Errors") for code in re.findall(r"`([a-z]\w+)`", row[2])}
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("*.py"))
 
@@ -138,7 +138,7 @@ def test_each_status_of_the_openapi_document_is_in_the_table_of_errors():
     assert {status for status in documented if status >= "400"} | {"405"} == listed
 
 
-def test_the_calls_are_those_of_the_openapi_document():
+def test_the_tables_of_calls_match_the_openapi_document():
     text = page("api")
     rows = [*rows_under(text, "User groups"), *rows_under(text, "Bookmarks")]
     listed = {row[0].strip("`"): row[1] for row in rows if " /" in row[0]}
@@ -155,7 +155,7 @@ def test_the_calls_are_those_of_the_openapi_document():
         assert query - {"limit", "cursor"} <= named, call
 
 
-def test_the_settings_of_the_service_are_those_that_are_read():
+def test_all_settings_of_the_service_are_documented():
     settings = (ROOT / "bookmarks_service/settings.py").read_text()
     gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
 
@@ -164,7 +164,7 @@ def test_the_settings_of_the_service_are_those_that_are_read():
     assert listed == {*read, "GUNICORN_CMD_ARGS"}  # which gunicorn reads itself
 
 
-def test_the_variables_of_postgresql_are_those_that_are_set():
+def test_the_postgresql_variables_are_documented():
     gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
 
     for name, value in re.findall(r'environ\.setdefault\("(\w+)", "(.*)"\)', gunicorn):
@@ -172,7 +172,7 @@ def test_the_variables_of_postgresql_are_those_that_are_set():
     assert gunicorn.count("environ.setdefault") == 2
 
 
-def test_the_settings_of_the_apps_have_the_defaults_that_are_shown(settings):
+def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
     listed = {
         row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
         for row in rows_under(page("plug-in"), "Settings")
@@ -191,14 +191,14 @@ def test_the_settings_of_the_apps_have_the_defaults_that_are_shown(settings):
     }
 
 
-def test_the_system_checks_are_those_in_the_code():
+def test_all_system_checks_are_documented():
     listed = {row[0].strip("`") for row in rows_under(page("plug-in"), "Settings") if "." in row[0]}
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("*.py"))
 
     assert listed == set(re.findall(r'id="(\w+\.[EW]\d+)"', source))
 
 
-def test_the_apps_are_mounted_as_shown():
+def test_the_documented_urlconf_works():
     urlconf = ModuleType("urlconf")
     [source] = [block for block in blocks(page("plug-in"), "python") if "urlpatterns" in block]
     exec(compile(source, "plug-in.md", "exec"), vars(urlconf))
@@ -209,7 +209,7 @@ def test_the_apps_are_mounted_as_shown():
 
 
 @pytest.mark.django_db
-def test_the_python_api_works_as_shown():
+def test_the_documented_python_api_works():
     names = {}
     [source] = [block for block in blocks(page("plug-in"), "python") if "issue(" in block]
     exec(compile(source, "plug-in.md", "exec"), names)
@@ -220,12 +220,12 @@ def test_the_python_api_works_as_shown():
     assert names["access_token"].read_only
 
 
-def test_the_service_is_served_as_shown():
+def test_the_documented_server_command_exists():
     assert ".venv/bin/gunicorn -c bookmarks_service/gunicorn.conf.py -b 127.0.0.1:8000\n" in page("deploy")
     assert (ROOT / "bookmarks_service/gunicorn.conf.py").exists()
 
 
-def test_the_fields_of_a_request_in_the_log_are_those_that_are_shown(client, db, settings, caplog):
+def test_all_fields_of_the_request_log_are_documented(client, db, settings, caplog):
     caplog.set_level(logging.INFO, "bookmarks_service.request_log")
     client.get("/unknown")
 
@@ -236,7 +236,7 @@ def test_the_fields_of_a_request_in_the_log_are_those_that_are_shown(client, db,
     assert listed == own | of_all_lines
 
 
-def test_all_commands_are_listed_with_options_that_they_take():
+def test_all_commands_are_documented_with_valid_options():
     shown = {re.match(r"`(\w+)", row[0])[1]: row[0] for row in rows_under(page("admin"), "Commands")}
     both_tokens = re.search(r"The two token commands also take (.*?)\.", page("admin"))[1]
 
@@ -248,7 +248,7 @@ def test_all_commands_are_listed_with_options_that_they_take():
         assert set(re.findall(r"--[\w-]+", named)) <= options, name
 
 
-def test_the_formats_are_those_that_the_commands_take():
+def test_all_file_formats_are_documented():
     command = load_command_class("bookmarks", "import_bookmarks")
     [option] = [each for each in command.create_parser("manage.py", "")._actions if each.dest == "format"]
 
@@ -256,7 +256,7 @@ def test_the_formats_are_those_that_the_commands_take():
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_each_command_that_is_named_exists(document):
+def test_all_named_commands_exist(document):
     text = document.read_text()
 
     own = set(re.findall(r"manage\.py ([a-z]\w+)", text))
@@ -271,7 +271,7 @@ def anchors_of(text):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_each_relative_link_and_picture_exists(document):
+def test_relative_links_and_pictures_exist(document):
     links = re.findall(r"\]\(([^)\s]+)\)", document.read_text())
 
     for link in links:
@@ -283,7 +283,7 @@ def test_each_relative_link_and_picture_exists(document):
         assert not anchor or anchor in anchors_of(target.read_text()), link
 
 
-def test_the_readme_leads_to_each_page_and_shows_pictures():
+def test_the_readme_links_to_all_pages_and_shows_pictures():
     links = set(re.findall(r"\]\(([^)\s]+)\)", README.read_text()))
 
     assert {str(path.relative_to(ROOT)) for path in PAGES} <= links
@@ -291,7 +291,7 @@ def test_the_readme_leads_to_each_page_and_shows_pictures():
 
 
 @pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])
-def test_each_file_and_test_that_is_named_exists(name):
+def test_all_named_files_and_tests_exist(name):
     paths = re.findall(r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name))
 
     assert len(paths) > 5
@@ -300,7 +300,7 @@ def test_each_file_and_test_that_is_named_exists(name):
         assert not function or f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
 
 
-def test_each_package_has_a_row():
+def test_all_packages_are_in_the_architecture_page():
     text = page("architecture")
     folders = {
         f"{path.parent.relative_to(ROOT)}/"
@@ -312,7 +312,7 @@ def test_each_package_has_a_row():
     assert {folder for folder in folders if f"`{folder}`" not in text} == set()
 
 
-def test_the_constraints_are_those_of_the_models():
+def test_the_named_constraints_are_those_of_the_models():
     models = [model for app in ("usergroups", "bookmarks") for model in apps.get_app_config(app).get_models()]
     names = {each.name for model in models for each in model._meta.constraints if isinstance(each, UniqueConstraint)}
 

@@ -58,7 +58,7 @@ def test_the_hooks_run_what_continuous_integration_runs():
     assert {hook["entry"] for hook in hooks} <= set(lines)
 
 
-def test_the_wheel_has_all_of_the_apps_and_nothing_else(wheel):
+def test_the_wheel_contains_exactly_the_apps(wheel):
     names = zipfile.ZipFile(wheel).namelist()
 
     installed = {name for name in names if ".dist-info/" not in name}

@@ -23,7 +23,7 @@ def bookmark_form(user_group, **fields):
     return {"user_group": user_group.pk, "collection": "", "url": "https://example.com/", **fields}
 
 
-def test_a_bookmark_is_made(admin_client):
+def test_a_bookmark_is_created(admin_client):
     user_group = UserGroupFactory()
 
     admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
@@ -47,7 +47,7 @@ def test_a_duplicate_is_refused_with_a_message(admin_client, in_collection):
 
 
 @pytest.mark.parametrize("bad", ["", "ftp://example.com/", "example.com", "https://example.com/" + "a" * 8000])
-def test_a_bad_url_is_refused_with_a_message(admin_client, bad):
+def test_an_invalid_url_is_refused_with_a_message(admin_client, bad):
     page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(UserGroupFactory(), url=bad))
 
     assert page.context["adminform"].errors.keys() == {"url"}
@@ -79,7 +79,7 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
 
 
 @pytest.mark.parametrize("by_action", [False, True])
-def test_a_deleted_collection_leaves_its_bookmarks(admin_client, by_action):
+def test_deleting_a_collection_keeps_its_bookmarks(admin_client, by_action):
     bookmark = BookmarkFactory()
     collection = CollectionFactory(user_group=bookmark.user_group)
     Bookmark.objects.update(collection=collection)
@@ -93,7 +93,7 @@ def test_a_deleted_collection_leaves_its_bookmarks(admin_client, by_action):
     assert Bookmark.objects.get().collection is None
 
 
-def test_a_url_is_opened_safely(admin_client):
+def test_links_to_bookmarks_are_escaped_and_send_no_referrer(admin_client):
     bookmark = BookmarkFactory(url='https://example.com/?a="b"&c=<d>')
 
     for page in (url("bookmarks_bookmark_changelist"), url("bookmarks_bookmark_change", bookmark.pk)):
@@ -102,7 +102,7 @@ def test_a_url_is_opened_safely(admin_client):
         assert 'rel="noopener noreferrer"' in link
 
 
-def test_what_a_browser_would_run_is_no_link(admin_client):
+def test_a_javascript_url_is_not_a_link(admin_client):
     bookmark = BookmarkFactory()
     Bookmark.objects.update(url="javascript:alert(1)")
 
@@ -140,7 +140,7 @@ def test_only_the_groups_own_collections_are_offered(admin_client):
     assert [row["id"] for row in offered.json()["results"]] == [str(own.pk)]
 
 
-def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client, transactional_db):
+def test_a_concurrently_created_duplicate_is_refused_with_a_message(admin_client, transactional_db):
     user_group = UserGroupFactory()
     faster = BookmarkFactory(user_group=user_group, url="https://example.com/")
     columns = "id, user_group_id, collection_id, url, url_digest, title, created_at"
@@ -161,7 +161,7 @@ def test_a_duplicate_that_came_meanwhile_is_refused_with_a_message(admin_client,
     assert not LogEntry.objects.exists()
 
 
-def test_a_row_that_went_meanwhile_is_told(admin_client, transactional_db):
+def test_saving_a_deleted_row_is_reported(admin_client, transactional_db):
     bookmark = BookmarkFactory()
     address = url("bookmarks_bookmark_change", bookmark.pk)
     bookmark.delete()
@@ -171,7 +171,7 @@ def test_a_row_that_went_meanwhile_is_told(admin_client, transactional_db):
     assert "Perhaps it was deleted?" in page.content.decode()
 
 
-def test_thousands_are_deleted_at_once(admin_client):
+def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
     user_group = UserGroupFactory()
     Bookmark.objects.bulk_create(Bookmark(user_group=user_group, url=f"https://example.com/{n}") for n in range(5000))
     other = BookmarkFactory()
@@ -188,7 +188,7 @@ def test_thousands_are_deleted_at_once(admin_client):
     assert LogEntry.objects.count() == 5000
 
 
-def test_a_list_says_that_it_is_not_whole(admin_client, monkeypatch):
+def test_a_truncated_list_says_so(admin_client, monkeypatch):
     BookmarkFactory.create_batch(3)
     monkeypatch.setattr("usergroups.admin_tools.lists.MAX_LISTED", 2)
 
@@ -240,7 +240,7 @@ def test_a_bookmark_is_not_added_to_another_groups_collection(admin_client):
 
 
 @pytest.mark.parametrize("model", ["bookmarks_bookmark", "bookmarks_collection"])
-def test_nothing_is_given_to_another_group(admin_client, everything, model):
+def test_the_user_group_cannot_be_changed(admin_client, everything, model):
     row = everything[model]
 
     admin_client.post(
@@ -253,7 +253,7 @@ def test_nothing_is_given_to_another_group(admin_client, everything, model):
     assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))
 
 
-def test_what_was_not_added_is_not_told_to_be(admin_client, transactional_db):
+def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_db):
     user_group = UserGroupFactory()
 
     with meanwhile('INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"):
@@ -285,7 +285,7 @@ def test_bookmarks_are_found_by_title_and_listed_newest_first(admin_client):
     assert "A Title" in page.content.decode()
 
 
-def test_a_filter_is_cleared_without_the_others(admin_client):
+def test_clearing_a_filter_keeps_the_others(admin_client):
     bookmark = BookmarkFactory(title="Wanted")
     BookmarkFactory()
 
@@ -294,7 +294,7 @@ def test_a_filter_is_cleared_without_the_others(admin_client):
     assert list(page.context["cl"].queryset) == [bookmark]
 
 
-def test_choosing_a_collection_takes_the_same_queries_for_many(admin_client):
+def test_the_autocompletion_of_collections_takes_four_queries(admin_client):
     address = url("autocomplete") + "?app_label=bookmarks&model_name=bookmark&field_name=collection&term="
     CollectionFactory.create_batch(10)
 
@@ -305,7 +305,7 @@ def test_choosing_a_collection_takes_the_same_queries_for_many(admin_client):
     assert " of Group " in answer["results"][0]["text"]
 
 
-def test_what_is_gone_meanwhile_is_not_recorded_as_deleted(admin_client, transactional_db):
+def test_concurrently_deleted_rows_are_not_logged_as_deleted(admin_client, transactional_db):
     kept, gone = BookmarkFactory.create_batch(2)
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", kept, gone)
 
@@ -316,7 +316,7 @@ def test_what_is_gone_meanwhile_is_not_recorded_as_deleted(admin_client, transac
     assert LogEntry.objects.count() == 1
 
 
-def test_only_so_many_are_acted_on_as_are_listed(admin_client, monkeypatch):
+def test_an_action_on_all_rows_is_limited_to_the_listed_ones(admin_client, monkeypatch):
     monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_LISTED", 2)
     bookmarks = BookmarkFactory.create_batch(3)
 
@@ -327,14 +327,14 @@ def test_only_so_many_are_acted_on_as_are_listed(admin_client, monkeypatch):
     assert Bookmark.objects.count() == 1
 
 
-def test_of_many_rows_the_first_are_shown(admin_client):
+def test_the_confirmation_shows_the_first_rows(admin_client):
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", *BookmarkFactory.create_batch(25))
 
     assert page.content.decode().count("Bookmark: https://") == 20
     assert "and 5 more" in page.content.decode()
 
 
-def test_no_column_sorts_a_million_rows(admin_client):
+def test_the_list_offers_no_sorting(admin_client):
     BookmarkFactory()
 
     page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()

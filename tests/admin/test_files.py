@@ -21,7 +21,7 @@ def upload(client, user_group, name, content):
     return client.post(IMPORT, {"user_group": user_group.pk, "file": SimpleUploadedFile(name, content)})
 
 
-def test_the_list_leads_to_both(admin_client):
+def test_the_list_links_to_import_and_export(admin_client):
     page = admin_client.get(LIST).content.decode()
 
     assert f'href="{IMPORT}"' in page
@@ -29,7 +29,7 @@ def test_the_list_leads_to_both(admin_client):
     assert admin_client.get(IMPORT).status_code == admin_client.get(EXPORT).status_code == 200
 
 
-def test_a_file_is_imported_and_that_is_recorded(admin_client):
+def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory(user_group=user_group, url="https://a/")
 
@@ -44,7 +44,7 @@ def test_a_file_is_imported_and_that_is_recorded(admin_client):
     assert LogEntry.objects.get().change_message == "Imported 1 bookmarks."
 
 
-def test_only_the_first_reasons_are_shown(admin_client):
+def test_at_most_100_refusals_are_shown(admin_client):
     page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150)
 
     assert "150 refused" in page.content.decode()
@@ -52,14 +52,14 @@ def test_only_the_first_reasons_are_shown(admin_client):
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")])
-def test_another_file_is_refused_with_a_message(admin_client, name, content):
+def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name, content):
     page = upload(admin_client, UserGroupFactory(), name, content)
 
     assert page.context["form"].errors.keys() == {"file"}
 
 
 @pytest.mark.parametrize("user_group", ["", "0"])
-def test_a_group_must_be_chosen(admin_client, user_group):
+def test_a_user_group_is_required(admin_client, user_group):
     for address, fields in ((IMPORT, {"file": SimpleUploadedFile("a.csv", b"url")}), (EXPORT, {"format": "csv"})):
         page = admin_client.post(address, {"user_group": user_group, **fields})
 
@@ -89,7 +89,7 @@ def test_an_export_is_downloaded_and_imported(admin_client, name):
         (["add_bookmark", "add_collection"], (200, 403)),
     ],
 )
-def test_each_needs_its_permissions(client, django_user_model, permissions, statuses):
+def test_import_and_export_require_their_permissions(client, django_user_model, permissions, statuses):
     user = django_user_model.objects.create_user("staff", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client.force_login(user)

@@ -27,7 +27,7 @@ def history(client, model, row):
         ),
     ],
 )
-def test_changes_of_a_user_group_name_the_fields(admin_client, changes, message):
+def test_changes_are_logged_with_the_names_of_the_fields(admin_client, changes, message):
     user_group = UserGroupFactory(name="A", properties={"a": 1})
 
     save(admin_client, user_group, **changes)
@@ -38,7 +38,7 @@ def test_changes_of_a_user_group_name_the_fields(admin_client, changes, message)
     assert SECRET not in str(LogEntry.objects.values())
 
 
-def test_a_token_has_its_whole_life_in_the_history(admin_client):
+def test_the_history_shows_each_step_of_a_tokens_life(admin_client):
     team = TeamFactory()
     admin_client.post(url("usergroups_apitoken_add"), {"team": team.pk, "name": "CI"})
     token = team.api_tokens.get()
@@ -53,7 +53,7 @@ def test_a_token_has_its_whole_life_in_the_history(admin_client):
     assert "admin" in page
 
 
-def test_a_move_and_deletions_are_recorded(admin_client):
+def test_a_move_and_deletions_are_logged(admin_client):
     bookmark = BookmarkFactory()
     collection = CollectionFactory(user_group=bookmark.user_group)
 
@@ -68,7 +68,7 @@ def test_a_move_and_deletions_are_recorded(admin_client):
     ]  # fmt: skip
 
 
-def test_what_failed_is_not_recorded(admin_client):
+def test_failed_actions_are_not_logged(admin_client):
     token = ApiTokenFactory(revoked=True)
     admin_client.post(url("usergroups_team_add"), {"name": ""})
     act(admin_client, "usergroups_apitoken", "revoke", token)

@@ -34,7 +34,7 @@ def upload(admin_client):
     return post
 
 
-def test_the_admin_creates_a_deleted_folder_again(after_first_chunk, upload):
+def test_the_admin_recreates_a_deleted_collection(after_first_chunk, upload):
     after_first_chunk(delete_collections)
 
     page = upload()
@@ -46,7 +46,7 @@ def test_the_admin_creates_a_deleted_folder_again(after_first_chunk, upload):
 
 
 @pytest.mark.parametrize("model", [UserGroup, Team])
-def test_the_admin_stops_when_the_user_group_is_deleted_and_records_what_was_stored(after_first_chunk, upload, model):
+def test_the_admin_stops_and_logs_the_import_when_the_user_group_is_deleted(after_first_chunk, upload, model):
     after_first_chunk(lambda: model.objects.all().delete())
 
     page = upload()
@@ -56,7 +56,7 @@ def test_the_admin_stops_when_the_user_group_is_deleted_and_records_what_was_sto
     assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
 
 
-def test_the_admin_records_what_was_stored_before_a_failure(after_first_chunk, upload, admin_client):
+def test_the_admin_logs_the_bookmarks_that_were_imported_before_a_failure(after_first_chunk, upload, admin_client):
     def fail():
         raise OperationalError("The disk is full.")
 

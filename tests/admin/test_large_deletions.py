@@ -30,7 +30,7 @@ def finish():
     call_command("finish_deletions")
 
 
-def test_a_large_team_is_gone_at_once(admin_client, call_usergroups, large_group):
+def test_a_deleted_large_team_disappears_at_once(admin_client, call_usergroups, large_group):
     team = large_group.team
     UserGroupFactory.create_batch(7, team=team)
     ApiTokenFactory.create_batch(3, team=team)
@@ -55,7 +55,7 @@ def test_a_large_team_is_gone_at_once(admin_client, call_usergroups, large_group
         "bookmarks_bookmark",
     ],
 )
-def test_the_admin_hides_what_a_deleted_team_still_has(admin_client, large_group, name):
+def test_the_admin_hides_the_rows_of_a_deleted_team(admin_client, large_group, name):
     ApiTokenFactory(team=large_group.team)
     address = reverse(f"admin:{name}_changelist")
     listed = len(admin_client.get(address).context["cl"].result_list)
@@ -66,7 +66,7 @@ def test_the_admin_hides_what_a_deleted_team_still_has(admin_client, large_group
     assert len(admin_client.get(address).context["cl"].result_list) == 0
 
 
-def test_an_operator_deletes_many_large_groups(admin_client, large_group):
+def test_an_operator_deletes_several_large_user_groups(admin_client, large_group):
     other = UserGroupFactory(team=large_group.team)
     BookmarkFactory.create_batch(12, user_group=other)
 

@@ -122,7 +122,7 @@ EXPECTED = {
 }
 
 
-def test_pages_cost_the_same_for_ten_rows_and_for_ten_thousand(admin_client):
+def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
     admin_client.get(url("index"))  # the content types are remembered from here on
     few = costs(admin_client, fill(10))
     many = costs(admin_client, fill(10_000))
@@ -149,7 +149,7 @@ def test_no_filter_lists_every_row(admin_client):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_empty_list_says_what_comes_there(admin_client, model):
+def test_an_empty_list_explains_what_it_is_for(admin_client, model):
     page = admin_client.get(url(f"{model}_changelist")).content.decode()
 
     [text] = re.findall(r'<p class="empty">(.*?)</p>', page)

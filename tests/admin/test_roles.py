@@ -44,7 +44,7 @@ def test_the_roles_have_exactly_these_permissions(roles):
     assert codenames("Managers") == {f"{verb}_{name}" for verb in ("view", "add", "change") for name in names} | revoke
 
 
-def test_the_command_mends_roles_and_can_be_run_again(roles):
+def test_running_the_command_again_restores_the_roles(roles):
     Group.objects.get(name="Operators").permissions.set(Permission.objects.filter(codename="delete_user"))
     before = codenames("Managers")
 
@@ -56,7 +56,7 @@ def test_the_command_mends_roles_and_can_be_run_again(roles):
 
 @pytest.mark.parametrize("role", ["Operators", "Managers"])
 @pytest.mark.parametrize("model", MODELS)
-def test_both_look_at_everything(log_in, everything, role, model):
+def test_both_roles_can_view_everything(log_in, everything, role, model):
     client = log_in(role)
 
     for page in (url(f"{model}_changelist"), url(f"{model}_change", everything[model].pk),
@@ -66,7 +66,7 @@ def test_both_look_at_everything(log_in, everything, role, model):
 
 @pytest.mark.parametrize(("role", "status"), [("Operators", 403), ("Managers", 200)])
 @pytest.mark.parametrize("model", MODELS)
-def test_managers_add_and_edit(log_in, everything, role, status, model):
+def test_only_managers_can_add_and_change(log_in, everything, role, status, model):
     client = log_in(role)
 
     assert client.get(url(f"{model}_add")).status_code == status
@@ -78,7 +78,7 @@ def test_managers_add_and_edit(log_in, everything, role, status, model):
 
 @pytest.mark.parametrize("role", ["Operators", "Managers"])
 @pytest.mark.parametrize("model", MODELS)
-def test_neither_deletes(log_in, everything, role, model):
+def test_neither_role_can_delete(log_in, everything, role, model):
     client = log_in(role)
 
     assert client.post(url(f"{model}_delete", everything[model].pk), {"post": "yes"}).status_code == 403
@@ -88,7 +88,7 @@ def test_neither_deletes(log_in, everything, role, model):
 
 @pytest.mark.parametrize("role", ["Operators", "Managers"])
 @pytest.mark.parametrize("model", TOKENS)
-def test_both_revoke(log_in, everything, role, model):
+def test_both_roles_can_revoke_tokens(log_in, everything, role, model):
     client = log_in(role)
 
     assert b"Revoke" in client.get(url(f"{model}_change", everything[model].pk)).content
@@ -111,7 +111,7 @@ def test_managers_issue_and_rotate(log_in, role, tokens):
 
 
 @pytest.mark.parametrize(("role", "rotated"), [("Operators", False), ("Managers", True)])
-def test_managers_rotate_user_group_tokens(log_in, user_group, role, rotated):
+def test_only_managers_can_rotate_user_group_tokens(log_in, user_group, role, rotated):
     client = log_in(role)
 
     page = ask(client, "usergroups_usergroup", "rotate_token", user_group)
@@ -122,14 +122,14 @@ def test_managers_rotate_user_group_tokens(log_in, user_group, role, rotated):
 
 
 @pytest.mark.parametrize(("role", "status"), [("Operators", 403), ("Managers", 200)])
-def test_managers_import_and_both_export(log_in, role, status):
+def test_only_managers_can_import_and_both_roles_can_export(log_in, role, status):
     client = log_in(role)
 
     assert client.get(url("bookmarks_bookmark_import")).status_code == status
     assert client.get(url("bookmarks_bookmark_export")).status_code == 200
 
 
-def test_without_a_role_there_is_nothing_to_see(log_in, everything):
+def test_nothing_is_visible_without_a_role(log_in, everything):
     client = log_in(None)
 
     page = client.get(url("index")).content.decode()
@@ -146,7 +146,7 @@ def test_without_a_role_there_is_nothing_to_see(log_in, everything):
         assert client.get(url(f"bookmarks_bookmark_{page}")).status_code == 403
 
 
-def test_a_page_leads_only_to_what_may_be_seen(client, user_group):
+def test_a_page_links_only_to_models_that_the_operator_may_view(client, user_group):
     BookmarkFactory(user_group=user_group)
     user = User.objects.create_user("somebody", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=["view_usergroup", "view_collection"]))
@@ -157,7 +157,7 @@ def test_a_page_leads_only_to_what_may_be_seen(client, user_group):
     assert [link["name"] for link in page.context["related"]] == ["collections"]
 
 
-def test_what_may_not_be_deleted_holds_its_owner(client, user_group):
+def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(client, user_group):
     BookmarkFactory(user_group=user_group)
     user = User.objects.create_user("somebody", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=["view_usergroup", "delete_usergroup"]))
@@ -173,7 +173,7 @@ def test_what_may_not_be_deleted_holds_its_owner(client, user_group):
     assert UserGroup.objects.exists()
 
 
-def test_a_manager_changes_a_group(log_in, user_group):
+def test_a_manager_can_rename_a_user_group(log_in, user_group):
     client = log_in("Managers")
 
     client.post(url("usergroups_usergroup_change", user_group.pk), {"name": "New", "initial-name": user_group.name})

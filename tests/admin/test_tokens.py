@@ -76,14 +76,14 @@ def test_a_secret_is_shown_once_on_the_page_that_answers_its_creation(admin_clie
     assert [place for place in places if secret in place] == []
 
 
-def test_a_token_that_is_not_valid_is_not_issued(admin_client):
+def test_an_invalid_form_issues_no_token(admin_client):
     page = admin_client.post(url("usergroups_apitoken_add"), {"team": "", "environment": "Production"})
 
     assert page.context["adminform"].errors.keys() == {"team", "environment"}
     assert not ApiToken.objects.exists()
 
 
-def test_of_a_token_only_name_and_end_change(admin_client):
+def test_only_the_name_and_the_expiry_of_a_token_can_be_changed(admin_client):
     token = ApiTokenFactory(environment="Testing")
     form = {"team": TeamFactory().pk, "environment": "", "read_only": "on", "name": "New name", "expires_at_0": "",
             "expires_at_1": ""}  # fmt: skip
@@ -97,7 +97,7 @@ def test_of_a_token_only_name_and_end_change(admin_client):
     assert ApiToken.objects.authenticate(token.secret) == token
 
 
-def test_a_token_that_was_revoked_since_the_form_was_shown_stays_revoked(admin_client):
+def test_saving_a_form_does_not_undo_a_concurrent_revocation(admin_client):
     token = ApiTokenFactory()
 
     def revoke_first(execute, sql, params, many, context):
@@ -135,7 +135,7 @@ def test_tokens_are_filtered_by_use(admin_client):
         ({"expires_at": timedelta(days=-1), "revoked_at": timedelta(0)}, "Revoked"),
     ],
 )
-def test_the_state_is_told_in_words(admin_client, fields, label):
+def test_the_state_is_shown_as_a_label(admin_client, fields, label):
     token = ApiTokenFactory(**{name: timezone.now() + after for name, after in fields.items()})
 
     for page in (url("usergroups_apitoken_changelist"), url("usergroups_apitoken_change", token.pk)):
@@ -160,7 +160,7 @@ def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_tokens_are_revoked_once_that_is_confirmed(admin_client, model):
+def test_tokens_are_revoked_after_confirmation(admin_client, model):
     token, other = FACTORIES[model].create_batch(2)
     active = type(token).objects.active
 
@@ -176,7 +176,7 @@ def test_tokens_are_revoked_once_that_is_confirmed(admin_client, model):
     assert LogEntry.objects.get().get_change_message() == "Revoked."
 
 
-def test_a_revocation_is_not_undone_or_repeated(admin_client):
+def test_a_revoked_token_can_be_neither_restored_nor_revoked_again(admin_client):
     token = ApiTokenFactory(revoked=True)
 
     done = act(admin_client, "usergroups_apitoken", "revoke", token)
@@ -186,7 +186,7 @@ def test_a_revocation_is_not_undone_or_repeated(admin_client):
     assert ApiToken.objects.get().revoked_at == token.revoked_at
 
 
-def test_exactly_what_was_confirmed_is_revoked(admin_client):
+def test_only_the_confirmed_tokens_are_revoked(admin_client):
     tokens = ApiTokenFactory.create_batch(3)
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     late = ApiTokenFactory()
@@ -196,7 +196,7 @@ def test_exactly_what_was_confirmed_is_revoked(admin_client):
     assert set(ApiToken.objects.active()) == {late}
 
 
-def test_what_went_meanwhile_is_told(admin_client):
+def test_an_action_reports_that_rows_no_longer_exist(admin_client):
     token = ApiTokenFactory()
     page = ask(admin_client, "usergroups_apitoken", "revoke", token)
     token.delete()
@@ -208,7 +208,7 @@ def test_what_went_meanwhile_is_told(admin_client):
     ("state", "buttons"),
     [({}, ["Rotate", "Revoke"]), ({"revoked": True}, []), ({"expired": True}, []), ({"rotated": True}, ["Revoke"])],
 )
-def test_the_page_of_an_active_token_has_buttons(admin_client, state, buttons):
+def test_the_buttons_depend_on_the_state_of_the_token(admin_client, state, buttons):
     token = ApiTokenFactory(**state)
 
     page = admin_client.get(url("usergroups_apitoken_change", token.pk)).content.decode()
@@ -217,7 +217,7 @@ def test_the_page_of_an_active_token_has_buttons(admin_client, state, buttons):
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_a_rotated_token_has_a_successor_with_its_rights(admin_client, caplog, model):
+def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, model):
     token = FACTORIES[model](name="CI", read_only=True)
     owner = {"environment": "Testing"} if model == "usergroups_apitoken" else {}
     type(token).objects.update(**owner)
@@ -240,7 +240,7 @@ def test_a_rotated_token_has_a_successor_with_its_rights(admin_client, caplog, m
     assert [place for place in places if secret in place] == []
 
 
-def test_without_grace_the_old_token_ends_at_once(admin_client):
+def test_without_a_grace_period_the_old_token_expires_at_once(admin_client):
     token = ApiTokenFactory()
 
     act(admin_client, "usergroups_apitoken", "rotate", token, grace="0")
@@ -249,7 +249,7 @@ def test_without_grace_the_old_token_ends_at_once(admin_client):
     assert ApiToken.objects.active().count() == 1
 
 
-def test_grace_does_not_lengthen_a_life_and_the_successor_lives_as_long(admin_client):
+def test_rotation_keeps_the_lifetime_and_never_extends_the_old_token(admin_client):
     now = timezone.now()
     token = ApiTokenFactory(created_at=now - timedelta(days=29), expires_at=now + timedelta(days=1))
 
@@ -261,7 +261,7 @@ def test_grace_does_not_lengthen_a_life_and_the_successor_lives_as_long(admin_cl
 
 
 @pytest.mark.parametrize("grace", ["", "5", "soon"])
-def test_the_grace_must_be_one_of_those_offered(admin_client, grace):
+def test_the_grace_period_must_be_one_of_the_choices(admin_client, grace):
     token = ApiTokenFactory()
 
     page = act(admin_client, "usergroups_apitoken", "rotate", token, grace=grace)
@@ -280,7 +280,7 @@ def test_only_active_tokens_are_rotated(admin_client, state):
     assert ApiToken.objects.count() == 1
 
 
-def test_many_are_rotated_all_or_none(admin_client):
+def test_several_tokens_are_rotated_at_once(admin_client):
     tokens = ApiTokenFactory.create_batch(3)
 
     page = act(admin_client, "usergroups_apitoken", "rotate", *tokens, grace="1")
@@ -290,7 +290,7 @@ def test_many_are_rotated_all_or_none(admin_client):
 
 @pytest.mark.parametrize("model", FACTORIES)
 @pytest.mark.parametrize("action", ["revoke", "rotate", "delete_selected"])
-def test_each_action_takes_its_permission(client, model, action):
+def test_each_action_requires_its_permissions(client, model, action):
     needed = {"revoke": ["revoke"], "rotate": ["revoke", "add"], "delete_selected": ["delete"]}[action]
     token = FACTORIES[model]()
 
@@ -307,7 +307,7 @@ def test_each_action_takes_its_permission(client, model, action):
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_a_token_is_deleted_by_whom_that_is_permitted(client, model):
+def test_deleting_a_token_requires_the_delete_permission(client, model):
     token = FACTORIES[model]()
 
     allow(client, model, "view", "add", "change", "revoke")
@@ -319,7 +319,7 @@ def test_a_token_is_deleted_by_whom_that_is_permitted(client, model):
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_a_list_tells_access_end_and_use(admin_client, model):
+def test_the_list_shows_access_expiry_and_last_use(admin_client, model):
     now = timezone.now()
     FACTORIES[model](read_only=True, expires_at=now + timedelta(days=3, hours=1), last_used_at=now - timedelta(hours=2))
     FACTORIES[model]()
@@ -350,7 +350,7 @@ def test_access_tokens_are_filtered_by_group_and_team(admin_client):
         assert listed(admin_client, "bookmarks_accesstoken", **query) == {token}
 
 
-def test_a_token_is_not_issued_for_a_time_that_is_over(admin_client):
+def test_a_token_cannot_be_issued_with_an_expiry_in_the_past(admin_client):
     form = {"team": TeamFactory().pk, "environment": "", "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}
 
     page = admin_client.post(url("usergroups_apitoken_add"), form)
@@ -359,7 +359,7 @@ def test_a_token_is_not_issued_for_a_time_that_is_over(admin_client):
     assert not ApiToken.objects.exists()
 
 
-def test_each_of_many_secrets_is_told_whose_it_is(admin_client):
+def test_each_secret_is_shown_with_its_owner(admin_client):
     one, other = AccessTokenFactory(name="Nightly"), AccessTokenFactory()
 
     page = act(admin_client, "bookmarks_accesstoken", "rotate", one, other, grace="24").content.decode()
@@ -383,7 +383,7 @@ def test_the_add_page_has_one_button(admin_client):
         ("rotate", {"grace": "24"}, "Only active tokens without a successor can be rotated."),
     ],
 )
-def test_a_revocation_meanwhile_stands(admin_client, transactional_db, action, fields, answer):
+def test_a_concurrent_revocation_is_kept(admin_client, transactional_db, action, fields, answer):
     token = ApiTokenFactory()
     page = ask(admin_client, "usergroups_apitoken", action, token)
     revoked = "UPDATE usergroups_apitoken SET revoked_at = created_at"
@@ -396,7 +396,7 @@ def test_a_revocation_meanwhile_stands(admin_client, transactional_db, action, f
     assert token.revoked_at == token.created_at
 
 
-def test_the_first_revocation_stands():
+def test_the_time_of_the_first_revocation_is_kept():
     token = ApiTokenFactory()
     stale = ApiToken.objects.get()
     token.revoke()
@@ -406,7 +406,7 @@ def test_the_first_revocation_stands():
     assert stale.revoked_at == token.revoked_at == ApiToken.objects.get().revoked_at
 
 
-def test_of_many_rotations_none_happens_if_one_fails(admin_client, monkeypatch):
+def test_no_token_is_rotated_if_one_rotation_fails(admin_client, monkeypatch):
     tokens = ApiTokenFactory.create_batch(2)
     admin_client.raise_request_exception = False
 
@@ -426,7 +426,7 @@ def test_of_many_rotations_none_happens_if_one_fails(admin_client, monkeypatch):
     assert not LogEntry.objects.exists()
 
 
-def test_a_token_that_lasts_for_ever_is_rotated(admin_client):
+def test_a_token_with_the_latest_possible_expiry_can_be_rotated(admin_client):
     for_ever = datetime(9999, 12, 31, tzinfo=UTC)
     token = ApiTokenFactory(expires_at=for_ever, unused=True)
 
@@ -435,7 +435,7 @@ def test_a_token_that_lasts_for_ever_is_rotated(admin_client):
     assert ApiToken.objects.active().get().expires_at == for_ever
 
 
-def test_a_second_rotation_does_nothing(admin_client):
+def test_a_token_is_rotated_only_once(admin_client):
     token = ApiTokenFactory()
     page = ask(admin_client, "usergroups_apitoken", "rotate", token)
     confirm(admin_client, page, "usergroups_apitoken", grace="1")
@@ -446,7 +446,7 @@ def test_a_second_rotation_does_nothing(admin_client):
     assert ApiToken.objects.count() == 2
 
 
-def test_an_action_changes_a_bounded_number_of_rows(admin_client, monkeypatch):
+def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
     monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_CHANGED", 2)
     tokens = ApiTokenFactory.create_batch(3)
 

@@ -27,7 +27,7 @@ def test_names_keep_their_spaces(admin_client):
     assert UserGroup.objects.get().name == "  spaces  "
 
 
-def test_what_a_caller_changed_since_the_form_was_shown_stands(admin_client, everything):
+def test_saving_a_name_keeps_a_concurrent_change_of_the_properties(admin_client, everything):
     user_group = everything["usergroups_usergroup"]
     before = user_group.updated_at
 
@@ -45,7 +45,7 @@ def test_what_a_caller_changed_since_the_form_was_shown_stands(admin_client, eve
     assert user_group.updated_at > before
 
 
-def test_a_user_group_goes_with_all_that_is_its_own(admin_client, everything):
+def test_deleting_a_user_group_deletes_everything_that_it_owns(admin_client, everything):
     admin_client.post(url("usergroups_usergroup_delete", everything["usergroups_usergroup"].pk), {"post": "yes"})
 
     assert [model.objects.count() for model in (UserGroup, Collection, Bookmark, AccessToken)] == [0, 0, 0, 0]
@@ -58,7 +58,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("field", EXACT)
-def test_json_is_edited_and_kept_as_it_is_sent(admin_client, field):
+def test_json_is_stored_exactly_as_it_was_entered(admin_client, field):
     user_group = UserGroupFactory()
 
     save(admin_client, user_group, **{field: EXACT[field]})
@@ -78,7 +78,7 @@ def test_json_is_shown_indented(admin_client):
     assert form["mapping"] == ""
 
 
-def test_saving_without_a_change_changes_nothing(admin_client):
+def test_saving_an_unchanged_form_changes_nothing(admin_client):
     user_group = UserGroupFactory(properties=json.loads(EXACT["properties"]), mapping=json.loads(EXACT["mapping"]))
 
     save(admin_client, user_group)
@@ -87,7 +87,7 @@ def test_saving_without_a_change_changes_nothing(admin_client):
 
 
 @pytest.mark.parametrize(("before", "after"), [('{"a": 1}', '{"a": true}'), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')])
-def test_what_python_takes_for_equal_is_a_change(admin_client, before, after):
+def test_json_that_python_considers_equal_is_still_a_change(admin_client, before, after):
     user_group = UserGroupFactory(properties=json.loads(before))
 
     save(admin_client, user_group, properties=after)
@@ -97,7 +97,7 @@ def test_what_python_takes_for_equal_is_a_change(admin_client, before, after):
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", "null"])
-def test_json_is_emptied(admin_client, nothing):
+def test_json_can_be_emptied(admin_client, nothing):
     user_group = UserGroupFactory(properties={"a": 1}, mapping={"40": "a"})
 
     save(admin_client, user_group, properties=nothing, mapping=nothing)
@@ -115,7 +115,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("field", "text"), [(field, text) for field, texts in BAD.items() for text in texts])
-def test_json_is_refused_as_in_a_call(admin_client, update_user_group, user_group, field, text):
+def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, user_group, field, text):
     body = f'{{"user_group_id": "{user_group.provided_id}", "{field}": {text}}}'
     called = update_user_group(body.encode())
     page = save(admin_client, user_group, **{field: text})
@@ -131,7 +131,7 @@ def test_json_is_refused_as_in_a_call(admin_client, update_user_group, user_grou
     assert (user_group.properties, user_group.mapping) == (None, {})
 
 
-def test_what_a_caller_changed_while_the_form_was_open_stands(admin_client):
+def test_fields_that_the_operator_did_not_edit_keep_the_callers_changes(admin_client):
     user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
     form = shown_form(admin_client, user_group)
     UserGroup.objects.update(name="The caller's", properties={"plan": "pro"})
@@ -143,7 +143,7 @@ def test_what_a_caller_changed_while_the_form_was_open_stands(admin_client):
     assert LogEntry.objects.get().get_change_message() == "Changed Mapping."
 
 
-def test_the_token_is_masked_and_revealed(admin_client):
+def test_the_token_is_hidden_until_it_is_revealed(admin_client):
     user_group = UserGroupFactory()
 
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
@@ -156,7 +156,7 @@ def test_the_token_is_masked_and_revealed(admin_client):
     assert user_group.token not in listed
 
 
-def test_a_token_is_rotated_once_that_is_confirmed(admin_client, caplog):
+def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
     page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group)
@@ -173,7 +173,7 @@ def test_a_token_is_rotated_once_that_is_confirmed(admin_client, caplog):
         assert token not in str(LogEntry.objects.values().get()) + caplog.text
 
 
-def test_a_page_leads_to_what_belongs_to_the_group(admin_client):
+def test_a_page_links_to_the_objects_of_the_group(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory.create_batch(3, user_group=user_group)
     CollectionFactory.create_batch(2, user_group=user_group)
@@ -201,7 +201,7 @@ def test_groups_are_found_by_name_id_and_team(admin_client):
         assert list(page.context["cl"].queryset) == [user_group]
 
 
-def test_what_goes_with_a_group_is_counted_and_not_listed(admin_client):
+def test_the_deletion_page_counts_dependent_rows_without_listing_them(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory.create_batch(3, user_group=user_group)
 
@@ -212,7 +212,7 @@ def test_what_goes_with_a_group_is_counted_and_not_listed(admin_client):
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\r\nb", "\n"])
-def test_a_line_break_in_a_name_survives_a_form_that_cannot_show_it(admin_client, name):
+def test_line_breaks_in_an_unedited_name_are_kept(admin_client, name):
     user_group = UserGroupFactory(name=name)
 
     save(admin_client, user_group, name=re.sub(r"[\r\n]", "", name) or "x", mapping='{"40": 1}')
@@ -222,7 +222,7 @@ def test_a_line_break_in_a_name_survives_a_form_that_cannot_show_it(admin_client
     assert user_group.mapping == {"40": 1}
 
 
-def test_json_is_shown_indented_to_who_may_only_look(client):
+def test_json_is_shown_indented_without_permission_to_change(client):
     user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
     allow(client, "usergroups_usergroup", "view")
 
@@ -232,7 +232,7 @@ def test_json_is_shown_indented_to_who_may_only_look(client):
     assert "{\n  &quot;40&quot;: &quot;a&quot;\n}</pre>" in page
 
 
-def test_a_group_is_not_given_to_another_team_or_environment(admin_client):
+def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
     user_group = UserGroupFactory()
     foreign = {"team": UserGroupFactory().team.pk, "environment": "Testing", "provided_id": "other", "token": "x"}
 
@@ -253,7 +253,7 @@ def test_a_duplicate_group_is_refused_with_a_message(admin_client):
     assert "has a user group with this id in this environment." in str(page.context["adminform"].errors)
 
 
-def test_two_groups_of_one_name_are_told_apart(admin_client):
+def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client):
     for team, environment in (("Acme", ""), ("Acme", "Testing"), ("Other", "")):
         UserGroupFactory(
             team=Team.objects.get_or_create(name=team)[0], environment=environment, provided_id="7", name="A"
@@ -267,7 +267,7 @@ def test_two_groups_of_one_name_are_told_apart(admin_client):
     assert len(queries_of(admin_client.get, address)) == 4
 
 
-def test_what_goes_with_a_team_is_counted_through_its_groups(admin_client):
+def test_the_deletion_page_of_a_team_counts_the_rows_of_its_groups(admin_client):
     bookmark = BookmarkFactory()
 
     page = admin_client.get(url("usergroups_team_delete", bookmark.user_group.team.pk)).content.decode()
@@ -276,7 +276,7 @@ def test_what_goes_with_a_team_is_counted_through_its_groups(admin_client):
     assert "Bookmarks: 1" in page
 
 
-def test_a_rotation_from_the_groups_page_leads_back_to_it(admin_client):
+def test_a_rotation_from_the_page_of_a_group_redirects_back_to_it(admin_client):
     user_group = UserGroupFactory()
 
     page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group, from_page="1")
@@ -286,7 +286,7 @@ def test_a_rotation_from_the_groups_page_leads_back_to_it(admin_client):
     assert "User group tokens rotated: 1." in done.content.decode()
 
 
-def test_a_filter_by_what_may_not_be_seen_is_not_offered(client, admin_client):
+def test_filters_require_permission_to_view_the_related_model(client, admin_client):
     allow(client, "usergroups_usergroup", "view")
 
     offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
@@ -294,7 +294,7 @@ def test_a_filter_by_what_may_not_be_seen_is_not_offered(client, admin_client):
     assert ["Filter by team" in page for page in offered] == [True, False]
 
 
-def test_the_deepest_json_that_a_call_may_bring_may_be_edited_in(admin_client, update_user_group, user_group):
+def test_the_deepest_json_that_a_call_may_contain_can_be_edited(admin_client, update_user_group, user_group):
     text = '{"a": ' + "[" * 62 + "]" * 62 + "}"
     body = f'{{"user_group_id": "{user_group.provided_id}", "properties": {text}}}'
 
@@ -306,7 +306,7 @@ def test_the_deepest_json_that_a_call_may_bring_may_be_edited_in(admin_client, u
     assert user_group.properties == json.loads(text)
 
 
-def test_json_that_a_caller_changed_meanwhile_is_not_written_over(admin_client):
+def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
     user_group = UserGroupFactory(properties={"a": 1})
     form = shown_form(admin_client, user_group)
     UserGroup.objects.update(properties={"a": True})
@@ -319,7 +319,7 @@ def test_json_that_a_caller_changed_meanwhile_is_not_written_over(admin_client):
     assert user_group.properties == {"a": True}
 
 
-def test_a_group_with_all_that_a_call_may_bring_is_renamed(admin_client):
+def test_a_group_with_large_properties_can_be_renamed(admin_client):
     properties = {"a": [1] * 500_000}
     user_group = UserGroupFactory(properties=properties)
 
@@ -330,7 +330,7 @@ def test_a_group_with_all_that_a_call_may_bring_is_renamed(admin_client):
 
 
 @pytest.mark.parametrize(("environment", "query"), [("", "none"), ("Testing", "Testing")])
-def test_groups_are_filtered_by_environment_or_none(admin_client, environment, query):
+def test_groups_are_filtered_by_environment(admin_client, environment, query):
     groups = {name: UserGroupFactory(environment=name) for name in ("", "Customer", "Testing")}
 
     page = admin_client.get(url("usergroups_usergroup_changelist"), {"environment": query})
@@ -349,7 +349,7 @@ def test_a_form_lists_at_most_100_errors(admin_client, everything):
 @pytest.mark.parametrize(
     "name", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_collection", "bookmarks_bookmark"]
 )
-def test_lists_load_no_mapping_and_no_properties(admin_client, everything, name):
+def test_lists_do_not_load_mapping_and_properties(admin_client, everything, name):
     queries = queries_of(lambda: admin_client.get(url(f"{name}_changelist")))
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)

@@ -40,7 +40,7 @@ def test_titles_come_back_as_they_were_sent(create_bookmark, title):
 @pytest.mark.parametrize(
     ("title", "code"), [(None, "null"), (1, "invalid"), ([], "invalid"), ("a" * 1001, "max_length")]
 )
-def test_a_bad_title_is_refused(create_bookmark, title, code):
+def test_invalid_titles_are_refused(create_bookmark, title, code):
     assert errors(create_bookmark({"url": URL, "title": title})) == [("title", code)]
 
 
@@ -53,7 +53,7 @@ def test_a_duplicate_keeps_its_title(create_bookmark, bookmark):
 # One bookmark
 
 
-def test_the_location_of_a_new_bookmark_answers_with_it(create_bookmark, client):
+def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, client):
     response = create_bookmark({"url": URL})
 
     read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Bearer {create_bookmark.token.secret}")
@@ -67,7 +67,7 @@ def test_a_bookmark_is_read(call_bookmarks, bookmark):
 
 
 @pytest.mark.parametrize("changes", [{}, {"title": "New"}, {"title": ""}, {"url": "https://example.org/", "id": "x"}])
-def test_a_title_is_set_and_what_is_left_out_unchanged(call_bookmarks, bookmark, changes):
+def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, changes):
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
 
     expected = {**bookmark_json(bookmark), "title": changes.get("title", bookmark.title)}
@@ -75,7 +75,7 @@ def test_a_title_is_set_and_what_is_left_out_unchanged(call_bookmarks, bookmark,
     assert bookmark_json(Bookmark.objects.get()) == expected
 
 
-def test_a_bookmark_is_moved_and_moved_out(call_bookmarks, bookmark, collection):
+def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, bookmark, collection):
     moved = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
     out = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": None})
 
@@ -84,7 +84,7 @@ def test_a_bookmark_is_moved_and_moved_out(call_bookmarks, bookmark, collection)
 
 
 @pytest.mark.parametrize("into", ["collection", "none"])
-def test_a_move_onto_a_duplicate_is_a_conflict_and_changes_nothing(call_bookmarks, user_group, collection, into):
+def test_moving_a_bookmark_onto_a_duplicate_is_a_conflict(call_bookmarks, user_group, collection, into):
     first = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     second = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     moved, place = (first, str(collection.pk)) if into == "collection" else (second, None)
@@ -96,7 +96,7 @@ def test_a_move_onto_a_duplicate_is_a_conflict_and_changes_nothing(call_bookmark
     assert bookmark_json(Bookmark.objects.get(pk=moved.pk)) == bookmark_json(moved)
 
 
-def test_a_move_onto_itself_is_none(call_bookmarks, bookmark):
+def test_moving_a_bookmark_to_where_it_is_succeeds(call_bookmarks, bookmark):
     assert call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": None}).status_code == 200
 
 
@@ -111,7 +111,7 @@ def test_a_bookmark_is_deleted(call_bookmarks, bookmark):
 
 
 @pytest.mark.parametrize(("method", "count"), [("GET", 2), ("PATCH", 3), ("DELETE", 2)])
-def test_one_bookmark_takes_few_statements(call_bookmarks, bookmark, method, count):
+def test_calls_for_one_bookmark_take_few_statements(call_bookmarks, bookmark, method, count):
     queries = queries_of(lambda: call_bookmarks(method, "bookmark", bookmark.pk, body={"title": "New"}))
 
     # The token with its group; then the row, or the update and the row as it stands now, or the deletion.
@@ -147,7 +147,7 @@ def test_bookmarks_are_filtered_by_collection(call_bookmarks, bookmark, collecti
     assert urls_of(call_bookmarks("GET", "bookmarks", query={"collection": ""})) == {bookmark.url}
 
 
-def test_bookmarks_are_found_by_their_url(call_bookmarks, bookmark, collection):
+def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
     BookmarkFactory(user_group=bookmark.user_group)
     BookmarkFactory(user_group=bookmark.user_group, url=URL, collection=collection)
     BookmarkFactory(url=URL)
@@ -176,11 +176,11 @@ def test_bookmarks_are_found_by_their_url(call_bookmarks, bookmark, collection):
         ({"cursor": ""}, ("cursor", "blank")),
     ],
 )
-def test_a_bad_query_is_refused(call_bookmarks, query, error):
+def test_invalid_queries_are_refused(call_bookmarks, query, error):
     assert errors(call_bookmarks("GET", "bookmarks", query=query)) == [error]
 
 
-def test_bookmarks_are_filtered_by_their_creation(call_bookmarks, user_group):
+def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
     now = timezone.now()
     BookmarkFactory(user_group=user_group, created_at=now - timedelta(seconds=1))
     new = BookmarkFactory(user_group=user_group, created_at=now)
@@ -204,7 +204,7 @@ def test_bookmarks_are_filtered_by_their_creation(call_bookmarks, user_group):
         ("***:x", False),
     ],
 )
-def test_bookmarks_are_found_by_a_part_of_url_or_title(call_bookmarks, user_group, text, found):
+def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, text, found):
     bookmark = BookmarkFactory(user_group=user_group, url="https://example.com/A/b", title="München (a|b) 50%")
     BookmarkFactory(user_group=user_group)
     BookmarkFactory(title=text)
@@ -241,7 +241,7 @@ def small_scan(monkeypatch):
     monkeypatch.setattr(search, "MAX_SCANNED", 10)
 
 
-def test_a_call_searches_a_bounded_number_of_bookmarks(call_bookmarks, user_group, small_scan):
+def test_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group, small_scan):
     BookmarkFactory.create_batch(15, user_group=user_group)
     BookmarkFactory(user_group=user_group, title="Needle")
     BookmarkFactory.create_batch(10, user_group=user_group)
@@ -256,7 +256,7 @@ def test_a_call_searches_a_bounded_number_of_bookmarks(call_bookmarks, user_grou
 
 @pytest.mark.parametrize("total", [9, 10, 11, 20, 21])
 @pytest.mark.parametrize("limit", [1, 3, 50])
-def test_following_a_search_finds_each_match_once(call_bookmarks, user_group, small_scan, total, limit):
+def test_following_the_links_of_a_search_finds_each_match_once(call_bookmarks, user_group, small_scan, total, limit):
     bookmarks = BookmarkFactory.create_batch(total, user_group=user_group)
     matches = [bookmark.url for bookmark in bookmarks[::-3]]
     Bookmark.objects.filter(url__in=matches).update(title="Needle")
@@ -286,7 +286,7 @@ def test_a_search_can_be_followed_backwards(call_bookmarks, user_group, small_sc
     assert titles == [["Needle, the newest"], ["Needle, the oldest"], [], ["Needle, the newest"]]
 
 
-def test_one_owner_runs_a_few_expensive_calls_at_once(call_bookmarks, user_group):
+def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_group):
     other = AccessTokenFactory()
 
     with ExitStack() as under_way:
@@ -305,7 +305,7 @@ def test_one_owner_runs_a_few_expensive_calls_at_once(call_bookmarks, user_group
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
-def test_all_owners_together_run_a_few_expensive_calls_at_once(call_bookmarks):
+def test_concurrent_expensive_calls_are_limited_in_total(call_bookmarks):
     with ExitStack() as under_way:
         for owner in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
             under_way.enter_context(expensive_call(owner))
@@ -316,7 +316,7 @@ def test_all_owners_together_run_a_few_expensive_calls_at_once(call_bookmarks):
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
-def test_a_call_searches_a_bounded_amount_of_text(call_bookmarks, user_group, monkeypatch):
+def test_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch):
     monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 250)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
@@ -329,7 +329,7 @@ def test_a_call_searches_a_bounded_amount_of_text(call_bookmarks, user_group, mo
     assert [len(page["bookmarks"]) for page in pages] == [2, 2, 1]
 
 
-def test_a_call_searches_at_least_one_bookmark(call_bookmarks, user_group, monkeypatch):
+def test_a_search_scans_at_least_one_bookmark(call_bookmarks, user_group, monkeypatch):
     monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 1)
     BookmarkFactory.create_batch(2, user_group=user_group)
 
@@ -342,7 +342,7 @@ def test_a_call_searches_at_least_one_bookmark(call_bookmarks, user_group, monke
 # POST v1/bookmarks/batch
 
 
-def test_a_batch_creates_and_tells_what_is_there_and_what_is_wrong(call_bookmarks, bookmark, collection):
+def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, collection):
     foreign = CollectionFactory()
     items = [
         {"url": "https://example.org/", "title": "New"},
@@ -371,7 +371,7 @@ def test_a_batch_creates_and_tells_what_is_there_and_what_is_wrong(call_bookmark
     assert Bookmark.objects.count() == 3
 
 
-def test_bookmarks_of_a_batch_are_in_its_order(call_bookmarks):
+def test_a_batch_creates_bookmarks_in_its_order(call_bookmarks):
     urls = [f"{URL}{n}" for n in range(20)]
 
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": url} for url in urls]})
@@ -389,11 +389,11 @@ def test_bookmarks_of_a_batch_are_in_its_order(call_bookmarks):
         ({"bookmarks": [{}] * 1001}, "max_length"),
     ],
 )
-def test_what_is_no_batch_is_refused(call_bookmarks, body, code):
+def test_invalid_batches_are_refused(call_bookmarks, body, code):
     assert errors(call_bookmarks("POST", "bookmarks-batch", body=body)) == [("bookmarks", code)]
 
 
-def test_a_batch_takes_a_handful_of_statements(call_bookmarks, user_group):
+def test_a_batch_takes_few_statements(call_bookmarks, user_group):
     collections = CollectionFactory.create_batch(10, user_group=user_group)
     items = [{"url": f"{URL}{n}", "collection": str(collections[n % 10].pk)} for n in range(1000)]
 
@@ -444,7 +444,7 @@ def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_move_into_a_collection_that_is_deleted_meanwhile(call_bookmarks, bookmark, collection):
+def test_moving_a_bookmark_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
     with meanwhile("UPDATE", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
 
@@ -453,7 +453,7 @@ def test_a_move_into_a_collection_that_is_deleted_meanwhile(call_bookmarks, book
 
 
 @pytest.mark.django_db(transaction=True)
-def test_in_a_batch_a_collection_that_is_deleted_meanwhile_is_one_items_error(call_bookmarks, collection):
+def test_a_concurrently_deleted_collection_fails_one_item_of_a_batch(call_bookmarks, collection):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
     with meanwhile("INSERT", "DELETE FROM bookmarks_collection"):
@@ -463,7 +463,7 @@ def test_in_a_batch_a_collection_that_is_deleted_meanwhile_is_one_items_error(ca
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_of_a_group_that_is_deleted_meanwhile(call_bookmarks):
+def test_a_concurrent_deletion_of_the_user_group_answers_a_batch_with_401(call_bookmarks):
     with meanwhile("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
 
@@ -472,7 +472,7 @@ def test_a_batch_of_a_group_that_is_deleted_meanwhile(call_bookmarks):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_reads_the_identity_that_is_stored(call_bookmarks, bookmark):
+def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark):
     """And does not compute it: another release of the library may serialise a URL otherwise."""
     Bookmark.objects.update(url="https://example.com/once-serialised-otherwise")
 

@@ -36,13 +36,13 @@ def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, clien
     [({}, "required"), ({"name": None}, "null"), ({"name": ""}, "blank"), ({"name": 1}, "invalid"),
      ({"name": "a" * 256}, "max_length")],
 )  # fmt: skip
-def test_a_bad_name_is_refused(call_bookmarks, collection, body, code):
+def test_invalid_names_are_refused(call_bookmarks, collection, body, code):
     assert errors(call_bookmarks("POST", "collections", body=body)) == [("name", code)]
     if body:
         assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [("name", code)]
 
 
-def test_a_name_that_is_taken_is_a_conflict(call_bookmarks, collection):
+def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
     other = CollectionFactory(user_group=collection.user_group)
     CollectionFactory(name="Of another group")
 
@@ -86,7 +86,7 @@ def test_collections_take_two_statements(call_bookmarks, collection, method):
 # Deletion
 
 
-def test_a_deleted_collection_leaves_its_bookmarks_in_none(call_bookmarks, collection, user_group):
+def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, user_group):
     inside = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
     elsewhere = BookmarkFactory(user_group=user_group, collection=CollectionFactory(user_group=user_group))
 
@@ -101,7 +101,7 @@ def test_a_deleted_collection_leaves_its_bookmarks_in_none(call_bookmarks, colle
 
 @pytest.mark.parametrize("older", ["inside", "outside"])
 @pytest.mark.parametrize("same_instant", [False, True])
-def test_of_two_that_become_the_same_the_older_one_stays(call_bookmarks, collection, older, same_instant):
+def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, same_instant):
     places = [collection, None] if older == "inside" else [None, collection]
     times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1 if same_instant else 2, tzinfo=UTC)]
     first, _ = (
@@ -137,7 +137,7 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
     transaction.set_rollback(True)
 
 
-def test_a_group_goes_with_its_collections_and_bookmarks_in_few_statements(user_group, collection):
+def test_deleting_a_user_group_takes_nine_statements(user_group, collection):
     BookmarkFactory.create_batch(100, user_group=user_group, collection=collection)
 
     queries = queries_of(user_group.delete)
@@ -156,7 +156,7 @@ def test_a_group_goes_with_its_collections_and_bookmarks_in_few_statements(user_
 @pytest.mark.parametrize(
     "none", ["00000000-0000-7000-8000-000000000000", "x", "a" * 300, "\0", "{upper}", "{hex}", "{braces}"]
 )
-def test_somebody_elses_is_answered_like_none(call_bookmarks, user_group, method, url_name, none):
+def test_objects_of_another_owner_are_answered_like_unknown_ones(call_bookmarks, user_group, method, url_name, none):
     factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
     theirs, own = factory(), factory(user_group=user_group)
     none = none.format(upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}")
@@ -169,7 +169,7 @@ def test_somebody_elses_is_answered_like_none(call_bookmarks, user_group, method
 
 
 @pytest.mark.parametrize("url_name", ["bookmarks", "bookmark", "bookmarks-batch"])
-def test_somebody_elses_collection_is_answered_like_none(call_bookmarks, user_group, url_name):
+def test_a_collection_of_another_owner_is_answered_like_an_unknown_one(call_bookmarks, user_group, url_name):
     own = [BookmarkFactory(user_group=user_group).pk] if url_name == "bookmark" else []
 
     def answer(collection):
@@ -182,7 +182,7 @@ def test_somebody_elses_collection_is_answered_like_none(call_bookmarks, user_gr
     assert as_seen(theirs) == as_seen(none)
 
 
-def test_a_filter_by_somebody_elses_collection_is_answered_like_one_by_none(call_bookmarks):
+def test_a_filter_by_a_collection_of_another_owner_is_answered_like_an_unknown_one(call_bookmarks):
     theirs, none = (
         call_bookmarks("GET", "bookmarks", query={"collection": key}) for key in (CollectionFactory().pk, "nobodys")
     )

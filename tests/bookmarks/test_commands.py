@@ -19,7 +19,7 @@ def user_group():
     return UserGroupFactory(team__name="Acme", provided_id="example_1")
 
 
-def test_the_secret_alone_is_on_standard_output(user_group, capsys):
+def test_only_the_secret_is_written_to_standard_output(user_group, capsys):
     call_command("create_access_token", *GROUP, "--read-only", "--expires-in", "30", "--name", "CI")
 
     out, err = capsys.readouterr()
@@ -29,7 +29,7 @@ def test_the_secret_alone_is_on_standard_output(user_group, capsys):
     assert out.strip() not in err
 
 
-def test_the_group_is_of_the_environment(user_group, capsys):
+def test_the_environment_selects_the_user_group(user_group, capsys):
     testing = UserGroupFactory(team=user_group.team, environment="Testing", provided_id="example_1")
 
     call_command("create_access_token", *GROUP, "--environment", "Testing")
@@ -37,7 +37,7 @@ def test_the_group_is_of_the_environment(user_group, capsys):
     assert AccessToken.objects.get().user_group == testing
 
 
-def test_the_id_alone_is_on_standard_output(user_group, capsys):
+def test_only_the_id_is_written_to_standard_output(user_group, capsys):
     call_command("create_collection", *GROUP, "--name", "Reading list")
 
     collection = Collection.objects.get()
@@ -55,7 +55,7 @@ def test_a_collection_is_not_created_twice(user_group):
 
 
 @pytest.mark.parametrize("command", [["create_access_token"], ["create_collection", "--name", "Reading list"]])
-def test_an_unknown_team_or_group_is_told(command):
+def test_an_unknown_team_or_user_group_is_an_error(command):
     with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
         call_command(*command, *GROUP)
     assert error.value.returncode == 1
@@ -74,7 +74,7 @@ def write(path, *lines):
     return str(path)
 
 
-def test_a_file_is_imported_and_what_is_refused_is_told(user_group, tmp_path, capsys):
+def test_an_import_reports_refused_lines(user_group, tmp_path, capsys):
     file = write(tmp_path / "a.jsonl", '{"url": "https://a/"}', '{"url": "x"}', '{"url": "https://b/"}', "{")
 
     for expected in ("2 created, 0 already existed, 2 refused.\n", "0 created, 2 already existed, 2 refused.\n"):
@@ -87,7 +87,7 @@ def test_a_file_is_imported_and_what_is_refused_is_told(user_group, tmp_path, ca
     assert set(Bookmark.objects.values_list("url", flat=True)) == {"https://a/", "https://b/"}
 
 
-def test_a_dry_run_tells_the_same_and_does_nothing(user_group, tmp_path, capsys):
+def test_a_dry_run_reports_the_same_and_changes_nothing(user_group, tmp_path, capsys):
     BookmarkFactory(user_group=user_group, url="https://b/")
     file = write(tmp_path / "a.html", *(f'<A HREF="https://{letter}/">{letter}</A>' for letter in "abca"))
 
@@ -97,7 +97,7 @@ def test_a_dry_run_tells_the_same_and_does_nothing(user_group, tmp_path, capsys)
     assert Bookmark.objects.count() == 1
 
 
-def test_all_is_imported_into_one_collection(user_group, tmp_path):
+def test_a_file_is_imported_into_one_collection(user_group, tmp_path):
     collection = CollectionFactory(user_group=user_group)
     file = write(tmp_path / "a.csv", "url,collection", "https://a/,Other")
 
@@ -107,7 +107,7 @@ def test_all_is_imported_into_one_collection(user_group, tmp_path):
     assert Collection.objects.count() == 1
 
 
-def test_an_interrupted_import_keeps_what_was_done_and_is_run_again(user_group, tmp_path, capsys, monkeypatch):
+def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
     file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)))
     monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
     monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
@@ -132,7 +132,7 @@ def test_an_interrupted_import_keeps_what_was_done_and_is_run_again(user_group, 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_export_is_imported_again(user_group, tmp_path, name, capsys):
+def test_an_export_can_be_imported(user_group, tmp_path, name, capsys):
     collection = CollectionFactory(user_group=user_group, name="One")
     BookmarkFactory(user_group=user_group, title="ü")
     BookmarkFactory(user_group=user_group, collection=collection)
@@ -170,12 +170,12 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
         (["a.csv", "--user-group", "x"], "has no user group 'x'"),
     ],
 )
-def test_what_cannot_be_done_with_a_file_is_told(user_group, command, arguments, message):
+def test_invalid_arguments_are_errors(user_group, command, arguments, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         call_command(command, *GROUP, *arguments)
 
 
-def test_an_export_goes_where_it_is_told_to(user_group, tmp_path):
+def test_an_export_follows_links_and_writes_to_devices(user_group, tmp_path):
     BookmarkFactory(user_group=user_group)
     file, link = tmp_path / "a.csv", tmp_path / "b.csv"
     link.symlink_to(file)
@@ -187,19 +187,19 @@ def test_an_export_goes_where_it_is_told_to(user_group, tmp_path):
     assert len(file.read_text().splitlines()) == 2
 
 
-def test_an_export_that_cannot_be_written_is_told(user_group, tmp_path):
+def test_a_target_that_cannot_be_written_is_an_error(user_group, tmp_path):
     with pytest.raises(CommandError, match="Is a directory"):
         call_command("export_bookmarks", str(tmp_path), *GROUP, "--format", "csv")
 
 
-def test_a_file_without_bookmarks_is_told(user_group, tmp_path, capsys):
+def test_a_file_without_bookmarks_is_reported(user_group, tmp_path, capsys):
     call_command("import_bookmarks", write(tmp_path / "a.html", "Nothing here."), *GROUP)
 
     out, err = capsys.readouterr()
     assert (out, err) == ("0 created, 0 already existed, 0 refused.\n", "The file contains no bookmarks.\n")
 
 
-def test_on_a_terminal_a_bar_tells_how_far_the_import_is(user_group, tmp_path, monkeypatch, capsys):
+def test_an_import_shows_a_progress_bar_on_a_terminal(user_group, tmp_path, monkeypatch, capsys):
     file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)), "x")
     monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
     monkeypatch.setattr(importing, "CHUNK_SIZE", 1)

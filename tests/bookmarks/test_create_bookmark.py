@@ -45,7 +45,7 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
     }
 
 
-def test_the_answer_is_compact_json_of_these_bytes(create_bookmark, user_group):
+def test_the_answer_is_compact_json(create_bookmark, user_group):
     BookmarkFactory(
         user_group=user_group,
         id=UUID("01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"),
@@ -63,7 +63,7 @@ def test_the_answer_is_compact_json_of_these_bytes(create_bookmark, user_group):
     )
 
 
-def test_ids_are_of_version_7_and_in_the_order_of_time(create_bookmark):
+def test_ids_are_uuids_of_version_7_in_the_order_of_creation(create_bookmark):
     ids = [create_bookmark({"url": f"{URL}{n}"}).json()["bookmark"]["id"] for n in range(20)]
 
     assert {(UUID(text).version, UUID(text).variant, str(UUID(text))) for text in ids} == {
@@ -72,7 +72,7 @@ def test_ids_are_of_version_7_and_in_the_order_of_time(create_bookmark):
     assert ids == sorted(ids)
 
 
-def test_the_time_is_the_servers(create_bookmark):
+def test_the_server_sets_the_time(create_bookmark):
     before = timezone.now()
 
     created_at = create_bookmark({"url": URL, "created_at": "2020-01-01T00:00:00Z"}).json()["bookmark"]["created_at"]
@@ -80,7 +80,7 @@ def test_the_time_is_the_servers(create_bookmark):
     assert before <= datetime.fromisoformat(created_at) <= timezone.now()
 
 
-def test_fields_of_the_server_cannot_be_written(create_bookmark, user_group):
+def test_read_only_fields_are_ignored(create_bookmark, user_group):
     response = create_bookmark({"url": URL, "id": str(uuid4()), "user_group": 0, "user_group_id": 0, "url_digest": "x"})
 
     bookmark = Bookmark.objects.get()
@@ -101,7 +101,7 @@ def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
     assert Bookmark.objects.get().collection == collection
 
 
-def test_a_null_collection_is_none(create_bookmark):
+def test_the_collection_may_be_null(create_bookmark):
     assert create_bookmark({"url": URL, "collection": None}).json()["bookmark"]["collection"] is None
 
 
@@ -130,7 +130,7 @@ def test_a_null_collection_is_none(create_bookmark):
         pytest.param(lambda collection: {"id": str(collection.pk)}, id="object"),
     ],
 )
-def test_anything_but_the_id_of_an_own_collection_is_answered_alike(create_bookmark, user_group, wrong):
+def test_invalid_and_foreign_collections_are_answered_alike(create_bookmark, user_group, wrong):
     collection = CollectionFactory(user_group=user_group)
 
     response = create_bookmark({"url": URL, "collection": wrong(collection)})
@@ -169,7 +169,7 @@ def test_anything_but_the_id_of_an_own_collection_is_answered_alike(create_bookm
         "https://example.com/?" + "a" * (8000 - 21),
     ],
 )
-def test_what_a_browser_would_open_is_kept_as_it_was_sent(create_bookmark, url):
+def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     response = create_bookmark({"url": url})
 
     assert response.status_code == 201
@@ -223,7 +223,7 @@ def test_what_a_browser_would_open_is_kept_as_it_was_sent(create_bookmark, url):
         ("https://user@" + "\u4e00" * 256, "invalid"),
     ],
 )
-def test_what_is_no_web_url_is_refused(create_bookmark, url, code):
+def test_invalid_urls_are_refused(create_bookmark, url, code):
     assert errors(create_bookmark({"url": url})) == [("url", code)]
     assert not Bookmark.objects.exists()
 
@@ -232,7 +232,7 @@ def test_the_url_is_required(create_bookmark):
     assert errors(create_bookmark({})) == [("url", "required")]
 
 
-def test_all_errors_are_told_at_once(create_bookmark):
+def test_all_errors_are_reported_at_once(create_bookmark):
     response = create_bookmark({"url": "x", "collection": "x", "title": 1})
 
     assert set(errors(response)) == {("url", "invalid"), ("collection", "does_not_exist"), ("title", "invalid")}
@@ -296,13 +296,13 @@ def test_the_same_url_is_stored_once(create_bookmark, first, second):
         "http://example.com/%61?x=1&y=2",
     ],
 )
-def test_another_url_is_another_bookmark(create_bookmark, other):
+def test_different_urls_are_different_bookmarks(create_bookmark, other):
     create_bookmark({"url": "http://example.com/a?x=1&y=2"})
 
     assert create_bookmark({"url": other}).status_code == 201
 
 
-def test_each_collection_and_each_group_has_its_own(create_bookmark, user_group):
+def test_the_same_url_may_be_in_each_collection_and_each_group(create_bookmark, user_group):
     one, two = CollectionFactory.create_batch(2, user_group=user_group)
     BookmarkFactory(url=URL)  # of another group
     places = [None, str(one.pk), str(two.pk)]
@@ -312,7 +312,7 @@ def test_each_collection_and_each_group_has_its_own(create_bookmark, user_group)
 
 
 @pytest.mark.parametrize("in_collection", [False, True])
-def test_the_database_holds_it_for_every_way_in(user_group, in_collection):
+def test_the_database_refuses_duplicates(user_group, in_collection):
     collection = CollectionFactory(user_group=user_group) if in_collection else None
     BookmarkFactory(user_group=user_group, collection=collection, url="http://example.com/")
     same = Bookmark(user_group=user_group, collection=collection, url="HTTP://EXAMPLE.com:80")
@@ -321,13 +321,13 @@ def test_the_database_holds_it_for_every_way_in(user_group, in_collection):
         Bookmark.objects.bulk_create([same])
 
 
-def test_no_way_in_takes_what_is_no_url(user_group):
+def test_the_model_refuses_invalid_urls(user_group):
     with pytest.raises(ValueError, match="neither http nor https"):
         BookmarkFactory(user_group=user_group, url="ftp://example.com/")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_collection_deleted_at_the_same_moment_does_not_exist(create_bookmark, user_group):
+def test_a_concurrently_deleted_collection_does_not_exist(create_bookmark, user_group):
     collection = CollectionFactory(user_group=user_group)
 
     with meanwhile("INSERT", "DELETE FROM bookmarks_collection"):
@@ -338,7 +338,7 @@ def test_a_collection_deleted_at_the_same_moment_does_not_exist(create_bookmark,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_group_deleted_at_the_same_moment_takes_its_tokens_with_it(create_bookmark):
+def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_bookmark):
     with meanwhile("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
         response = create_bookmark({"url": URL})
 
@@ -367,7 +367,7 @@ def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
 
 
 @pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_an_ended_token_is_answered_like_an_unknown_one(create_bookmark, user_group, trait):
+def test_a_revoked_or_expired_token_is_answered_like_an_unknown_one(create_bookmark, user_group, trait):
     create_bookmark.token = AccessTokenFactory(user_group=user_group, **{trait: True})
     ended = create_bookmark({"url": URL})
     create_bookmark.token.delete()
@@ -379,7 +379,7 @@ def test_an_ended_token_is_answered_like_an_unknown_one(create_bookmark, user_gr
 
 
 @pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_an_ended_token_takes_the_one_query_of_an_unknown_one(create_bookmark, user_group, trait):
+def test_refusing_a_token_takes_one_query(create_bookmark, user_group, trait):
     ended = AccessTokenFactory(user_group=user_group, **{trait: True}).secret
 
     for secret in (ended, secret_format.generate("bma")):
@@ -387,7 +387,7 @@ def test_an_ended_token_takes_the_one_query_of_an_unknown_one(create_bookmark, u
         assert len(queries) == 1  # the look for the token
 
 
-def test_a_token_lasts_until_it_expires(create_bookmark, user_group):
+def test_a_token_is_valid_until_it_expires(create_bookmark, user_group):
     create_bookmark.token = AccessTokenFactory(user_group=user_group, expires_at=timezone.now() + timedelta(hours=1))
 
     assert create_bookmark({"url": URL}).status_code == 201
@@ -422,7 +422,7 @@ def test_a_duplicate_takes_three_statements(create_bookmark):
     assert existing.startswith("SELECT") and "url_digest" in existing
 
 
-def test_collection_ids_that_cannot_be_are_not_looked_for(create_bookmark):
+def test_malformed_collection_ids_are_not_looked_up(create_bookmark):
     assert len(queries_of(create_bookmark, {"url": URL, "collection": "x"})) == 1  # the token
 
 

@@ -67,7 +67,7 @@ FIREFOX = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def test_what_firefox_exports_is_read():
+def test_an_export_of_firefox_is_read():
     records = read("html", FIREFOX)
 
     seconds = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
@@ -102,7 +102,7 @@ def test_what_firefox_exports_is_read():
         pytest.param('\ufeff<A HREF="https://a/">b</A>', [("https://a/", "b")], id="byte order mark"),
     ],
 )  # fmt: skip
-def test_malformed_html_is_read_as_far_as_it_goes(text, expected):
+def test_malformed_html_is_read_as_far_as_possible(text, expected):
     assert [(record.url, record.title) for record in read("html", text)] == expected
 
 
@@ -116,7 +116,7 @@ def test_malformed_html_is_read_as_far_as_it_goes(text, expected):
         ("?q=%26amp%3B&ampx=1&amp", "?q=%26amp%3B&ampx=1&"),
     ],
 )
-def test_an_address_means_what_it_means_to_a_browser(written, meant):
+def test_character_references_in_urls_are_read_as_browsers_do(written, meant):
     [record] = read("html", f'<A HREF="https://example.com/{written}">A &amp B &copy C</A>')
 
     assert record.url == f"https://example.com/{meant or written}"
@@ -135,7 +135,7 @@ def test_an_address_means_what_it_means_to_a_browser(written, meant):
         ("utf-8", "<meta charset=utf-16>"),
     ],
 )
-def test_the_encoding_is_what_the_file_says(encoding, head):
+def test_the_file_declares_its_encoding(encoding, head):
     letter = "я" if encoding == "koi8-r" else "é"
 
     [record] = read("html", f'{head}<A HREF="https://a/">{letter}</A>'.encode(encoding))
@@ -143,7 +143,7 @@ def test_the_encoding_is_what_the_file_says(encoding, head):
     assert record.title == letter
 
 
-def test_a_tag_without_end_is_refused_and_what_comes_after_it_read():
+def test_a_tag_that_is_too_long_is_refused_and_reading_continues():
     records = read("html", '<A HREF="https://a/">a</A>\n<A HREF="' + "x" * 400_000 + '">\n<A HREF="https://b/">b</A>')
 
     assert records[0].url == "https://a/"
@@ -151,7 +151,7 @@ def test_a_tag_without_end_is_refused_and_what_comes_after_it_read():
     assert records[-1].url == "https://b/"
 
 
-def test_folders_without_end_take_no_memory_without_end():
+def test_paths_of_deeply_nested_folders_are_truncated():
     text = "<DT><H3>A folder</H3><DL>" * 2000 + '<DT><A HREF="https://a/">a</A>' * 2000
 
     records = read("html", text)
@@ -160,7 +160,7 @@ def test_folders_without_end_take_no_memory_without_end():
     assert {len(record.collection) for record in records} == {1000}
 
 
-def test_a_link_across_the_pieces_of_a_file_is_read_whole():
+def test_a_link_that_crosses_a_block_boundary_is_read():
     text = " " * 65_530 + '<A HREF="https://example.com/ü">A title</A>'
 
     [record] = read("html", text)
@@ -184,7 +184,7 @@ def test_json_lines_are_read():
     ]  # fmt: skip
 
 
-def test_a_line_without_end_is_refused_and_the_next_one_read():
+def test_a_line_that_is_too_long_is_refused_and_reading_continues():
     records = read("jsonl", b" " * 3_000_000 + b'\n{"url": "https://a/"}\n')
 
     assert records[0] == Refusal(1, "The line is longer than 1048576 bytes.")
@@ -197,19 +197,19 @@ def test_csv_is_read():
     assert read("csv", text) == [Record(2, "https://a/", 'b "c",\nd'), Record(4, "https://f/", "", "E")]
 
 
-def test_a_csv_field_without_end_is_refused():
+def test_a_csv_field_that_is_too_long_is_refused():
     assert [type(record) for record in read("csv", 'url\n"' + "a" * 200_000 + '"\nhttps://b/\n')] == [
         Refusal, Record,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("first", ["url", "URL", " Url "])
-def test_columns_are_known_in_any_case(first):
+def test_csv_columns_are_case_insensitive(first):
     assert read("csv", f"{first}, Title\nhttps://a/,b\n") == [Record(2, "https://a/", "b")]
 
 
 @pytest.mark.parametrize("first", ["address", "url;title", "https://a/"])
-def test_a_csv_without_its_column_is_told_once(first):
+def test_a_csv_file_without_a_url_column_is_refused_once(first):
     reason = "The header has no column named url, so no bookmarks can be read."
 
     assert read("csv", f"{first}\nhttps://b/\n") == [Refusal(1, reason)]
@@ -239,7 +239,7 @@ def test_a_csv_without_its_column_is_told_once(first):
         (Refusal(1, "Not CSV: x."), "Not CSV: x."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_stored_is_told_and_the_rest_stored(user_group, record, reason):
+def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
     assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [Refusal(1, reason)])
     assert Bookmark.objects.get().url == "https://b/"
 
@@ -267,7 +267,7 @@ def test_records_are_stored_with_their_collections_and_dates(user_group):
         assert found == bookmark
 
 
-def test_what_is_there_already_stays_as_it_is(user_group):
+def test_existing_bookmarks_are_not_changed(user_group):
     there = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="There")
 
     outcome = store(user_group, Record(1, URL, "Other"), Record(2, "https://b/"), Record(3, "HTTPS://b", "Twice"))
@@ -276,12 +276,12 @@ def test_what_is_there_already_stays_as_it_is(user_group):
     assert set(Bookmark.objects.values_list("url", "title")) == {(there.url, "There"), ("https://b/", "")}
 
 
-def test_of_two_in_one_file_the_first_is_stored(user_group):
+def test_the_first_of_duplicates_in_a_file_is_stored(user_group):
     assert store(user_group, Record(1, URL, "First"), Record(2, URL, "Second")) == (1, 1, [])
     assert Bookmark.objects.get().title == "First"
 
 
-def test_all_go_into_one_collection(user_group):
+def test_a_given_collection_replaces_those_of_the_file(user_group):
     collection = CollectionFactory(user_group=user_group)
 
     store(user_group, Record(1, URL, "", "Other"), Record(2, "https://b/", "", 1), collection=collection)
@@ -292,7 +292,7 @@ def test_all_go_into_one_collection(user_group):
 
 @pytest.mark.parametrize("block_size", [1, 2, 500])
 @pytest.mark.parametrize("chunk_size", [1, 2, 20])
-def test_wherever_a_chunk_ends_nothing_is_lost_or_doubled(user_group, monkeypatch, block_size, chunk_size):
+def test_the_sizes_of_chunks_and_blocks_do_not_change_the_result(user_group, monkeypatch, block_size, chunk_size):
     monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
     monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
     records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
@@ -339,7 +339,7 @@ def bookmarks(user_group):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_import_of_an_export_gives_the_same_set(user_group, bookmarks, name):
+def test_importing_an_export_restores_the_bookmarks(user_group, bookmarks, name):
     other = UserGroupFactory()
 
     outcome = store(other, *read(name, exported(user_group, name)))
@@ -354,7 +354,7 @@ text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=2
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(title=text, collection=st.none() | text.filter(len), moment=st.datetimes(timezones=st.just(UTC)))
-def test_every_text_and_time_survives(user_group, name, title, collection, moment):
+def test_exports_preserve_any_text_and_time(user_group, name, title, collection, moment):
     Bookmark.objects.all().delete()
     Collection.objects.all().delete()
     store(user_group, Record(1, URL, title, collection, moment))
@@ -366,13 +366,13 @@ def test_every_text_and_time_survives(user_group, name, title, collection, momen
     assert stored(other) == stored(user_group) == {(URL, title, collection, moment)}
 
 
-def test_the_browsers_date_is_in_seconds(user_group):
+def test_html_exports_have_dates_in_seconds(user_group):
     BookmarkFactory(user_group=user_group, created_at=datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC))
 
     assert 'ADD_DATE="1700000000"' in exported(user_group, "html")
 
 
-def test_json_lines_are_objects(user_group, bookmarks):
+def test_a_json_lines_export_has_an_object_on_each_line(user_group, bookmarks):
     lines = [json.loads(line) for line in exported(user_group, "jsonl").splitlines()]
 
     assert len(lines) == 5

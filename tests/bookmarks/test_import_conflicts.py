@@ -41,7 +41,7 @@ def run_command(tmp_path):
     return run
 
 
-def test_the_command_creates_a_deleted_folder_again(user_group, after_first_chunk, run_command, capsys):
+def test_the_command_recreates_a_deleted_collection(user_group, after_first_chunk, run_command, capsys):
     after_first_chunk(delete_collections)
 
     run_command()
@@ -51,7 +51,7 @@ def test_the_command_creates_a_deleted_folder_again(user_group, after_first_chun
 
 
 @pytest.mark.usefixtures("way", "chunks_of_two")
-def test_a_folder_that_is_deleted_in_the_middle_of_a_chunk_is_created_again(user_group):
+def test_a_collection_that_is_deleted_within_a_chunk_is_recreated(user_group):
     def records():
         for n in range(6):
             if n == 3:
@@ -64,7 +64,7 @@ def test_a_folder_that_is_deleted_in_the_middle_of_a_chunk_is_created_again(user
     assert places()[-4:] == ["Folder"] * 4
 
 
-def test_after_the_deletion_of_the_given_collection_the_command_uses_none(
+def test_the_command_continues_without_the_given_collection_after_its_deletion(
     user_group, after_first_chunk, run_command, capsys
 ):
     collection = CollectionFactory(user_group=user_group)
@@ -79,7 +79,7 @@ def test_after_the_deletion_of_the_given_collection_the_command_uses_none(
 
 
 @pytest.mark.usefixtures("way", "chunks_of_two")
-def test_an_outcome_tells_whether_the_given_collection_was_deleted(user_group):
+def test_an_outcome_reports_the_deletion_of_the_given_collection(user_group):
     collection = CollectionFactory(user_group=user_group)
     told = []
 
@@ -102,7 +102,7 @@ def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_firs
 
 
 @pytest.mark.usefixtures("way", "chunks_of_two")
-def test_only_the_deletion_of_the_user_group_raises_user_group_deleted(user_group):
+def test_deleting_the_user_group_raises_user_group_deleted(user_group):
     stored = importing.store(user_group, iter([Record(n, f"https://example.com/{n}", "", str(n)) for n in range(6)]))
     next(stored)
     elsewhere(delete_user_groups)

@@ -43,7 +43,7 @@ def listed(call_bookmarks, **query):
     return call_bookmarks("GET", "bookmarks", query=query).json()["bookmarks"]
 
 
-def test_a_large_collection_is_gone_at_once(call_bookmarks, large_collection):
+def test_a_deleted_large_collection_disappears_at_once(call_bookmarks, large_collection):
     response = call_bookmarks("DELETE", "collection", large_collection.pk)
 
     assert (response.status_code, response.json()) == (200, {"success": 1})
@@ -55,7 +55,7 @@ def test_a_large_collection_is_gone_at_once(call_bookmarks, large_collection):
     assert call_bookmarks("POST", "collections", body={"name": "Large"}).status_code == 201
 
 
-def test_its_bookmarks_are_in_none_at_once(call_bookmarks, large_collection):
+def test_bookmarks_of_a_deleted_large_collection_are_in_no_collection_at_once(call_bookmarks, large_collection):
     call_bookmarks("DELETE", "collection", large_collection.pk)
 
     in_none = listed(call_bookmarks, collection="")
@@ -67,7 +67,7 @@ def test_its_bookmarks_are_in_none_at_once(call_bookmarks, large_collection):
     assert (titled["title"], titled["collection"]) == ("New", None)
 
 
-def test_its_bookmarks_are_released_in_chunks(call_bookmarks, large_collection):
+def test_bookmarks_of_a_deleted_large_collection_are_released_in_chunks(call_bookmarks, large_collection):
     kept = set(Bookmark.objects.values_list("pk", flat=True))
     call_bookmarks("DELETE", "collection", large_collection.pk)
 
@@ -79,7 +79,7 @@ def test_its_bookmarks_are_released_in_chunks(call_bookmarks, large_collection):
 
 
 @pytest.mark.parametrize("age", [timedelta(days=1), -timedelta(seconds=1)], ids=["older", "newer"])
-def test_of_duplicates_the_oldest_one_stays(call_bookmarks, large_collection, user_group, age):
+def test_the_oldest_of_duplicates_is_kept(call_bookmarks, large_collection, user_group, age):
     Bookmark.objects.update(created_at=timezone.now() - timedelta(hours=1))
     inside = Bookmark.objects.filter(collection=large_collection).last()
     outside = BookmarkFactory(user_group=user_group, url=inside.url, created_at=inside.created_at - age)
@@ -92,7 +92,7 @@ def test_of_duplicates_the_oldest_one_stays(call_bookmarks, large_collection, us
     assert kept.collection is None
 
 
-def test_a_bookmark_that_was_created_since_the_deletion_stays(call_bookmarks, large_collection):
+def test_a_bookmark_that_is_created_after_the_deletion_is_kept(call_bookmarks, large_collection):
     call_bookmarks("DELETE", "collection", large_collection.pk)
     url = Bookmark.objects.filter(collection=large_collection).last().url
 
@@ -119,7 +119,7 @@ def test_several_collections_release_the_oldest_of_their_duplicates(user_group):
     assert sorted(Bookmark.objects.values_list("url", flat=True)) == [f"{URL}{number}" for number in range(4)]
 
 
-def test_an_export_has_the_bookmarks_of_a_deleted_collection_in_none(large_collection, user_group):
+def test_an_export_lists_bookmarks_of_a_deleted_collection_without_it(large_collection, user_group):
     Collection.objects.all().delete()
 
     exported = list(Bookmark.objects.filter(user_group=user_group).for_export())
@@ -133,7 +133,7 @@ def large_group(user_group, large_collection):
     return user_group
 
 
-def test_a_large_group_is_gone_at_once(call_usergroups, call_bookmarks, large_group):
+def test_a_deleted_large_user_group_disappears_at_once(call_usergroups, call_bookmarks, large_group):
     query = {"user_group_id": large_group.provided_id}
 
     response = call_usergroups("DELETE", "user", query=query)
@@ -150,9 +150,7 @@ def test_a_large_group_is_gone_at_once(call_usergroups, call_bookmarks, large_gr
 
 
 @pytest.mark.parametrize("hidden", ["user_group", "team"])
-def test_tokens_of_a_deleted_owner_are_refused_although_they_are_stored(
-    call_usergroups, call_bookmarks, user_group, hidden
-):
+def test_tokens_of_a_deleted_owner_are_refused(call_usergroups, call_bookmarks, user_group, hidden):
     owner = {"user_group": user_group, "team": user_group.team}[hidden]
     type(owner)._base_manager.filter(pk=owner.pk).update(deleted_at=timezone.now())
 
@@ -172,14 +170,14 @@ def test_a_new_process_continues_a_deletion(large_group):
     assert not Team._base_manager.exists()
 
 
-def test_a_manager_deletes_nothing(user_group):
+def test_a_manager_has_no_delete_method(user_group):
     with pytest.raises(AttributeError):
         UserGroup.objects.delete()
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
-def test_what_another_process_is_deleting_is_left_to_it(large_collection):
+def test_a_deletion_by_another_process_is_skipped(large_collection):
     Collection._base_manager.update(deleted_at=timezone.now())
 
     with row_locked(Collection._base_manager.get()):

@@ -50,7 +50,7 @@ def count_statuses(service, *acts):
     return Counter(statuses)
 
 
-def test_groups_that_come_and_go(own_service):
+def test_concurrent_calls_on_user_groups_do_not_fail(own_service):
     names = [f"group_{n}" for n in range(8)]
 
     def put(caller):
@@ -72,7 +72,7 @@ def test_groups_that_come_and_go(own_service):
     assert statuses[200] > 20
 
 
-def test_collections_that_come_and_go(own_service):  # noqa: C901
+def test_concurrent_calls_on_collections_do_not_fail(own_service):  # noqa: C901
     urls = [f"https://example.com/{n}" for n in range(100)]
     collections = [None]
 

@@ -27,7 +27,7 @@ TODAY = datetime(2026, 3, 1, tzinfo=UTC)
         (TODAY - timedelta(days=29), 0),
     ],
 )
-def test_a_bookmark_counts_on_its_day(created_at, day):
+def test_a_bookmark_is_counted_on_its_day(created_at, day):
     BookmarkFactory(created_at=created_at)
 
     counts = created_per_day(TODAY.date())
@@ -37,7 +37,7 @@ def test_a_bookmark_counts_on_its_day(created_at, day):
 
 
 @pytest.mark.parametrize("created_at", [TODAY + timedelta(days=1), TODAY - timedelta(days=29, microseconds=1)])
-def test_other_days_do_not_count(created_at):
+def test_bookmarks_of_other_days_are_not_counted(created_at):
     BookmarkFactory(created_at=created_at)
 
     assert {count for _, count in created_per_day(TODAY.date())} == {0}
@@ -69,14 +69,14 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
     assert len(re.findall(r"<rect ", page)) == 30
 
 
-def test_without_bookmarks_there_is_a_sentence(admin_client):
+def test_a_sentence_replaces_an_empty_plot(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     assert "No bookmarks were created in the 30 days to" in page
     assert "<rect" not in page
 
 
-def test_tokens_to_look_after_are_listed(admin_client):
+def test_tokens_that_need_attention_are_listed(admin_client):
     expiring, unused = ApiTokenFactory(expiring=True), AccessTokenFactory(unused=True)
     others = [ApiTokenFactory(), ApiTokenFactory(expired=True), AccessTokenFactory(unused=True, revoked=True)]
 
@@ -108,7 +108,7 @@ PANELS = {
 
 
 @pytest.mark.parametrize("codename", PANELS)
-def test_each_panel_takes_the_permission_to_view(client, admin_client, codename):
+def test_each_panel_requires_the_view_permission(client, admin_client, codename):
     admin_client.post(reverse("admin:usergroups_team_add"), {"name": "New team"})
     operator = User.objects.create_user("operator", is_staff=True)
     operator.user_permissions.set(Permission.objects.filter(codename=codename))

@@ -84,7 +84,7 @@ def wait_for_read_only(cluster, value):
         wait_until(lambda: connection.execute("SHOW default_transaction_read_only").fetchone()[0] == value)
 
 
-def test_a_stopped_server(service, cluster):
+def test_a_stopped_server_is_answered_with_503(service, cluster):
     assert_well(service)
     cluster.stop()
     try:
@@ -100,14 +100,14 @@ def test_a_stopped_server(service, cluster):
     assert_well(service)
 
 
-def test_connections_that_were_ended(service, cluster):
+def test_terminated_connections_are_replaced(service, cluster):
     for _ in range(3):
         assert_well(service)
         cluster.disconnect_all()
     assert_well(service)
 
 
-def test_a_read_only_server(service, cluster):
+def test_writes_to_a_read_only_server_are_answered_with_503(service, cluster):
     url = new_url()
     cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on")
     cluster.execute("SELECT pg_reload_conf()")
@@ -126,7 +126,7 @@ def test_a_read_only_server(service, cluster):
     assert_well(service)
 
 
-def test_no_connection_left(service, cluster):
+def test_a_server_without_free_connections_is_answered_with_503(service, cluster):
     held = []
     cluster.disconnect_all()
     try:
@@ -141,7 +141,7 @@ def test_no_connection_left(service, cluster):
     assert_well(service)
 
 
-def test_a_lock_that_is_not_given_back(service, cluster):
+def test_a_lock_timeout_is_answered_with_503(service, cluster):
     url = new_url()
     with cluster.connect() as other, other.transaction():
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
@@ -150,7 +150,7 @@ def test_a_lock_that_is_not_given_back(service, cluster):
     assert service.create_bookmark(url=url).status_code == 201
 
 
-def test_a_statement_that_takes_too_long(service, cluster):
+def test_a_statement_timeout_is_answered_with_503(service, cluster):
     url = new_url()
     cluster.execute(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(10); RETURN NEW; END'"
@@ -163,7 +163,7 @@ def test_a_statement_that_takes_too_long(service, cluster):
     assert service.create_bookmark(url=url).status_code == 201
 
 
-def test_a_deadlock(service, cluster):
+def test_a_deadlock_is_retried(service, cluster):
     headers = {"Authorization": f"Token {service.api_token}"}
     items = [{"user_group_id": name, "name": "New"} for name in ("first", "second")]
 
@@ -186,7 +186,7 @@ def test_a_deadlock(service, cluster):
     assert_well(service)
 
 
-def test_a_transaction_that_cannot_be_serialized(service, cluster):
+def test_a_serialization_failure_is_retried(service, cluster):
     cluster.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'")
     cluster.disconnect_all()
     try:
@@ -204,7 +204,7 @@ def test_a_transaction_that_cannot_be_serialized(service, cluster):
     assert_well(service)
 
 
-def test_a_full_disk(tmp_path):
+def test_a_full_disk_is_answered_with_503(tmp_path):
     """Of a server whose disk has room for itself and little more."""
     folder = Path(tempfile.gettempdir()) / f"disk_{uuid4().hex}"  # where the server's own user may go
     with (
@@ -227,7 +227,7 @@ def test_a_full_disk(tmp_path):
         assert_well(service)
 
 
-def test_no_connection_is_left_behind(service, cluster):
+def test_faults_leak_no_connections(service, cluster):
     """One process of eight threads keeps one connection each at most, whatever went wrong before."""
     for _ in range(3):
         cluster.disconnect_all()

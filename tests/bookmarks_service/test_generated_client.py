@@ -49,7 +49,7 @@ def call(generated, service):
     return make
 
 
-def test_every_call_is_made(call, generated):
+def test_the_generated_client_makes_every_call(call, generated):
     models = importlib.import_module("generated.models")
     group_id = "generated"
 

@@ -7,19 +7,19 @@ from django.test import RequestFactory
 from bookmarks_service import handlers
 
 
-def test_an_unknown_path_is_json_but_in_the_admin(client, admin_client):
+def test_an_unknown_path_is_answered_in_json_except_in_the_admin(client, admin_client):
     assert client.get("/unknown").json()["errors"][0]["code"] == "not_found"
     assert "<h1>Not Found</h1>" in admin_client.get("/admin/unknown/").content.decode()
 
 
-def test_a_bad_host_is_json(client):
+def test_an_invalid_host_is_answered_in_json(client):
     response = client.get("/unknown", headers={"Host": "evil.example"})
 
     assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
 
 
 @pytest.mark.parametrize(("path", "content_type"), [("/unknown", "application/json"), ("/admin/", "text/html")])
-def test_a_crash_is_json_but_in_the_admin(path, content_type):
+def test_a_server_error_is_answered_in_json_except_in_the_admin(path, content_type):
     response = handlers.server_error(RequestFactory().get(path))
 
     assert response.status_code == 500
@@ -27,7 +27,7 @@ def test_a_crash_is_json_but_in_the_admin(path, content_type):
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError, InternalError])
-def test_without_the_database_the_admin_says_so(admin_client, error):
+def test_the_admin_reports_an_unavailable_database(admin_client, error):
     def fail(execute, sql, params, many, context):
         raise error("the inside story")
 
@@ -51,13 +51,13 @@ def test_without_the_database_the_admin_says_so(admin_client, error):
         ("GET", "/readyz", "localhost", 200),
     ],
 )
-def test_no_answer_for_programs_is_stored_by_caches(client, method, path, host, status):
+def test_answers_in_json_are_not_stored_by_caches(client, method, path, host, status):
     response = client.generic(method, path, headers={"Host": host})
 
     assert (response.status_code, response["Cache-Control"]) == (status, "no-store")
 
 
-def test_a_crash_is_not_stored_by_caches():
+def test_a_server_error_is_not_stored_by_caches():
     assert handlers.server_error(RequestFactory().get("/api/user"))["Cache-Control"] == "no-store"
 
 
@@ -69,7 +69,7 @@ def test_the_refusal_of_plain_http_is_not_stored_by_caches(client, settings):
     assert (response.status_code, response["Cache-Control"]) == (400, "no-store")
 
 
-def test_a_crash_outside_the_views_is_json(client, settings):
+def test_an_exception_in_the_middleware_is_answered_in_json(client, settings):
     settings.MIDDLEWARE = ["tests.bookmarks_service.test_handlers.crash"]
 
     response = client.put("/api/user")

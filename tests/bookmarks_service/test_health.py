@@ -14,32 +14,32 @@ def nothing_remembered():
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_all_is_well(client, db, path):
+def test_a_healthy_service_answers_with_200(client, db, path):
     response = client.get(path)
 
     assert (response.status_code, response.json()["success"]) == (200, 1)
     assert client.head(path).status_code == 200
 
 
-def test_being_alive_takes_no_database(client):
+def test_livez_does_not_use_the_database(client):
     assert client.get("/livez").status_code == 200
 
 
-def test_being_ready_takes_one_statement(client, db):
+def test_readyz_takes_one_statement(client, db):
     client.get("/readyz")
 
     assert len(queries_of(lambda: client.get("/readyz"))) == 1  # to see that the database answers
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_a_probe_needs_no_name_and_no_https(client, db, settings, path):
+def test_probes_work_without_a_host_name_and_https(client, db, settings, path):
     settings.SECURE_SSL_REDIRECT = True
 
     assert client.get(path, headers={"Host": "10.0.0.1:8000"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_a_probe_only_asks(client, path):
+def test_probes_allow_only_get_and_head(client, path):
     response = client.post(path)
 
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
@@ -47,7 +47,7 @@ def test_a_probe_only_asks(client, path):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_its_migrations_it_is_not_ready_and_then_it_is(client):
+def test_readyz_fails_until_all_migrations_are_applied(client):
     with connection.cursor() as cursor:
         last = "SELECT max(id) FROM django_migrations WHERE app = 'bookmarks'"
         cursor.execute(f"DELETE FROM django_migrations WHERE id = ({last})")
@@ -60,7 +60,7 @@ def test_without_its_migrations_it_is_not_ready_and_then_it_is(client):
     assert client.get("/readyz").status_code == 200
 
 
-def test_without_its_cache_it_is_ready_and_says_so(client, db, settings):
+def test_readyz_succeeds_and_reports_an_unavailable_cache(client, db, settings):
     settings.CACHES = {
         "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     }

@@ -156,7 +156,7 @@ class Isolation(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db
-def test_nobody_sees_or_changes_what_is_not_theirs():
+def test_no_sequence_of_calls_reaches_objects_of_another_owner():
     run_state_machine_as_test(
         Isolation,
         settings=settings(

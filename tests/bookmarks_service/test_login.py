@@ -26,7 +26,7 @@ def log_in(password=PASSWORD, username="operator", address="192.0.2.1"):
     return Client(REMOTE_ADDR=address).post(LOGIN, {"username": username, "password": password, "next": "/admin/"})
 
 
-def test_after_ten_failures_an_address_waits(operator, settings):
+def test_an_address_is_locked_out_after_ten_failures(operator, settings):
     for _ in range(9):
         assert log_in("wrong").status_code == 200
     assert log_in("wrong", username="somebody else").status_code == 429
@@ -39,14 +39,14 @@ def test_after_ten_failures_an_address_waits(operator, settings):
     assert log_in(address="192.0.2.2").status_code == 302
 
 
-def test_fewer_failures_are_forgiven(operator):
+def test_nine_failures_do_not_lock_out(operator):
     for _ in range(9):
         log_in("wrong")
 
     assert log_in().status_code == 302
 
 
-def test_after_the_wait_there_are_ten_more(operator):
+def test_the_lockout_ends_after_the_cool_off_time(operator):
     for _ in range(10):
         log_in("wrong")
     AccessAttempt.objects.update(attempt_time="2026-01-01T00:00Z")
@@ -63,7 +63,7 @@ def test_after_the_wait_there_are_ten_more(operator):
         (1, "a, 2001:db8::1:2:3:4", "2001:db8::"),
     ],
 )
-def test_the_address_is_the_one_that_the_proxies_tell(operator, settings, proxies, forwarded, counted):
+def test_failures_are_counted_by_the_forwarded_address(operator, settings, proxies, forwarded, counted):
     settings.API_TRUSTED_PROXIES = proxies
 
     response = Client(REMOTE_ADDR="192.0.2.1").post(
@@ -96,7 +96,7 @@ def test_failures_from_unknown_addresses_are_counted_by_username(operator):
     assert log_in(address="192.0.2.1").status_code == 302  # and neither is the operator, where the address is known
 
 
-def test_failures_from_a_known_address_lock_nobody_out_whose_address_is_unknown(operator):
+def test_failures_from_a_known_address_do_not_lock_out_unknown_addresses(operator):
     for _ in range(10):
         log_in("wrong", address="192.0.2.1")
 
@@ -119,7 +119,7 @@ def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(o
     assert AccessAttempt.objects.get().failures_since_start == 8
 
 
-def test_no_password_and_no_name_is_logged_or_kept(operator, caplog):
+def test_passwords_and_addresses_are_not_logged(operator, caplog):
     log_in("a wrong secret", username="operator")
     log_in()
 
@@ -127,7 +127,7 @@ def test_no_password_and_no_name_is_logged_or_kept(operator, caplog):
     assert "a wrong secret" not in str(AccessAttempt.objects.values())
 
 
-def test_a_name_that_no_database_takes_is_no_fault(operator):
+def test_a_null_character_in_the_username_is_not_an_error(operator):
     assert log_in(username="a\0b").status_code == 200
 
 
@@ -140,7 +140,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/login/", "/docs/", "/schema/", "/api/user", "/unknown"])
-def test_every_page_forbids_what_it_does_not_need(client, path):
+def test_every_page_has_security_headers(client, path):
     response = client.get(path)
 
     assert {name: response[name] for name in HEADERS} == HEADERS
@@ -151,7 +151,7 @@ def test_every_page_forbids_what_it_does_not_need(client, path):
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/login/", "/docs/"])
-def test_no_page_has_a_script_or_a_style_written_into_it(client, path):
+def test_pages_have_no_inline_scripts_or_styles(client, path):
     page = client.get(path).content.decode()
 
     assert "<style" not in page
@@ -159,7 +159,7 @@ def test_no_page_has_a_script_or_a_style_written_into_it(client, path):
     assert page.count("<script") == page.count("<script src=")
 
 
-def test_cookies_are_kept_from_scripts_and_other_sites(operator):
+def test_cookies_are_hidden_from_scripts_and_other_sites(operator):
     cookies = log_in().cookies
 
     assert cookies["sessionid"]["httponly"]

@@ -183,7 +183,7 @@ def test_a_malformed_request_is_refused_in_json(nginx, head, statuses):
 
 
 @pytest.mark.parametrize("path", ["/v1/bookmarks", "/unknown"])
-def test_a_program_is_refused_without_https(nginx, https_service, path):
+def test_api_calls_without_https_are_refused(nginx, https_service, path):
     headers = {"Host": "localhost", "Authorization": "Bearer x", "X-Forwarded-Proto": "https"}
 
     response = httpx.get(f"http://127.0.0.1:{nginx.port}{path}", headers=headers, timeout=TIMEOUT)
@@ -201,7 +201,7 @@ def test_links_have_the_scheme_and_the_host_of_the_client(nginx, https_service):
 
 
 @pytest.mark.parametrize("sent", ["an-id-of-the-client", None])
-def test_a_request_has_one_id_from_end_to_end(nginx, https_service, sent):
+def test_the_request_id_is_passed_through(nginx, https_service, sent):
     with nginx.client(https_service, **({"X-Request-ID": sent} if sent else {})) as client:
         [answered] = client.get("/v1/bookmarks").headers.get_list("X-Request-ID")
 
@@ -209,7 +209,7 @@ def test_a_request_has_one_id_from_end_to_end(nginx, https_service, sent):
     assert f'"request_id": "{answered}"' in https_service.log.read_text()
 
 
-def test_an_unreachable_service_is_answered_for_in_json(https_service, tmp_path):
+def test_an_unreachable_service_is_answered_in_json(https_service, tmp_path):
     with Nginx(tmp_path, free_port()) as nginx, nginx.client(https_service) as client:
         response = client.get("/v1/bookmarks")
 
@@ -217,7 +217,7 @@ def test_an_unreachable_service_is_answered_for_in_json(https_service, tmp_path)
     assert int(response.headers["Retry-After"]) > 0
 
 
-def test_a_service_that_does_not_answer_is_answered_for_in_json(https_service, tmp_path):
+def test_a_timeout_of_the_service_is_answered_in_json(https_service, tmp_path):
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         Nginx(tmp_path, silent.getsockname()[1], read_timeout=1) as nginx,

@@ -76,7 +76,7 @@ def stored(service):
     return found
 
 
-def test_killed_workers_lose_nothing(database_url, tmp_path):
+def test_killing_workers_loses_no_acknowledged_write(database_url, tmp_path):
     with Service(tmp_path, database_url) as service, Load(service) as load:
         for _ in range(4):
             load.wait_for(50)
@@ -89,7 +89,7 @@ def test_killed_workers_lose_nothing(database_url, tmp_path):
         assert not load.refused & found
 
 
-def test_a_killed_service_loses_nothing(database_url, tmp_path):
+def test_killing_the_service_loses_no_acknowledged_write(database_url, tmp_path):
     first = Service(tmp_path, database_url)
     with first, Load(first) as load:
         load.wait_for(200)
@@ -134,7 +134,7 @@ def nobody_can_write(database_url):
             connection.rollback()
 
 
-def test_who_is_being_answered_when_it_ends_is_answered(database_url, tmp_path):
+def test_a_stop_waits_for_calls_in_progress(database_url, tmp_path):
     answers = []
     with Service(tmp_path, database_url) as service:
         service.create_bookmark(url="https://example.com/before")

@@ -23,17 +23,17 @@ def operations_of(document):
     }
 
 
-def test_it_is_valid_and_without_warnings(tmp_path):
+def test_the_document_is_valid_and_has_no_warnings(tmp_path):
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
 
 
-def test_it_has_every_operation_and_nothing_else(document):
+def test_the_document_has_exactly_the_operations(document):
     described = {name: method.upper() for name, (_, method, _) in operations_of(document).items()}
 
     assert described == {name: operation.method for name, operation in OPERATIONS.items()}
 
 
-def test_the_schemes_are_of_http(document):
+def test_the_security_schemes_are_http_schemes(document):
     schemes = document["components"]["securitySchemes"]
 
     assert {name: (scheme["type"], scheme["scheme"]) for name, scheme in schemes.items()} == {
@@ -89,7 +89,7 @@ def validator(document, schema):
 
 
 @pytest.mark.parametrize("body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}])
-def test_the_answers_are_what_is_documented(document, any_operation, valid_body, request, body):
+def test_answers_match_their_schema(document, any_operation, valid_body, request, body):
     name = request.node.callspec.params["any_operation"]
     _, _, operation = operations_of(document)[name]
     valid = {**valid_body, "user_groups": [{"user_group_id": "a"}, {}], "bookmarks": [{"url": "http://a/"}, {}]}
@@ -113,7 +113,7 @@ def test_the_answers_are_what_is_documented(document, any_operation, valid_body,
         ({"user_group_id": "a", "properties": []}, False),
     ],
 )
-def test_the_document_tells_good_bodies_from_bad(document, body, valid):
+def test_the_schema_of_a_body_refuses_invalid_ones(document, body, valid):
     content = operations_of(document)["update_user_group"][2]["requestBody"]["content"]
 
     assert validator(document, content["application/json"]["schema"]).is_valid(body) == valid

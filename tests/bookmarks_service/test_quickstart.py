@@ -18,7 +18,7 @@ def quickstart(capsys):
     return capsys.readouterr().out
 
 
-def test_it_makes_something_to_try_and_prints_how(capsys, django_user_model, client):
+def test_quickstart_creates_sample_data_and_prints_commands(capsys, django_user_model, client):
     text = quickstart(capsys)
 
     user_group = UserGroup.objects.get(provided_id="example_1")
@@ -34,7 +34,7 @@ def test_it_makes_something_to_try_and_prints_how(capsys, django_user_model, cli
     assert not Bookmark.objects.exists()
 
 
-def test_an_operator_who_is_there_is_one_again(capsys, django_user_model):
+def test_quickstart_restores_an_existing_operator(capsys, django_user_model):
     quickstart(capsys)
     django_user_model.objects.update(is_superuser=False, is_active=False)
 
@@ -44,7 +44,7 @@ def test_an_operator_who_is_there_is_one_again(capsys, django_user_model):
     assert django_user_model.objects.get().is_active
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_done():
+def test_a_port_in_use_is_reported_before_anything_is_created():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
@@ -55,12 +55,12 @@ def test_a_port_that_is_taken_is_told_before_anything_is_done():
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "x"])
-def test_a_port_that_cannot_be_is_refused(port):
+def test_invalid_ports_are_refused(port):
     with pytest.raises(CommandError):
         call_command("quickstart", "--no-serve", "--port", port)
 
 
-def test_run_again_it_keeps_what_is_there_and_replaces_the_secrets(capsys):
+def test_running_quickstart_again_keeps_the_data_and_replaces_the_secrets(capsys):
     first = quickstart(capsys)
 
     second = quickstart(capsys)

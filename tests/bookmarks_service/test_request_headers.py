@@ -126,7 +126,7 @@ def ask(service, path, *headers):
 
 
 @pytest.mark.parametrize("header", IGNORED, ids=ids(IGNORED))
-def test_a_header_changes_neither_path_nor_scheme(service, two_bookmarks, header):
+def test_ignored_headers_do_not_change_the_answer(service, two_bookmarks, header):
     """``next`` has the scheme, the host and the path that Django sees."""
     expected = ask(service, "/v1/bookmarks?limit=1")
 
@@ -138,7 +138,7 @@ def test_a_header_changes_neither_path_nor_scheme(service, two_bookmarks, header
 
 
 @pytest.mark.parametrize("header", IGNORED, ids=ids(IGNORED))
-def test_a_header_does_not_lead_to_another_page(service, header):
+def test_a_script_name_does_not_lead_to_another_page(service, header):
     """A proxy that protects /admin/ by its path must see the same path as Django."""
     for path in ("/static/..x/admin/login/", "/zzz/admin/login/"):
         status, _, body = ask(service, path, header, f"SCRIPT_NAME: {path.removesuffix('/admin/login/')}")
@@ -172,7 +172,7 @@ def test_a_malformed_request_line_is_answered_in_json(service, request_line):
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["errors"][0]["code"] == "bad_request"
 
 
-def test_a_length_beyond_any_limit_is_too_large(service):
+def test_a_content_length_over_any_limit_is_refused(service):
     headers = ["Content-Type: application/json", "Content-Length: " + "9" * 4000]
     lines = ["POST /v1/bookmarks HTTP/1.1", "Host: localhost", f"Authorization: Bearer {service.access_token}"]
 

@@ -19,7 +19,7 @@ def at_level(caplog):
     caplog.set_level(logging.INFO)
 
 
-def test_a_request_is_a_line(update_user_group, user_group, caplog):
+def test_each_request_is_logged_in_one_record(update_user_group, user_group, caplog):
     update_user_group({"user_group_id": user_group.provided_id, "name": "Secret name"}, QUERY_STRING="secret=1")
 
     [record] = lines_of(caplog)
@@ -31,14 +31,14 @@ def test_a_request_is_a_line(update_user_group, user_group, caplog):
 
 
 @pytest.mark.parametrize(("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)])
-def test_any_request_is_a_line(client, db, caplog, path, status):
+def test_requests_without_a_token_are_logged(client, db, caplog, path, status):
     client.get(path)
 
     [record] = lines_of(caplog)
     assert (record.path, record.status, record.token) == (path, status, None)
 
 
-def test_a_refused_token_is_a_line_without_it(client, db, caplog):
+def test_a_refused_token_is_not_logged(client, db, caplog):
     token = ApiTokenFactory(revoked=True)
 
     client.put("/api/user", headers={"Authorization": f"Token {token.secret}"})
@@ -49,18 +49,18 @@ def test_a_refused_token_is_a_line_without_it(client, db, caplog):
 
 
 @pytest.mark.parametrize("sent", ["a", "0b9d2c3e-4f5a-4b6c-8d7e-9f0a1b2c3d4e", "A.b_c-~+/=:@1", "a" * 128])
-def test_a_well_formed_id_of_a_request_is_kept(client, sent):
+def test_a_valid_request_id_is_kept(client, sent):
     assert client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"] == sent
 
 
 @pytest.mark.parametrize("sent", [None, "", "a b", "a" * 129, "a\nb", "ü", '{"a"}'])
-def test_any_other_is_replaced(client, sent):
+def test_a_missing_or_invalid_request_id_is_replaced(client, sent):
     response = client.get("/unknown", headers={"X-Request-ID": sent} if sent is not None else {})
 
     assert re.fullmatch("[0-9a-f]{32}", response["X-Request-ID"])
 
 
-def test_the_lines_of_the_service_are_json_with_the_requests_id(service):
+def test_the_service_logs_json_with_the_request_id(service):
     httpx.get(f"{service.base_url}/v1/bookmarks?url=secret", headers={"X-Request-ID": "the-id"})
 
     lines = [json.loads(line) for line in service.log.read_text().splitlines() if line.startswith("{")]

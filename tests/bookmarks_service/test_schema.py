@@ -44,7 +44,7 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize(("query", "headers"), REQUESTS)
-def test_the_answer_is_that_of_the_view_of_drf_spectacular(query, headers):
+def test_answers_are_the_same_as_those_of_drf_spectacular(query, headers):
     expected = SpectacularAPIView.as_view()(RequestFactory().get("/schema/", query, headers=headers)).render()
 
     for _ in range(2):
@@ -55,7 +55,7 @@ def test_the_answer_is_that_of_the_view_of_drf_spectacular(query, headers):
         assert response.headers == expected.headers
 
 
-def test_many_calls_run_the_generator_once(renderings):
+def test_concurrent_calls_generate_the_document_once(renderings):
     with ThreadPoolExecutor(8) as pool:
         calls = [pool.submit(Client().get, "/schema/", query, headers=headers) for query, headers in REQUESTS * 3]
         statuses = [call.result().status_code for call in calls]
@@ -64,13 +64,13 @@ def test_many_calls_run_the_generator_once(renderings):
     assert statuses == [200] * 10 + [404, 406] + ([200] * 10 + [404, 406]) * 2
 
 
-def test_no_request_changes_what_others_get(client, renderings):
+def test_a_request_does_not_change_later_answers(client, renderings):
     client.get("/schema/?version=evil&lang=de", headers={"Host": "localhost:1"})
 
     assert b"evil" not in client.get("/schema/").content
 
 
-def test_the_number_of_documents_is_limited(client, renderings):
+def test_the_number_of_cached_documents_is_limited(client, renderings):
     for n in range(20):
         client.get("/schema/", headers={"Accept": f"application/json; indent={n}; x={n}"})
         client.get("/schema/", headers={"Accept": f"application/yaml; indent={n}; x={n}"})

@@ -27,7 +27,7 @@ headers = {{ Authorization = "Bearer {service.access_token}" }}
 """
 
 
-def test_nothing_is_found(service, tmp_path):
+def test_schemathesis_finds_no_failure(service, tmp_path):
     (tmp_path / "schemathesis.toml").write_text(CONFIG.format(service=service))
 
     result = subprocess.run(

@@ -18,7 +18,7 @@ def setting(expression, **variables):
     return result.stdout.strip()
 
 
-def test_without_a_key_it_does_not_start_and_says_what_to_set():
+def test_a_secret_key_or_debug_is_required():
     result = manage("check")
 
     assert result.returncode == 1
@@ -26,16 +26,16 @@ def test_without_a_key_it_does_not_start_and_says_what_to_set():
 
 
 @pytest.mark.parametrize("variables", [{"DEBUG": "1"}, {"SECRET_KEY": "x"}], ids=["DEBUG", "SECRET_KEY"])
-def test_with_a_key_or_debug_it_starts(variables):
+def test_a_secret_key_or_debug_is_sufficient(variables):
     assert manage("check", **variables).returncode == 0
 
 
-def test_a_key_is_taken_as_it_is():
+def test_the_secret_key_is_not_interpolated():
     assert setting("settings.SECRET_KEY", SECRET_KEY="$a#b %c=d") == "$a#b %c=d"
 
 
 @pytest.mark.parametrize("variable", ["DEBUG", "HTTPS", "API_MAX_BODY_SIZE"])
-def test_a_value_that_means_nothing_is_told(variable):
+def test_an_invalid_value_is_reported(variable):
     result = manage("check", **{"SECRET_KEY": "x", variable: "maybe"})
 
     assert result.returncode == 1
@@ -49,19 +49,19 @@ def test_the_deployment_check_is_clean():
 
 
 @pytest.mark.parametrize("variables", [{"HTTPS": "0"}, {"SECRET_KEY": "short"}, {"DEBUG": "1"}])
-def test_the_deployment_check_can_fail(variables):
+def test_the_deployment_check_reports_unsafe_settings(variables):
     assert manage("check", "--deploy", "--fail-level", "WARNING", **{**PRODUCTION, **variables}).returncode == 1
 
 
 @pytest.mark.parametrize("size", ["0", "-1"])
-def test_a_wrong_body_limit_is_told(size):
+def test_an_invalid_body_limit_is_reported(size):
     result = manage("check", SECRET_KEY="x", API_MAX_BODY_SIZE=size)
 
     assert result.returncode == 1
     assert "usergroups.E001" in result.stderr
 
 
-def test_sqlite_is_durable_and_patient(tmp_path):
+def test_sqlite_syncs_commits_and_waits_for_locks(tmp_path):
     names = ("journal_mode", "synchronous", "busy_timeout")
     pragmas = f"[connection.cursor().execute('PRAGMA ' + name).fetchone()[0] for name in {names}]"
     mode = "connection.settings_dict['OPTIONS']['transaction_mode']"
@@ -84,13 +84,13 @@ def https(settings):
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/", "/docs/", "/schema/", "/admin", "/static/a"])
-def test_people_are_sent_to_https(client, https, path):
+def test_pages_redirect_to_https(client, https, path):
     assert client.get(path)["Location"] == f"https://testserver{path}"
     assert client.get("/", headers={"X-Forwarded-Proto": "https"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/api/user", "/v1/bookmarks", "/unknown", "/administrator"])
-def test_programs_are_refused_without_https(client, https, path):
+def test_api_calls_without_https_are_refused(client, https, path):
     response = client.get(path)
     secure = client.get(path, headers={"X-Forwarded-Proto": "https"})
 
@@ -98,13 +98,13 @@ def test_programs_are_refused_without_https(client, https, path):
     assert secure.json()["errors"][0]["code"] != "bad_request"
 
 
-def test_spaces_between_hosts_are_not_of_their_names():
+def test_spaces_around_allowed_hosts_are_ignored():
     assert setting("settings.ALLOWED_HOSTS", SECRET_KEY="x", ALLOWED_HOSTS="a.example, b.example") == (
         "['a.example', 'b.example']"
     )
 
 
-def test_an_empty_variable_is_not_set(tmp_path):
+def test_an_empty_variable_counts_as_unset(tmp_path):
     empty = dict.fromkeys(["ALLOWED_HOSTS", "DATABASE_URL", "CACHE_URL"], "")
 
     assert manage("check", SECRET_KEY="x", **empty).returncode == 0
@@ -126,7 +126,7 @@ def test_https_is_off_unless_set():
     [{"DEBUG": "1"}, {"SECRET_KEY": "short"}, {"ALLOWED_HOSTS": "a.example,*"}],
     ids=str,
 )
-def test_what_is_unsafe_in_production_does_not_start(unsafe):
+def test_unsafe_settings_are_refused_in_production(unsafe):
     result = manage("check", **{"SECRET_KEY": "x" * 50, "HTTPS": "1", **unsafe})
 
     assert result.returncode == 1
@@ -135,7 +135,7 @@ def test_what_is_unsafe_in_production_does_not_start(unsafe):
 
 
 @pytest.mark.parametrize("variable", ["API_TOKEN_RATE", "API_FAILURE_RATE", "API_TRUSTED_PROXIES", "API_MAX_BODY_SIZE"])
-def test_what_serves_does_not_start_with_a_setting_that_means_nothing(variable):
+def test_the_server_does_not_start_with_an_invalid_setting(variable):
     value = "lots" if variable.endswith("RATE") else "-1"
     result = subprocess.run(
         [sys.executable, "-c", "import bookmarks_service.wsgi"],

@@ -8,7 +8,7 @@ from tests.bookmarks_service.service import Service, empty_database
 CACHE_URL = "redis://127.0.0.1:6379/9"
 
 
-def test_a_token_has_one_rate_in_all_processes(tmp_path):
+def test_all_processes_share_the_rate_of_a_token(tmp_path):
     try:
         redis.Redis.from_url(CACHE_URL).ping()
     except redis.ConnectionError:

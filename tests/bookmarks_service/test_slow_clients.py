@@ -81,26 +81,26 @@ def slow_requests(service):
 
 
 @pytest.mark.parametrize("sent", slow_requests(type("Nobody", (), {"access_token": ""})))
-def test_clients_that_stall_hold_up_nobody(one_process, sent):
+def test_stalled_clients_do_not_delay_others(one_process, sent):
     with slow_clients(one_process, slow_requests(one_process)[sent].encode()):
         # Twice, because the first call could be served before the others have arrived.
         assert seconds_of_a_call(one_process) + seconds_of_a_call(one_process) < 8
 
 
-def test_a_body_that_stalls_is_answered(one_process):
+def test_stalled_bodies_are_answered_with_400(one_process):
     for data in ("Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"):
         with one_process.connect((authorized(one_process) + data).encode()) as connection:
             assert received(connection).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize("data", [b"", f"{HEAD}X-A: b".encode()], ids=["nothing", "a part of the head"])
-def test_a_head_that_stalls_is_cut_off(one_process, data):
+def test_a_stalled_head_closes_the_connection(one_process, data):
     with one_process.connect(data) as connection:
         assert received(connection) == b""
 
 
 @pytest.mark.parametrize("head", [f"{HEAD}X-A: ", f"{HEAD}Content-Length: 1000\r\n\r\n"], ids=["head", "body"])
-def test_a_byte_now_and_then_does_not_extend_the_time(one_process, head):
+def test_single_bytes_do_not_extend_the_timeout(one_process, head):
     with one_process.connect(head.encode()) as connection:
         start = time.monotonic()
         with suppress(OSError):
@@ -110,7 +110,7 @@ def test_a_byte_now_and_then_does_not_extend_the_time(one_process, head):
         assert time.monotonic() - start < 90
 
 
-def test_more_idle_connections_than_one_process_may_have(one_process):
+def test_surplus_idle_connections_do_not_delay_others(one_process):
     with slow_clients(one_process, b"", count=600):
         assert seconds_of_a_call(one_process) < 8
 
@@ -154,14 +154,14 @@ def test_a_large_answer_may_be_read_slowly(with_a_large_list):
     assert len(body) > 6_000_000
 
 
-def test_an_answer_that_nobody_reads_is_cut_off(with_a_large_list):
+def test_an_unread_answer_is_aborted(with_a_large_list):
     with ask_for_a_large_list(with_a_large_list) as connection:
         time.sleep(20)
         assert len(received(connection)) < 6_000_000
     assert "Socket error" not in with_a_large_list.log.read_text()
 
 
-def test_files_that_nobody_reads_hold_up_no_call(one_process):
+def test_unread_files_do_not_delay_others(one_process):
     path = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
@@ -174,7 +174,7 @@ def test_files_that_nobody_reads_hold_up_no_call(one_process):
         assert seconds_of_a_call(one_process) + seconds_of_a_call(one_process) < 8
 
 
-def test_a_process_is_alive_while_its_threads_wait_for_the_database(one_process):
+def test_livez_answers_while_all_threads_wait_for_the_database(one_process):
     with ThreadPoolExecutor(20) as pool:
         with nobody_can_write(one_process.database_url):
             url = "https://example.com/waits"
@@ -186,7 +186,7 @@ def test_a_process_is_alive_while_its_threads_wait_for_the_database(one_process)
         assert {call.result().status_code for call in calls} <= {201, 503}
 
 
-def test_a_stop_waits_for_no_idle_connection(tmp_path):
+def test_a_stop_does_not_wait_for_idle_connections(tmp_path):
     with (
         empty_database(tmp_path) as database_url,
         Service(tmp_path, database_url, GUNICORN_CMD_ARGS="--graceful-timeout=100") as service,
@@ -227,7 +227,7 @@ def alive_over_tls(port):
 @pytest.mark.parametrize(
     "data", [b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"], ids=["nothing", "a part", "no TLS"]
 )
-def test_a_tls_handshake_that_stalls_holds_up_nobody(tls_port, data):
+def test_stalled_tls_handshakes_do_not_delay_others(tls_port, data):
     with ExitStack() as stack:
         stalled = []
         for _ in range(CLIENTS):
@@ -276,7 +276,7 @@ def single_bytes(text):
         b"GET / HTTP/1.1\r\nA: b\n",
     ],
 )
-def test_a_request_is_whole_with_its_last_byte(text):
+def test_a_request_is_complete_with_its_last_byte(text):
     states = list(arriving(*single_bytes(text)))
 
     assert states == [(False, False)] * (len(text) - 1) + [(True, True)]
@@ -287,18 +287,18 @@ def test_a_request_is_whole_with_its_last_byte(text):
     ["Content-Length: 1000000", "content-length: 9999999999", "Content-Length: x", "Content-Length: 5, 5",
      "Transfer-Encoding: chunked", "Expect: 100-continue\r\nContent-Length: 5"],
 )  # fmt: skip
-def test_a_large_body_and_one_of_unknown_size_are_not_waited_for(header):
+def test_bodies_that_are_large_or_of_unknown_size_are_not_awaited(header):
     text = f"POST / HTTP/1.1\r\n{header}\r\n\r\n".encode()
 
     assert list(arriving(text))[-1] == (True, False)
 
 
-def test_a_head_that_does_not_end_is_too_long():
+def test_an_endless_head_is_refused():
     with pytest.raises(HeadTooLong):
         list(arriving(*[b"a" * 10_000] * (MAX_HEAD // 10_000 + 2)))
 
 
-def test_a_small_request_is_bounded():
+def test_only_small_bodies_are_awaited():
     length = SMALL_REQUEST
     text = f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode()
 

@@ -16,7 +16,7 @@ from tests.servers import TIMEOUT
 pytestmark = pytest.mark.once
 
 
-def test_a_full_disk(tmp_path):
+def test_a_full_disk_is_answered_with_503(tmp_path):
     with (
         small_disk(tmp_path / "disk", megabytes=2) as disk,
         Service(tmp_path, f"sqlite:///{disk / 'db.sqlite3'}") as service,
@@ -44,7 +44,7 @@ def write_lock(path, *statements):
         yield
 
 
-def test_a_database_that_stays_locked(tmp_path):
+def test_a_locked_database_is_answered_with_503(tmp_path):
     path = tmp_path / "db.sqlite3"
     with Service(tmp_path, f"sqlite:///{path}") as service:
         assert_well(service)

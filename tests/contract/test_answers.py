@@ -85,7 +85,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
         pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
     ],
 )
-def test_what_no_database_or_parser_agrees_on_is_refused(operation, valid_body, member):
+def test_json_that_databases_or_parsers_read_differently_is_refused(operation, valid_body, member):
     body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
 
     assert problem(operation(body), 400)["code"] == "parse_error"
@@ -104,13 +104,13 @@ def test_what_no_database_or_parser_agrees_on_is_refused(operation, valid_body, 
         pytest.param(b'"a": 1e308', id="largest doubles"),
     ],
 )
-def test_what_looks_alike_but_is_sound_is_taken(operation, valid_body, member):
+def test_unusual_but_valid_json_is_accepted(operation, valid_body, member):
     body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
 
     assert operation(body).status_code in (200, 201)
 
 
-def test_of_duplicate_keys_the_last_one_wins(operation, valid_body):
+def test_the_last_of_duplicate_keys_wins(operation, valid_body):
     body = b'{"user_group_id": 1, "url": 1, ' + json.dumps(valid_body).encode()[1:]
 
     assert operation(body).status_code in (200, 201)
@@ -132,7 +132,7 @@ def test_unknown_fields_are_ignored(operation, valid_body):
         pytest.param("{secret}", id="no scheme"),
     ],
 )
-def test_without_credentials_the_scheme_is_asked_for(any_operation, header):
+def test_missing_credentials_are_answered_with_the_scheme(any_operation, header):
     header = header and header.format(secret=any_operation.token.secret)
 
     response = any_operation({}, HTTP_AUTHORIZATION=header)
@@ -158,7 +158,7 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown"),
     ],
 )
-def test_bad_credentials_are_refused(any_operation, header):
+def test_invalid_credentials_are_refused(any_operation, header):
     sent = header(any_operation.scheme, any_operation.token.secret)
 
     response = any_operation({}, HTTP_AUTHORIZATION=sent)
@@ -168,7 +168,7 @@ def test_bad_credentials_are_refused(any_operation, header):
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 
 
-def test_the_scheme_is_known_in_any_case(operation, valid_body):
+def test_the_scheme_is_case_insensitive(operation, valid_body):
     header = f"{operation.scheme.upper()} {operation.token.secret}"
 
     assert operation(valid_body, HTTP_AUTHORIZATION=header).status_code in (200, 201)
@@ -205,7 +205,7 @@ METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIN
 
 
 @pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
-def test_other_methods_are_not_offered_to_anybody(any_operation, credentials):
+def test_other_methods_are_not_allowed(any_operation, credentials):
     offered = {other.method for other in OPERATIONS.values() if other.url_name == any_operation.about.url_name}
     offered |= {"HEAD"} if "GET" in offered else set()
 
@@ -216,7 +216,7 @@ def test_other_methods_are_not_offered_to_anybody(any_operation, credentials):
         assert set(response["Allow"].split(", ")) == offered
 
 
-def test_head_is_get_without_the_body(any_operation):
+def test_head_is_answered_like_get_without_a_body(any_operation):
     response = any_operation(method="HEAD")
 
     get = any_operation(method="GET")
@@ -232,7 +232,7 @@ def test_the_method_is_not_overridden_by_a_header(any_operation):
 # 413
 
 
-def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_not(operation, valid_body):
+def test_a_body_over_the_limit_is_refused(operation, valid_body):
     body = json.dumps(valid_body).encode()
     limit = operation.about.max_body_size
 
@@ -271,7 +271,7 @@ def test_no_content_type_is_refused(operation):
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=latin-1"]
 )
-def test_the_content_type_is_known_in_any_case_and_with_parameters(operation, valid_body, content_type):
+def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation, valid_body, content_type):
     assert operation(valid_body, CONTENT_TYPE=content_type).status_code in (200, 201)
 
 
@@ -279,14 +279,14 @@ def test_the_content_type_is_known_in_any_case_and_with_parameters(operation, va
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
-def test_accept_is_disregarded(any_operation, valid_body, accept):
+def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     response = any_operation(valid_body, HTTP_ACCEPT=accept)
 
     assert response.status_code in (200, 201)
     assert response["Content-Type"] == "application/json"
 
 
-def test_a_format_in_the_query_is_disregarded(any_operation, valid_body):
+def test_a_format_in_the_query_is_ignored(any_operation, valid_body):
     any_operation.url += "&format=html" if "?" in any_operation.url else "?format=html"
 
     response = any_operation(valid_body)
@@ -311,7 +311,7 @@ def broken(any_operation):
     post_init.disconnect(fail, sender=type(any_operation.token))
 
 
-def test_a_fault_is_logged_and_not_shown(any_operation, valid_body, broken, caplog):
+def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, broken, caplog):
     broken(RuntimeError("the inside story"))
 
     response = any_operation(valid_body)
@@ -323,14 +323,14 @@ def test_a_fault_is_logged_and_not_shown(any_operation, valid_body, broken, capl
     assert any_operation.token.secret not in caplog.text
 
 
-def test_a_fault_looks_the_same_under_debug(any_operation, valid_body, broken, settings):
+def test_an_unexpected_exception_is_answered_the_same_with_debug(any_operation, valid_body, broken, settings):
     settings.DEBUG = True
     broken(RuntimeError("the inside story"))
 
     assert problem(any_operation(valid_body), 500, "server_error")["code"] == "internal_error"
 
 
-def test_an_unreachable_database_is_told_with_when_to_retry(any_operation, valid_body, broken, caplog):
+def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, broken, caplog):
     broken(OperationalError("connection refused"))
 
     response = any_operation(valid_body)
@@ -352,7 +352,7 @@ def test_paths_are_exact(any_operation, valid_body, suffix):
     assert problem(any_operation(valid_body), 404)["code"].endswith("not_found")
 
 
-def test_the_query_string_changes_nothing(operation, valid_body):
+def test_operations_with_a_body_ignore_the_query_string(operation, valid_body):
     operation.url += "?" + "&".join(f"a{n}=%ff%00" for n in range(2000))
 
     assert operation(valid_body).status_code in (200, 201)
@@ -370,7 +370,7 @@ def test_the_last_use_is_written(operation, valid_body):
     assert operation.token.last_used_at is not None
 
 
-def test_a_last_use_that_cannot_be_written_fails_nothing(operation, valid_body, caplog):
+def test_a_call_succeeds_if_the_last_use_cannot_be_written(operation, valid_body, caplog):
     type(operation.token).objects.update(last_used_at=None)
 
     def refuse(execute, sql, params, many, context):

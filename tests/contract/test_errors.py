@@ -38,7 +38,7 @@ def answer_to(exception):
         (ZeroDivisionError("the inside story"), 500, "server_error", "internal_error"),
     ],
 )
-def test_any_exception_is_answered_without_what_it_says(exception, status, kind, code):
+def test_exceptions_are_answered_without_their_message(exception, status, kind, code):
     response = answer_to(exception)
 
     body = json.loads(response.content)
@@ -47,7 +47,7 @@ def test_any_exception_is_answered_without_what_it_says(exception, status, kind,
     assert b"inside story" not in response.content
 
 
-def test_errors_are_told_with_their_paths():
+def test_errors_have_dotted_paths():
     detail = ErrorDetail("Wrong.", "wrong")
 
     body = failure(ValidationError({"a": {"b": [detail]}, "c": [detail, detail], "non_field_errors": [detail]}))
@@ -64,7 +64,7 @@ class Trickle(BytesIO):
         return super().read(min(size, 1))
 
 
-def test_a_body_that_comes_in_pieces_is_put_together():
+def test_a_body_that_arrives_in_pieces_is_read_completely():
     request = APIRequestFactory().generic("POST", "/", b"")
     request.META.update({"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True})
     request.META.pop("CONTENT_LENGTH", None)

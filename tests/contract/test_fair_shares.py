@@ -44,7 +44,7 @@ def test_validation_stops_at_the_errors_that_are_listed(update_user_group, valid
     assert len(validations) == 101
 
 
-def test_the_items_of_a_batch_share_the_errors(call_usergroups, validations):
+def test_the_items_of_a_batch_share_the_limit_of_errors(call_usergroups, validations):
     items = [{"user_group_id": "a", "mapping": dict(list(BAD.items())[:50])}] * 500
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})
@@ -56,7 +56,7 @@ def test_the_items_of_a_batch_share_the_errors(call_usergroups, validations):
     assert len(validations) < 2000
 
 
-def test_each_invalid_item_of_a_batch_tells_why(call_usergroups):
+def test_each_invalid_item_of_a_batch_has_an_error(call_usergroups):
     response = call_usergroups("POST", "users-batch", {"user_groups": [{}] * 1000})
 
     assert {error["code"] for result in response.json()["results"] for error in result["errors"]} == {"required"}
@@ -73,7 +73,7 @@ def test_each_invalid_item_of_a_batch_tells_why(call_usergroups):
         pytest.param('"ab"', id="strings"),
     ],
 )
-def test_a_body_takes_memory_in_proportion_to_its_size(member):
+def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
     body = f'{{"a": [{",".join([member] * (MIB // (len(member) + 1)))}]}}'.encode()
 
     tracemalloc.start()
@@ -94,7 +94,7 @@ def large_groups(user_group):
     return UserGroupFactory.create_batch(10, team=user_group.team, properties=large)
 
 
-def test_a_page_ends_before_it_grows_too_large(client, api_token, large_groups, monkeypatch):
+def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypatch):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
     page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
     while page["next"]:
@@ -123,7 +123,7 @@ def test_a_batch_whose_answer_would_be_too_large_is_refused(call_usergroups, lar
     assert call_usergroups("POST", "users-batch", {"user_groups": items[:30]}).status_code == 200
 
 
-def test_a_batch_cannot_repeat_what_it_sends_without_limit(call_usergroups):
+def test_a_batch_that_repeats_a_large_group_is_refused(call_usergroups):
     items = [{"user_group_id": "a", "properties": {"text": "a" * MIB}}, *[{"user_group_id": "a"}] * 999]
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})

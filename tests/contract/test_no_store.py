@@ -38,7 +38,7 @@ def test_the_refusal_of_a_body_is_not_stored(operation, body, extra, status):
 
 
 @pytest.mark.parametrize(("error", "status"), [(RuntimeError, 500), (OperationalError, 503)])
-def test_a_fault_is_not_stored(any_operation, valid_body, monkeypatch, error, status):
+def test_a_server_error_is_not_stored(any_operation, valid_body, monkeypatch, error, status):
     def fail(*args):
         raise error
 

@@ -49,7 +49,7 @@ def follow(page, keys, link, direction):
     return pages
 
 
-def test_rows_of_one_instant_are_all_shown_and_none_twice(listing):
+def test_rows_with_the_same_time_are_listed_exactly_once(listing):
     page, keys, make = listing
     made = {make(MOMENT) for _ in range(11)}
 
@@ -59,7 +59,7 @@ def test_rows_of_one_instant_are_all_shown_and_none_twice(listing):
     assert sorted(key for keys in pages for key in keys) == sorted(made)
 
 
-def test_the_way_back_shows_the_same_pages(listing):
+def test_previous_links_lead_to_the_same_pages(listing):
     page, keys, make = listing
     for day in range(1, 8):
         make(MOMENT.replace(day=day))
@@ -75,7 +75,7 @@ def test_the_way_back_shows_the_same_pages(listing):
     assert back["next"]
 
 
-def test_what_is_added_meanwhile_shifts_nothing(listing):
+def test_new_rows_do_not_shift_the_following_pages(listing):
     page, keys, make = listing
     stood = {make(MOMENT.replace(day=day)) for day in range(1, 11)}
     pages, link = [], "?limit=3"
@@ -91,7 +91,7 @@ def test_what_is_added_meanwhile_shifts_nothing(listing):
     assert stood <= set(shown)
 
 
-def test_what_is_deleted_meanwhile_shifts_nothing(listing):
+def test_deleted_rows_do_not_shift_the_following_pages(listing):
     page, keys, make = listing
     made = [make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
     first = page("?limit=2")
@@ -105,7 +105,7 @@ def test_what_is_deleted_meanwhile_shifts_nothing(listing):
 
 
 @pytest.mark.parametrize(("query", "size"), [("", 50), ("?limit=200", 200), ("?limit=201", 200), ("?limit=1", 1)])
-def test_a_page_has_as_many_as_are_asked_for(listing, query, size):
+def test_the_limit_sets_the_size_of_a_page(listing, query, size):
     page, keys, make = listing
     for _ in range(201):
         make(MOMENT.replace(month=2))
@@ -138,7 +138,7 @@ def test_links_keep_the_filters(listing):
         "WyIyMDI2LTAxLTAxVDAwOjAwOjAwKzAwOjAwIiwgMSwgMV0",  # numbers
     ],
 )
-def test_a_foreign_cursor_is_refused(client, user_group, cursor):
+def test_an_invalid_cursor_is_refused(client, user_group, cursor):
     call = caller(client, user_group, "list_user_groups")
     call.url += f"?cursor={cursor}"
 

@@ -26,7 +26,7 @@ def test_a_token_is_throttled_over_its_rate(any_operation, valid_body, rates):
     assert 0 < int(response["Retry-After"]) <= 24 * 60 * 60
 
 
-def test_each_answer_tells_the_rate_and_what_is_left(any_operation, valid_body, rates):
+def test_each_answer_has_the_rate_and_the_remaining_calls(any_operation, valid_body, rates):
     answers = [any_operation(valid_body) for _ in range(4)]
 
     assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=3;w=86400'}
@@ -42,7 +42,7 @@ def test_each_token_has_its_own_rate(client, user_group, rates):
     assert second().status_code == 200
 
 
-def test_without_a_rate_nobody_is_throttled_and_no_field_told(any_operation, valid_body, settings):
+def test_without_a_rate_calls_are_not_limited(any_operation, valid_body, settings):
     settings.API_TOKEN_RATE = settings.API_FAILURE_RATE = None
 
     for _ in range(5):
@@ -57,7 +57,7 @@ def bad(call, **extra):
     return call(HTTP_AUTHORIZATION=f"{call.scheme} x", **extra)
 
 
-def test_an_address_that_tries_tokens_is_not_listened_to(any_operation, valid_body, rates):
+def test_an_address_is_throttled_after_failed_authentications(any_operation, valid_body, rates):
     tries = [bad(any_operation) for _ in range(4)]
     response = any_operation(valid_body)
 
@@ -76,7 +76,7 @@ def test_an_address_is_blocked_until_its_window_ends(any_operation, valid_body):
     assert blocked_until == {}
 
 
-def test_who_brings_no_token_tries_none(any_operation, valid_body, rates):
+def test_calls_without_a_token_are_not_counted_as_failures(any_operation, valid_body, rates):
     for _ in range(5):
         assert any_operation(HTTP_AUTHORIZATION=None).status_code == 401
 
@@ -96,7 +96,7 @@ def test_who_brings_no_token_tries_none(any_operation, valid_body, rates):
         (2, ["192.0.2.1", "192.0.2.1"], False),  # a proxy was left out
     ],
 )
-def test_the_address_is_what_the_outermost_trusted_proxy_saw(any_operation, rates, proxies, forwarded, same):
+def test_failures_are_counted_by_the_forwarded_address(any_operation, rates, proxies, forwarded, same):
     rates.API_TRUSTED_PROXIES = proxies
     for _ in range(3):
         bad(any_operation, HTTP_X_FORWARDED_FOR=forwarded[0])
@@ -106,7 +106,7 @@ def test_the_address_is_what_the_outermost_trusted_proxy_saw(any_operation, rate
     assert response.status_code == (429 if same else 401)
 
 
-def test_without_the_cache_nobody_is_throttled_and_the_log_says_so(any_operation, valid_body, rates, caplog):
+def test_calls_are_not_limited_while_the_cache_is_unavailable(any_operation, valid_body, rates, caplog):
     """The service's own cache when its server is gone: nothing listens there."""
     gone = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     rates.CACHES = {"default": gone}
@@ -117,7 +117,7 @@ def test_without_the_cache_nobody_is_throttled_and_the_log_says_so(any_operation
     assert "Calls are not counted, because the cache is unavailable: " in caplog.text
 
 
-def test_a_refused_call_is_counted_too(any_operation, valid_body, rates):
+def test_refused_calls_are_counted(any_operation, valid_body, rates):
     type(any_operation.token).objects.update(read_only=True)
 
     answers = [any_operation(valid_body) for _ in range(4)]

@@ -36,7 +36,7 @@ from usergroups.tokens.addresses import address_of
         ("[" * 100_000, None),
     ],
 )
-def test_what_a_proxy_sends_is_understood(settings, sent, counted):
+def test_addresses_are_parsed_and_reduced_to_their_network(settings, sent, counted):
     settings.API_TRUSTED_PROXIES = 1
 
     assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=sent).get("/")) == counted
@@ -55,7 +55,7 @@ def test_what_a_proxy_sends_is_understood(settings, sent, counted):
         (3, "192.0.2.1, 192.0.2.2", None),
     ],
 )
-def test_the_address_is_that_which_the_outermost_trusted_proxy_saw(settings, proxies, forwarded, counted):
+def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(settings, proxies, forwarded, counted):
     settings.API_TRUSTED_PROXIES = proxies
 
     assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=forwarded).get("/")) == counted

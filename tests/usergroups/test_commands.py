@@ -15,7 +15,7 @@ def team():
     return TeamFactory(name="Acme")
 
 
-def test_the_secret_alone_is_on_standard_output(team, capsys):
+def test_only_the_secret_is_written_to_standard_output(team, capsys):
     call_command("create_api_token", "--team", "Acme")
 
     out, err = capsys.readouterr()
@@ -25,7 +25,7 @@ def test_the_secret_alone_is_on_standard_output(team, capsys):
     assert out.strip() not in err
 
 
-def test_a_token_has_what_the_options_say(team, capsys):
+def test_the_options_set_the_fields_of_the_token(team, capsys):
     options = ["--environment", "Testing", "--read-only", "--expires-in", "30", "--name", "CI"]
     call_command("create_api_token", "--team", "Acme", *options)
 
@@ -39,7 +39,7 @@ def test_a_token_has_what_the_options_say(team, capsys):
     [["--environment", "Production"], ["--expires-in", "0"], ["--expires-in", "-1"], ["--expires-in", "soon"],
      ["--expires-in", "99999999999"], ["--expires-in", "²"], ["--name", "a" * 256], ["--name", "\udcff"]],
 )  # fmt: skip
-def test_a_bad_option_is_refused(team, options):
+def test_invalid_options_are_refused(team, options):
     with pytest.raises(CommandError, match="argument --"):
         call_command("create_api_token", "--team", "Acme", *options)
 
@@ -71,7 +71,7 @@ def test_a_user_group_is_not_created_twice(team):
 @pytest.mark.parametrize(
     "command", [["create_api_token"], ["create_user_group", "--user-group", "example_1", "--name", "Example"]]
 )
-def test_an_unknown_team_is_told(command):
+def test_an_unknown_team_is_an_error(command):
     with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
         call_command(*command, "--team", "Acme")
 
@@ -103,7 +103,7 @@ def test_groups_are_synchronised_with_a_file(tmp_path, capsys):
     assert UserGroup.objects.get(provided_id="new").properties == {"b": 2}
 
 
-def test_a_dry_run_of_the_synchronisation_does_nothing(tmp_path, capsys):
+def test_a_dry_run_of_the_synchronisation_changes_nothing(tmp_path, capsys):
     TeamFactory(name="Acme")
     file = tmp_path / "groups.jsonl"
     file.write_text("".join(f'{{"user_group_id": "{n}"}}\n' for n in range(1500)))
@@ -118,7 +118,7 @@ def test_a_dry_run_of_the_synchronisation_does_nothing(tmp_path, capsys):
     assert UserGroup.objects.filter(environment="Testing").count() == 1500
 
 
-def test_a_file_that_is_not_there_is_told():
+def test_a_missing_file_is_an_error():
     TeamFactory(name="Acme")
 
     with pytest.raises(CommandError, match="No such file"):

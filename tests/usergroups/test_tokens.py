@@ -32,7 +32,7 @@ TOKEN = secret_format.generate("abc")
 
 
 @given(data=st.data())
-def test_any_one_mistyped_character_is_noticed(data):
+def test_the_checksum_detects_a_mistyped_character(data):
     position = data.draw(st.integers(0, len(TOKEN) - 1))
     character = data.draw(st.sampled_from(secret_format.ALPHABET + "_ é").filter(lambda c: c != TOKEN[position]))
 
@@ -42,11 +42,11 @@ def test_any_one_mistyped_character_is_noticed(data):
 @pytest.mark.parametrize(
     "change", [lambda t: t[:-1], lambda t: t + "0", lambda t: t + "\n", lambda t: "", lambda t: "_"]
 )
-def test_another_length_is_noticed(change):
+def test_a_token_of_another_length_is_malformed(change):
     assert not secret_format.is_well_formed(change(secret_format.generate("abc")), "abc")
 
 
-def test_a_token_of_another_kind_is_noticed():
+def test_a_token_with_another_prefix_is_malformed():
     assert not secret_format.is_well_formed(secret_format.generate("abc"), "abd")
 
 
@@ -71,7 +71,7 @@ def test_a_token_is_found_with_its_owner_in_one_query():
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_an_ended_token_is_not_found(trait):
+def test_a_revoked_or_expired_token_is_not_found(trait):
     token = ApiTokenFactory(**{trait: True})
 
     assert ApiToken.objects.authenticate(token.secret) is None
@@ -87,7 +87,7 @@ def test_a_token_is_active_until_it_expires():
 
 
 @pytest.mark.django_db
-def test_a_token_is_revoked_once_and_for_good():
+def test_revoking_a_token_again_keeps_the_first_time():
     token = ApiTokenFactory()
 
     token.revoke()
@@ -112,7 +112,7 @@ def test_the_last_use_is_written_at_most_once_a_minute():
 
 
 @pytest.mark.django_db
-def test_a_later_use_that_is_written_already_stands():
+def test_a_later_last_use_is_not_overwritten():
     token = ApiTokenFactory()
     later = timezone.now() + timedelta(seconds=30)
     ApiToken.objects.update(last_used_at=later)
@@ -123,7 +123,7 @@ def test_a_later_use_that_is_written_already_stands():
 
 
 @pytest.mark.django_db
-def test_user_group_tokens_are_of_their_own_kind_and_differ():
+def test_user_group_tokens_have_their_own_prefix_and_are_unique():
     one, two = UserGroupFactory.create_batch(2)
 
     assert secret_format.is_well_formed(one.token, "ugt")

@@ -54,7 +54,7 @@ def test_every_field_is_updated_and_the_group_returned(update_user_group, user_g
     assert user_group.mapping == {"40": "warehouse", "41": 113}
 
 
-def test_the_answer_is_compact_json_of_these_bytes(update_user_group):
+def test_the_answer_is_compact_json(update_user_group):
     UserGroupFactory(team=update_user_group.token.team, provided_id="ü", name="Ü", token="ugt_x")
 
     response = update_user_group({"user_group_id": "ü", "properties": {"b": 1.0, "a": None}})
@@ -65,7 +65,7 @@ def test_the_answer_is_compact_json_of_these_bytes(update_user_group):
     )
 
 
-def test_what_is_left_out_is_unchanged(update_user_group):
+def test_omitted_fields_are_unchanged(update_user_group):
     user_group = UserGroupFactory(
         team=update_user_group.token.team, mapping={"1": 2}, properties={"a": 1}, updated_at=YEARS_AGO
     )
@@ -77,7 +77,7 @@ def test_what_is_left_out_is_unchanged(update_user_group):
     assert UserGroup.objects.filter(pk=user_group.pk).values().get() == before
 
 
-def test_an_update_is_dated(update_user_group):
+def test_an_update_sets_updated_at(update_user_group):
     user_group = UserGroupFactory(team=update_user_group.token.team, created_at=YEARS_AGO, updated_at=YEARS_AGO)
 
     update_user_group({"user_group_id": user_group.provided_id, "name": "New name"})
@@ -87,7 +87,7 @@ def test_an_update_is_dated(update_user_group):
 
 
 @pytest.mark.parametrize("field", ["mapping", "properties"])
-def test_mapping_and_properties_are_replaced_whole(update_user_group, field):
+def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field):
     user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
 
     update_user_group({"user_group_id": user_group.provided_id, field: {"new": 2}})
@@ -105,7 +105,7 @@ def test_mapping_and_properties_are_replaced_whole(update_user_group, field):
         ("properties", {}, {}),
     ],
 )
-def test_mapping_and_properties_are_emptied(update_user_group, field, sent, stored):
+def test_mapping_and_properties_can_be_emptied(update_user_group, field, sent, stored):
     user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
 
     response = update_user_group({"user_group_id": user_group.provided_id, field: sent})
@@ -115,7 +115,7 @@ def test_mapping_and_properties_are_emptied(update_user_group, field, sent, stor
     assert response.json()["user_group"]["properties"] == user_group.properties
 
 
-def test_fields_of_the_server_cannot_be_written(update_user_group, user_group):
+def test_read_only_fields_are_ignored(update_user_group, user_group):
     before = UserGroup.objects.values().get()
     mass = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
             "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
@@ -140,7 +140,7 @@ def test_an_unknown_group_is_not_found_and_not_created(update_user_group):
 
 
 @pytest.mark.parametrize("environment", ["", "Customer", "Testing"])
-def test_the_group_is_of_the_tokens_team_and_environment(update_user_group, environment):
+def test_the_token_determines_the_team_and_the_environment(update_user_group, environment):
     token = update_user_group.token
     groups = {tag: UserGroupFactory(team=token.team, environment=tag, provided_id="same", name="Old name")
               for tag in ("", "Customer", "Testing")}  # fmt: skip
@@ -153,7 +153,7 @@ def test_the_group_is_of_the_tokens_team_and_environment(update_user_group, envi
     assert UserGroup.objects.get(name="New name") == groups[environment]
 
 
-def test_somebody_elses_group_is_answered_like_one_that_does_not_exist(update_user_group):
+def test_another_owners_group_is_answered_like_an_unknown_one(update_user_group):
     elsewhere = [
         UserGroupFactory(name="Old name"),
         UserGroupFactory(team=update_user_group.token.team, environment="Testing", name="Old name"),
@@ -168,7 +168,7 @@ def test_somebody_elses_group_is_answered_like_one_that_does_not_exist(update_us
         assert user_group.name == "Old name"
 
 
-def test_ids_are_told_apart_by_every_character(update_user_group):
+def test_ids_are_compared_exactly(update_user_group):
     team = update_user_group.token.team
     ids = ["a", "A", " a", "a ", "ä", "a\u0308", "\U0001f469\u200d\U0001f4bb"]
     for provided_id in ids:
@@ -187,7 +187,7 @@ def test_ids_are_told_apart_by_every_character(update_user_group):
      ({"a": 1}, "invalid"), ("a" * 256, "max_length")],
 )  # fmt: skip
 @pytest.mark.parametrize("field", ["user_group_id", "name"])
-def test_bad_text_is_refused(update_user_group, user_group, field, value, code):
+def test_invalid_text_is_refused(update_user_group, user_group, field, value, code):
     body = {"user_group_id": user_group.provided_id, "name": "New name", field: value}
 
     assert errors(update_user_group(body)) == [(field, code)]
@@ -201,7 +201,7 @@ def test_the_id_is_required(update_user_group):
 
 @pytest.mark.parametrize("value", ["a", 1, 1.5, True, [], ["a"]])
 @pytest.mark.parametrize("field", ["mapping", "properties"])
-def test_what_is_no_object_is_refused(update_user_group, user_group, field, value):
+def test_mapping_and_properties_must_be_objects(update_user_group, user_group, field, value):
     body = {"user_group_id": user_group.provided_id, field: value}
 
     assert errors(update_user_group(body)) == [(field, "not_a_dict")]
@@ -212,13 +212,13 @@ def test_what_is_no_object_is_refused(update_user_group, user_group, field, valu
     [(None, "null"), ("", "blank"), (1.0, "invalid"), (1e2, "invalid"), (True, "invalid"), ([], "invalid"),
      ({}, "invalid"), ("a" * 256, "max_length")],
 )  # fmt: skip
-def test_a_bad_data_source_is_refused_with_its_path(update_user_group, user_group, value, code):
+def test_an_invalid_data_source_is_refused_with_its_path(update_user_group, user_group, value, code):
     body = {"user_group_id": user_group.provided_id, "mapping": {"39": 1, "40": value}}
 
     assert errors(update_user_group(body)) == [("mapping.40", code)]
 
 
-def test_all_errors_are_told_at_once_and_nothing_is_changed(update_user_group, user_group):
+def test_all_errors_are_reported_at_once(update_user_group, user_group):
     before = UserGroup.objects.values().get()
     body = {"user_group_id": user_group.provided_id, "name": 1, "mapping": {"40": [], "41": None}, "properties": 2}
 
@@ -287,7 +287,7 @@ def test_the_first_use_in_a_minute_takes_one_statement_more(update_user_group, u
     assert last_use.startswith("UPDATE") and "last_used_at" in last_use
 
 
-def test_a_foreign_string_is_refused_without_a_query(update_user_group):
+def test_a_malformed_token_is_refused_without_a_query(update_user_group):
     update_user_group.token.secret = update_user_group.token.secret[:-1]
 
     assert queries_of(update_user_group, {}) == []

@@ -26,19 +26,19 @@ def test_a_group_is_read(call_usergroups, user_group):
     ("query", "code"),
     [({}, "required"), ({"user_group_id": ""}, "blank"), ({"user_group_id": "a" * 256}, "max_length")],
 )
-def test_the_query_must_name_the_group(call_usergroups, query, code):
+def test_the_query_must_contain_a_valid_id(call_usergroups, query, code):
     assert errors(call_usergroups("GET", "user", query=query)) == [("user_group_id", code)]
 
 
 @pytest.mark.parametrize("raw", ["user_group_id=%ff", "user_group_id=a%00", "user_group_id=%ed%a0%80", "%ff=1"])
-def test_a_query_that_is_no_text_is_refused(client, update_user_group, raw):
+def test_a_query_that_is_not_valid_text_is_refused(client, update_user_group, raw):
     update_user_group.url += f"?{raw}"
 
     assert errors(update_user_group(method="GET")) == [(None, "parse_error")]
 
 
 @pytest.mark.parametrize("provided_id", [" a ", "a+b", "a&b=c", "ü", "\N{GRINNING FACE}", "a%20b", "\n"])
-def test_ids_are_found_by_every_character(call_usergroups, user_group, provided_id):
+def test_ids_in_the_query_are_compared_exactly(call_usergroups, user_group, provided_id):
     UserGroup.objects.update(provided_id=provided_id)
 
     response = call_usergroups("GET", "user", query={"user_group_id": provided_id})
@@ -67,20 +67,20 @@ def test_a_group_is_created(call_usergroups, api_token):
     assert (user_group.team, user_group.environment) == (api_token.team, api_token.environment)
 
 
-def test_the_location_of_a_new_group_answers_with_it(call_usergroups, client, api_token):
+def test_a_new_group_can_be_read_at_its_location(call_usergroups, client, api_token):
     response = call_usergroups("POST", "user", {"user_group_id": "new & one"})
 
     read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}")
     assert read.json()["user_group"] == response.json()["user_group"]
 
 
-def test_a_new_group_without_a_name_is_named_as_its_id(call_usergroups):
+def test_the_name_of_a_new_group_defaults_to_its_id(call_usergroups):
     response = call_usergroups("POST", "user", {"user_group_id": "new"})
 
     assert response.json()["user_group"]["name"] == "new"
 
 
-def test_a_group_that_is_there_is_returned_unchanged(call_usergroups, user_group):
+def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
     response = call_usergroups("POST", "user", {"user_group_id": user_group.provided_id, "name": "Other"})
 
     assert response.status_code == 200
@@ -96,7 +96,7 @@ def test_a_new_group_takes_three_statements(call_usergroups):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_team_deleted_at_the_same_moment_takes_its_tokens_with_it(call_usergroups, user_group, url_name):
+def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups, user_group, url_name):
     UserGroup.objects.all().delete()
 
     with meanwhile("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
@@ -108,7 +108,7 @@ def test_a_team_deleted_at_the_same_moment_takes_its_tokens_with_it(call_usergro
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_group_made_at_the_same_moment_is_found(call_usergroups, user_group, url_name):
+def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name):
     made = (
         "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
         f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
@@ -125,7 +125,7 @@ def test_a_group_made_at_the_same_moment_is_found(call_usergroups, user_group, u
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_creates_a_group_that_others_keep_creating_and_deleting(call_usergroups, user_group):
+def test_a_batch_writes_a_group_that_is_repeatedly_created_and_deleted(call_usergroups, user_group):
     """Another caller creates the group before each INSERT, and deletes it, unless it is locked, before each look."""
     other = connection.copy()
     theirs = UserGroup(team_id=user_group.team_id, provided_id="a", name="Theirs")
@@ -200,7 +200,7 @@ def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
 # POST api/users/batch
 
 
-def test_a_batch_updates_and_creates_and_tells_what_is_wrong(call_usergroups, user_group):
+def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     items = [
         {"user_group_id": "new", "properties": {"a": 1.0}},
         {"user_group_id": user_group.provided_id, "mapping": {"40": "eu"}},
@@ -233,7 +233,7 @@ def test_a_batch_updates_and_creates_and_tells_what_is_wrong(call_usergroups, us
     assert (user_group.name, user_group.mapping) == (name, {"40": "eu"})
 
 
-def test_a_batch_dates_what_it_updates_and_nothing_else(call_usergroups, user_group):
+def test_a_batch_sets_updated_at_of_changed_groups_only(call_usergroups, user_group):
     untouched, start = UserGroupFactory(team=user_group.team), timezone.now()
     items = [{"user_group_id": user_group.provided_id, "name": "Other"}, {"user_group_id": untouched.provided_id}]
 
@@ -242,7 +242,7 @@ def test_a_batch_dates_what_it_updates_and_nothing_else(call_usergroups, user_gr
     assert list(UserGroup.objects.filter(updated_at__gte=start)) == [user_group]
 
 
-def test_a_batch_keeps_to_its_team_and_environment(call_usergroups, user_group):
+def test_a_batch_writes_only_groups_of_its_team_and_environment(call_usergroups, user_group):
     foreign = UserGroupFactory(provided_id="same", name="Foreign")
     tagged = UserGroupFactory(team=user_group.team, environment="Testing", provided_id="same", name="Tagged")
 
@@ -264,7 +264,7 @@ def test_a_batch_keeps_to_its_team_and_environment(call_usergroups, user_group):
         ({"user_groups": [{}] * 1001}, "max_length"),
     ],
 )
-def test_what_is_no_batch_is_refused(call_usergroups, body, code):
+def test_invalid_batches_are_refused(call_usergroups, body, code):
     assert errors(call_usergroups("POST", "users-batch", body)) == [("user_groups", code)]
 
 
@@ -274,7 +274,7 @@ def test_an_empty_batch_does_nothing(call_usergroups):
     assert response.json() == {"success": 1, "results": []}
 
 
-def test_a_batch_takes_a_handful_of_statements(call_usergroups, user_group):
+def test_a_batch_takes_few_statements(call_usergroups, user_group):
     there = UserGroupFactory.create_batch(400, team=user_group.team)
     ids = [*(group.provided_id for group in there), *(f"new_{n}" for n in range(600))]
     body = {"user_groups": [{"user_group_id": provided_id, "name": "New"} for provided_id in ids]}
@@ -308,7 +308,7 @@ def test_groups_are_listed_newest_first(call_usergroups, user_group):
     }
 
 
-def test_groups_are_filtered_by_their_update(call_usergroups, user_group):
+def test_groups_are_filtered_by_time_of_update(call_usergroups, user_group):
     updated = UserGroupFactory(team=user_group.team)
 
     response = call_usergroups("GET", "users", query={"updated_since": updated.updated_at.isoformat()})
@@ -320,7 +320,7 @@ def test_groups_are_filtered_by_their_update(call_usergroups, user_group):
     ("beginning", "found"),
     [("A", {"Alpha", "A%b"}), ("a", {"alpha"}), ("A%", {"A%b"}), ("Ü", {"Über"}), ("lpha", set()), (" ", {" spaced"})],
 )
-def test_groups_are_filtered_by_the_beginning_of_their_name(call_usergroups, user_group, beginning, found):
+def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_group, beginning, found):
     for name in ("Alpha", "alpha", "A%b", "Über", " spaced"):
         UserGroupFactory(team=user_group.team, name=name)
 
@@ -346,7 +346,9 @@ def test_a_list_takes_three_statements(call_usergroups, user_group):
     [("GET", "user"), ("PUT", "user"), ("DELETE", "user"), ("POST", "user-token")],
 )
 @pytest.mark.parametrize("environment", ["", "Testing"])
-def test_somebody_elses_group_is_answered_like_none(call_usergroups, user_group, method, url_name, environment):
+def test_another_owners_group_is_answered_like_an_unknown_one(
+    call_usergroups, user_group, method, url_name, environment
+):
     UserGroupFactory(
         provided_id="theirs", **({"team": user_group.team} if environment else {}), environment=environment
     )
@@ -362,7 +364,7 @@ def test_somebody_elses_group_is_answered_like_none(call_usergroups, user_group,
     assert UserGroup.objects.filter(provided_id="theirs").exists()
 
 
-def test_a_cursor_of_another_team_shows_nothing_of_it(call_usergroups, user_group):
+def test_a_cursor_of_another_team_does_not_show_its_groups(call_usergroups, user_group):
     theirs = UserGroupFactory.create_batch(3)
     token = ApiTokenFactory(team=theirs[2].team, just_used=True)
     UserGroupFactory.create_batch(2, team=theirs[2].team)

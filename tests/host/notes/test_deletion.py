@@ -22,7 +22,7 @@ def counts(page):
     return dict(page.context["model_count"])
 
 
-def test_what_goes_is_counted_once_and_the_rest_not(admin_client, user_group):
+def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group):
     note = Note.objects.create(user_group=user_group, team=user_group.team)
     Note.objects.create(user_group=user_group, above=note)
     Mention.objects.create(token=user_group)
@@ -36,7 +36,7 @@ def test_what_goes_is_counted_once_and_the_rest_not(admin_client, user_group):
     assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]
 
 
-def test_what_is_protected_stops_a_deletion(admin_client, user_group):
+def test_protected_rows_prevent_a_deletion(admin_client, user_group):
     pin = Pin.objects.create(user_group=user_group)
 
     page = ask(admin_client, "usergroups_usergroup", "delete_selected", user_group)
@@ -49,7 +49,7 @@ def test_what_is_protected_stops_a_deletion(admin_client, user_group):
 
 
 @pytest.mark.parametrize("owner", ["user_group", "team"])
-def test_what_is_protected_stops_a_large_deletion(user_group, monkeypatch, owner):
+def test_protected_rows_prevent_a_large_deletion(user_group, monkeypatch, owner):
     monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
     BookmarkFactory.create_batch(3, user_group=user_group)
     Pin.objects.create(user_group=user_group)
@@ -61,7 +61,7 @@ def test_what_is_protected_stops_a_large_deletion(user_group, monkeypatch, owner
     assert Bookmark.objects.count() == 3
 
 
-def test_the_hosts_rows_are_deleted_with_a_large_group(user_group, monkeypatch):
+def test_the_rows_of_the_host_are_deleted_with_a_large_group(user_group, monkeypatch):
     monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
     for _ in range(3):
         Mention.objects.create(token=user_group)
@@ -75,7 +75,7 @@ def test_the_hosts_rows_are_deleted_with_a_large_group(user_group, monkeypatch):
     assert not UserGroup._base_manager.exists()
 
 
-def test_a_page_does_not_lead_where_the_admin_has_no_page(admin_client, user_group):
+def test_a_page_does_not_link_to_unregistered_models(admin_client, user_group):
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
     assert {link["name"] for link in page.context["related"]} == {"bookmarks", "collections", "access tokens"}
