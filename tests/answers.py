@@ -43,6 +43,15 @@ def user_group_json(user_group):
     }
 
 
+def user_group_detail_json(user_group):
+    return {
+        **user_group_json(user_group),
+        "mapping": user_group.mapping,
+        "created_at": time_json(user_group.created_at),
+        "updated_at": time_json(user_group.updated_at),
+    }
+
+
 def bookmark_json(bookmark):
     return {
         "id": str(bookmark.pk),
@@ -50,11 +59,17 @@ def bookmark_json(bookmark):
         "title": bookmark.title,
         "collection": bookmark.collection_id and str(bookmark.collection_id),
         "created_at": time_json(bookmark.created_at),
+        "updated_at": time_json(bookmark.updated_at),
     }
 
 
 def collection_json(collection):
-    return {"id": str(collection.pk), "name": collection.name, "created_at": time_json(collection.created_at)}
+    return {
+        "id": str(collection.pk),
+        "name": collection.name,
+        "created_at": time_json(collection.created_at),
+        "updated_at": time_json(collection.updated_at),
+    }
 
 
 def time_json(moment):

@@ -123,7 +123,7 @@ def test_the_table_of_errors_lists_all_codes():
 
     from_the_apps = {*re.findall(r'default_code = "(\w+)"', source), *re.findall(r'code="(\w+)"', source)}
     from_rest_framework = {
-        "required", "null", "blank", "max_length", "not_a_dict", "parse_error", "not_authenticated",
+        "required", "null", "blank", "max_length", "not_an_object", "parse_error", "not_authenticated",
         "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
         "max_string_length", "overflow", "throttled", "too_many_errors",
     }  # fmt: skip

@@ -48,7 +48,9 @@ class WritingQuerySet(models.QuerySet[M]):
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row. Raises DoesNotExist if there is none, and Modified if it has another version."""
-        if versions is not None and self.select_for_update().get().updated_at not in versions:  # type: ignore[attr-defined]
+        if versions is None:
+            return
+        if self.select_for_update().values_list("updated_at", flat=True).get() not in versions:
             raise Modified
 
     def _with(self, versions: Sequence[datetime] | None) -> Self:

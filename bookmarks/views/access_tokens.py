@@ -16,7 +16,6 @@ from bookmarks.serializers.access_tokens import (
     AccessTokenCreateSerializer,
     AccessTokenListEnvelope,
     AccessTokenListQuery,
-    AccessTokenSerializer,
     IssuedAccessTokenEnvelope,
 )
 from usergroups.contract.fields import Envelope
@@ -43,9 +42,9 @@ class AccessTokensView(ApiTokenView):
             token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         except IntegrityError:  # the user group has just been deleted
             raise UserGroupNotFound from None
-        data = {**self.represent(AccessTokenSerializer, token), "secret": secret}
+        token.secret = secret  # type: ignore[attr-defined]  # for this response only
         location = f"{escape_uri_path(request.path)}?{urlencode({'user_group_id': user_group.provided_id})}"
-        return self.respond(IssuedAccessTokenEnvelope, {"access_token": data}, status=201, location=location)
+        return self.respond(IssuedAccessTokenEnvelope, {"access_token": token}, status=201, location=location)
 
 
 class AccessTokenDetailView(ApiTokenView):

@@ -66,13 +66,64 @@ def test_a_bookmark_is_read(call_bookmarks, bookmark):
     assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(bookmark)})
 
 
-@pytest.mark.parametrize("changes", [{}, {"title": "New"}, {"title": ""}, {"url": "https://example.org/", "id": "x"}])
+@pytest.mark.parametrize(
+    "changes", [{"title": "New"}, {"title": ""}, {"url": "https://example.org/"}, {"url": "HTTPS://EXAMPLE.COM"}]
+)
 def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, changes):
+    response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={**changes, "id": "x", "created_at": 1})
+
+    stored = Bookmark.objects.get()
+    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(stored)})
+    assert bookmark_json(stored) == {
+        **bookmark_json(bookmark),
+        **changes,
+        "updated_at": response.json()["bookmark"]["updated_at"],
+    }
+    assert stored.updated_at > bookmark.updated_at
+
+
+def test_an_update_without_fields_changes_nothing(call_bookmarks, bookmark):
+    response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={})
+
+    assert (response.status_code, response.json()["bookmark"]) == (200, bookmark_json(bookmark))
+
+
+def test_a_changed_url_is_found_and_is_a_duplicate_under_its_new_identity(call_bookmarks, create_bookmark, bookmark):
+    call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"url": "https://example.org/"})
+
+    assert create_bookmark({"url": "HTTPS://example.ORG"}).json()["bookmark"]["id"] == str(bookmark.pk)
+    assert create_bookmark({"url": URL}).status_code == 201
+    found = call_bookmarks("GET", "bookmarks", query={"url": "https://example.org"}).json()["bookmarks"]
+    assert [each["id"] for each in found] == [str(bookmark.pk)]
+
+
+def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group, bookmark, collection):
+    other = BookmarkFactory(user_group=user_group, url="https://example.org/")
+    BookmarkFactory(user_group=user_group, url="https://example.net/", collection=collection)
+    BookmarkFactory(url="https://example.net/")
+
+    response = call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "HTTPS://EXAMPLE.com", "title": "New"})
+
+    assert errors(response, 409) == [("url", "already_exists")]
+    assert bookmark_json(Bookmark.objects.get(pk=other.pk)) == bookmark_json(other)
+    assert call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "https://example.net/"}).status_code == 200
+
+
+def test_a_url_and_a_collection_are_changed_at_once(call_bookmarks, user_group, bookmark, collection):
+    BookmarkFactory(user_group=user_group, url="https://example.org/")
+    changes = {"url": "https://example.org/", "collection": str(collection.pk)}
+
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
 
-    expected = {**bookmark_json(bookmark), "title": changes.get("title", bookmark.title)}
-    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": expected})
-    assert bookmark_json(Bookmark.objects.get()) == expected
+    assert response.status_code == 200
+    assert {name: response.json()["bookmark"][name] for name in changes} == changes
+
+
+@pytest.mark.parametrize("url", [None, "", "example.com", 1])
+def test_an_invalid_url_is_refused_in_an_update(call_bookmarks, bookmark, url):
+    [(field, _)] = errors(call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"url": url}))
+
+    assert field == "url"
 
 
 def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, bookmark, collection):
@@ -80,7 +131,8 @@ def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, boo
     out = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": None})
 
     assert moved.json()["bookmark"]["collection"] == str(collection.pk)
-    assert out.json()["bookmark"] == bookmark_json(bookmark)
+    assert out.json()["bookmark"] == bookmark_json(Bookmark.objects.get())
+    assert out.json()["bookmark"]["collection"] is None
 
 
 @pytest.mark.parametrize("into", ["collection", "none"])
@@ -119,6 +171,48 @@ def test_calls_for_one_bookmark_take_few_statements(call_bookmarks, bookmark, me
 
 
 # The list
+
+
+def test_bookmarks_are_listed_oldest_first(call_bookmarks, user_group):
+    bookmarks = BookmarkFactory.create_batch(5, user_group=user_group)
+    first = call_bookmarks("GET", "bookmarks", query={"order": "oldest", "limit": 2}).json()
+    second = call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(first["next"]).query))).json()
+    back = call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(second["previous"]).query))).json()
+
+    assert [item["id"] for item in first["bookmarks"] + second["bookmarks"]] == [str(each.pk) for each in bookmarks[:4]]
+    assert back["bookmarks"] == first["bookmarks"]
+    assert first["previous"] is None
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks", "collections"])
+def test_an_unknown_order_is_refused(call_bookmarks, url_name):
+    assert errors(call_bookmarks("GET", url_name, query={"order": "title"})) == [("order", "invalid_choice")]
+
+
+def test_bookmarks_are_filtered_by_time_of_change(call_bookmarks, user_group):
+    changed = BookmarkFactory.create_batch(2, user_group=user_group)[1]
+    time = call_bookmarks("PATCH", "bookmark", changed.pk, body={"title": "New"}).json()["bookmark"]["updated_at"]
+    created = BookmarkFactory(user_group=user_group)
+
+    found = call_bookmarks("GET", "bookmarks", query={"updated_since": time}).json()["bookmarks"]
+
+    assert [item["id"] for item in found] == [str(created.pk), str(changed.pk)]
+
+
+def test_a_search_by_time_of_change_is_limited_and_continued(call_bookmarks, user_group, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED", 10)
+    time = (timezone.now() + timedelta(days=1)).isoformat()
+    old = BookmarkFactory(user_group=user_group, updated_at=time)
+    BookmarkFactory.create_batch(25, user_group=user_group)
+    page, found = call_bookmarks("GET", "bookmarks", query={"updated_since": time}).json(), []
+
+    for _ in range(2):
+        found += page["bookmarks"]
+        page = call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(page["next"]).query))).json()
+    found += page["bookmarks"]
+
+    assert page["next"] is None
+    assert [item["id"] for item in found] == [str(old.pk)]
 
 
 def test_bookmarks_are_listed_newest_first(call_bookmarks, user_group):
@@ -402,7 +496,7 @@ def test_a_batch_takes_few_statements(call_bookmarks, user_group):
     # The token with its group, the collections, the insert, the keys of the inserted rows.
     inserts = sum(sql.startswith("INSERT") for sql in queries)
     most_parameters = connection.features.max_query_params or 10**6
-    assert inserts == -(-1000 // (most_parameters // 7))  # one INSERT, as far as the database takes one
+    assert inserts == -(-1000 // (most_parameters // 8))  # one INSERT, as far as the database takes one
     assert len(queries) - inserts == 3
     assert Bookmark.objects.count() == 1000
 

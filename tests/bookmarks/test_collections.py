@@ -58,8 +58,10 @@ def test_a_collection_is_renamed(call_bookmarks, collection):
     response = call_bookmarks("PATCH", "collection", collection.pk, body={"name": "New"})
     unchanged = call_bookmarks("PATCH", "collection", collection.pk, body={})
 
-    expected = {"success": 1, "collection": {**collection_json(collection), "name": "New"}}
+    stored = Collection.objects.get()
+    expected = {"success": 1, "collection": {**collection_json(stored), "name": "New"}}
     assert (response.status_code, response.json(), unchanged.json()) == (200, expected, expected)
+    assert stored.updated_at > collection.updated_at
 
 
 def test_collections_are_listed_newest_first(call_bookmarks, user_group):

@@ -82,7 +82,7 @@ def test_an_import_reports_refused_lines(user_group, tmp_path, capsys):
 
         out, err = capsys.readouterr()
         assert out == expected
-        assert err.splitlines()[0] == "line 2: The URL is not absolute, or not valid."
+        assert err.splitlines()[0] == "line 2: The URL has no scheme such as https://."
         assert err.splitlines()[1].startswith("line 4: The text is not valid JSON: ")
     assert set(Bookmark.objects.values_list("url", flat=True)) == {"https://a/", "https://b/"}
 
@@ -210,4 +210,4 @@ def test_an_import_shows_a_progress_bar_on_a_terminal(user_group, tmp_path, monk
     out, err = capsys.readouterr()
     assert out == "10 created, 0 already existed, 1 refused.\n"
     assert "100%|" in err
-    assert "line 12: The URL is not absolute, or not valid.\n" in err
+    assert "line 12: The URL has no scheme such as https://.\n" in err

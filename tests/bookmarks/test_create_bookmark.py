@@ -41,6 +41,7 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
             "title": "",
             "collection": None,
             "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
+            "updated_at": bookmark.updated_at.isoformat().replace("+00:00", "Z"),
         },
     }
 
@@ -51,6 +52,7 @@ def test_the_answer_is_compact_json(create_bookmark, user_group):
         id=UUID("01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"),
         url="https://example.com/ü",
         created_at=datetime(2026, 1, 31, 9, 26, 53, 589793, tzinfo=UTC),
+        updated_at=datetime(2026, 1, 31, 9, 27, 0, 123456, tzinfo=UTC),
     )
 
     response = create_bookmark({"url": "https://example.com/ü"})
@@ -58,7 +60,8 @@ def test_the_answer_is_compact_json(create_bookmark, user_group):
     assert response.content.decode() == (
         '{"success":1,"user_group":{"team_id":%d,"token":"%s","name":"%s","provided_id":"%s","properties":null,'
         '"api_environment_tag":null},"bookmark":{"id":"01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",'
-        '"url":"https://example.com/ü","title":"","collection":null,"created_at":"2026-01-31T09:26:53.589793Z"}}'
+        '"url":"https://example.com/ü","title":"","collection":null,"created_at":"2026-01-31T09:26:53.589793Z",'
+        '"updated_at":"2026-01-31T09:27:00.123456Z"}}'
         % (user_group.team_id, user_group.token, user_group.name, user_group.provided_id)
     )
 
@@ -72,12 +75,50 @@ def test_ids_are_uuids_of_version_7_in_the_order_of_creation(create_bookmark):
     assert ids == sorted(ids)
 
 
-def test_the_server_sets_the_time(create_bookmark):
+def test_the_server_sets_the_times(create_bookmark):
     before = timezone.now()
 
-    created_at = create_bookmark({"url": URL, "created_at": "2020-01-01T00:00:00Z"}).json()["bookmark"]["created_at"]
+    bookmark = create_bookmark({"url": URL, "updated_at": "2020-01-01T00:00:00Z"}).json()["bookmark"]
 
-    assert before <= datetime.fromisoformat(created_at) <= timezone.now()
+    for name in ("created_at", "updated_at"):
+        assert before <= datetime.fromisoformat(bookmark[name]) <= timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        ("2020-01-01T01:02:03.456789+05:30", "2019-12-31T19:32:03.456789Z"),
+        ("2020-01-01 00:00:00-0100", "2020-01-01T01:00:00Z"),
+        ("1000-01-01T00:00:00Z", "1000-01-01T00:00:00Z"),
+    ],
+)
+def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):
+    before = timezone.now()
+
+    bookmark = create_bookmark({"url": URL, "created_at": sent}).json()["bookmark"]
+
+    assert bookmark["created_at"] == stored
+    assert datetime.fromisoformat(bookmark["updated_at"]) >= before
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ("2999-01-01T00:00:00Z", "in_future"),
+        ("2020-01-01T00:00:00", "no_offset"),
+        ("2020-01-01", "no_offset"),
+        ("yesterday", "invalid"),
+        ("0001-01-01T00:00:00+14:00", "overflow"),
+        ("", "invalid"),
+        (1577836800, "invalid"),
+        (None, "null"),
+        ([], "invalid"),
+    ],
+)
+def test_an_invalid_time_of_creation_is_refused(create_bookmark, sent, code):
+    assert errors(create_bookmark({"url": URL, "created_at": sent})) == [("created_at", code)]
+    assert not Bookmark.objects.exists()
 
 
 def test_read_only_fields_are_ignored(create_bookmark, user_group):

@@ -224,7 +224,7 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
         (Record(1, None), "url is not text."),
         (Record(1, ""), "url is not 1 to 8000 characters long."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
-        (Record(1, "example.com"), "The URL is not absolute, or not valid."),
+        (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
         (Record(1, URL, "a" * 1001), "title is not 0 to 1000 characters long."),
         (Record(1, URL, None), "title is not text."),

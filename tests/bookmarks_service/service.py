@@ -92,7 +92,7 @@ class Service:
         self.api_token = re.search(r"Token (uga_\w+)", text)[1]
         self.access_token = re.search(r"Bearer (bma_\w+)", text)[1]
         self.password = re.search(r"password (\S+)\)", text)[1]
-        self.curls = [line for line in text.splitlines() if line.startswith("curl ")]
+        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", text, re.MULTILINE)
 
     def __exit__(self, *exc_info: object) -> None:
         stop_server(self.process)

@@ -19,6 +19,8 @@ class Operation(NamedTuple):
     query: bool = False
     """Whether the query names the user group."""
     max_body_size: int = MIB
+    is_read: bool = False
+    """Whether a read-only token may call it, although its method is not safe."""
 
 
 OPERATIONS = {
@@ -29,14 +31,20 @@ OPERATIONS = {
     "rotate_user_group_token": Operation("POST", "usergroups:user-token", True),
     "list_user_groups": Operation("GET", "usergroups:users"),
     "put_user_groups": Operation("POST", "usergroups:users-batch", True, max_body_size=8 * MIB),
+    "resolve_user_group": Operation("POST", "usergroups:user-resolve", True, is_read=True),
 }
 if apps.is_installed("bookmarks"):
     from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 
     OPERATIONS |= {
+        "list_access_tokens": Operation("GET", "access_tokens:access-tokens", query=True),
+        "issue_access_token": Operation("POST", "access_tokens:access-tokens", True),
+        "revoke_access_token": Operation("DELETE", "access_tokens:access-token", about="access token"),
         "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
         "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
         "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
+        "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", True),
+        "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", True),
         "get_bookmark": Operation("GET", "bookmarks:bookmark", about="bookmark"),
         "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, about="bookmark"),
         "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", about="bookmark"),
@@ -50,7 +58,7 @@ if apps.is_installed("bookmarks"):
 
 def caller(client, user_group, name):
     operation = OPERATIONS[name]
-    if operation.url_name.startswith("usergroups:"):
+    if operation.url_name.startswith(("usergroups:", "access_tokens:")):
         scheme, token = "Token", ApiTokenFactory(team=user_group.team, just_used=True)
     else:
         scheme, token = "Bearer", AccessTokenFactory(user_group=user_group, just_used=True)
@@ -58,6 +66,7 @@ def caller(client, user_group, name):
         None: lambda: [],
         "bookmark": lambda: [BookmarkFactory(user_group=user_group).pk],
         "collection": lambda: [CollectionFactory(user_group=user_group).pk],
+        "access token": lambda: [AccessTokenFactory(user_group=user_group).public_id],
     }
     url = reverse(operation.url_name, args=things[operation.about]())
     if operation.query:
@@ -88,4 +97,7 @@ def valid_body(user_group):
         "url": "https://example.com/",
         "user_groups": [],
         "bookmarks": [],
+        "ids": [],
+        "collection": None,
+        "token": user_group.token,
     }

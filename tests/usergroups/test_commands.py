@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from tests.usergroups.factories import TeamFactory, UserGroupFactory
-from usergroups.models import ApiToken, UserGroup
+from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +44,36 @@ def test_invalid_options_are_refused(team, options):
         call_command("create_api_token", "--team", "Acme", *options)
 
     assert not ApiToken.objects.exists()
+
+
+def test_a_team_is_created(capsys):
+    call_command("create_team", "Acme")
+
+    out, err = capsys.readouterr()
+    assert out == f"{Team.objects.get(name='Acme').pk}\n"
+    assert "Acme" in err
+
+
+def test_a_token_and_its_team_are_created_at_once(capsys):
+    call_command("create_api_token", "--team", "Acme", "--create-team")
+
+    token = ApiToken.objects.authenticate(capsys.readouterr().out.removesuffix("\n"))
+    assert token.team == Team.objects.get(name="Acme")
+
+
+@pytest.mark.parametrize("command", [["create_team", "Acme"], ["create_api_token", "--team", "Acme", "--create-team"]])
+def test_a_team_is_not_created_twice(team, command):
+    with pytest.raises(CommandError, match="There already is a team named 'Acme'"):
+        call_command(*command)
+
+    assert Team.objects.get() == team
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["", "a" * 256, "\udcff"])
+def test_an_invalid_team_name_is_refused(name):
+    with pytest.raises(CommandError, match="argument NAME"):
+        call_command("create_team", name)
 
 
 def test_a_user_group_is_created(team):

@@ -204,7 +204,7 @@ def test_the_id_is_required(update_user_group):
 def test_mapping_and_properties_must_be_objects(update_user_group, user_group, field, value):
     body = {"user_group_id": user_group.provided_id, field: value}
 
-    assert errors(update_user_group(body)) == [(field, "not_a_dict")]
+    assert errors(update_user_group(body)) == [(field, "not_an_object")]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_all_errors_are_reported_at_once(update_user_group, user_group):
         ("name", "invalid"),
         ("mapping.40", "invalid"),
         ("mapping.41", "null"),
-        ("properties", "not_a_dict"),
+        ("properties", "not_an_object"),
     ]
     assert UserGroup.objects.values().get() == before
 

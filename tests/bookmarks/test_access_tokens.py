@@ -1,0 +1,232 @@
+"""The operations on the access tokens of a user group."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from bookmarks.models import AccessToken
+from tests.answers import errors, time_json
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.conftest import Caller, as_seen
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.tokens import secret_format
+
+
+def access_token_json(token):
+    return {
+        "id": secret_format.digest(token.secret).hex(),
+        "name": token.name,
+        "hint": token.hint,
+        "read_only": token.read_only,
+        "created_at": time_json(token.created_at),
+        "expires_at": token.expires_at and time_json(token.expires_at),
+        "revoked_at": token.revoked_at and time_json(token.revoked_at),
+        "last_used_at": token.last_used_at and time_json(token.last_used_at),
+    }
+
+
+@pytest.fixture
+def issue(client, api_token, user_group):
+    """Issue an access token for the group. ``fields`` extend the body."""
+    call = Caller(client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token)
+    return lambda **fields: call({"user_group_id": user_group.provided_id, **fields})
+
+
+@pytest.fixture
+def list_tokens(client, api_token, user_group):
+    def call(**query):
+        query = urlencode({"user_group_id": user_group.provided_id, **query})
+        return Caller(client, "GET", f"{reverse('access_tokens:access-tokens')}?{query}", "Token", api_token)()
+
+    return call
+
+
+@pytest.fixture
+def revoke(client, api_token):
+    return lambda public_id: Caller(
+        client, "DELETE", reverse("access_tokens:access-token", args=[public_id]), "Token", api_token
+    )()
+
+
+# POST api/user/access-tokens
+
+
+def test_an_issued_token_authenticates_its_group(issue, client, user_group):
+    response = issue()
+
+    assert response.status_code == 201
+    issued = response.json()["access_token"]
+    token = AccessToken.objects.get()
+    token.secret = issued["secret"]
+    assert issued == {**access_token_json(token), "secret": issued["secret"]}
+    assert (token.user_group, token.name, token.read_only, token.expires_at) == (user_group, "", False, None)
+    created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)({"url": "https://example.com/"})
+    assert created.status_code == 201
+
+
+def test_the_location_lists_the_new_token(issue, client, api_token):
+    response = issue()
+
+    listed = client.get(response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}").json()["access_tokens"]
+    assert [token["id"] for token in listed] == [response.json()["access_token"]["id"]]
+
+
+def test_a_token_has_the_given_name_rights_and_lifetime(issue):
+    before = timezone.now()
+
+    issued = issue(name=" Extension ", read_only=True, expires_in=60).json()["access_token"]
+
+    assert (issued["name"], issued["read_only"]) == (" Extension ", True)
+    lifetime = datetime.fromisoformat(issued["expires_at"]) - before
+    assert timedelta(seconds=60) <= lifetime < timedelta(seconds=120)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"user_group_id": None}, ("user_group_id", "null")),
+        ({"name": None}, ("name", "null")),
+        ({"name": 1}, ("name", "invalid")),
+        ({"name": "a" * 256}, ("name", "max_length")),
+        ({"read_only": "true"}, ("read_only", "invalid")),
+        ({"read_only": 1}, ("read_only", "invalid")),
+        ({"read_only": None}, ("read_only", "null")),
+        ({"read_only": {}}, ("read_only", "invalid")),
+        ({"expires_in": 0}, ("expires_in", "min_value")),
+        ({"expires_in": -1}, ("expires_in", "min_value")),
+        ({"expires_in": 10**10}, ("expires_in", "max_value")),
+        ({"expires_in": 10**300}, ("expires_in", "max_value")),
+        ({"expires_in": "60"}, ("expires_in", "invalid")),
+        ({"expires_in": 60.0}, ("expires_in", "invalid")),
+        ({"expires_in": True}, ("expires_in", "invalid")),
+        ({"expires_in": None}, ("expires_in", "null")),
+    ],
+)
+def test_invalid_fields_are_refused(issue, fields, problem):
+    assert errors(issue(**fields)) == [problem]
+    assert not AccessToken.objects.exists()
+
+
+@pytest.mark.parametrize("environment", ["", "Customer"])
+def test_a_group_out_of_reach_is_not_found(issue, list_tokens, environment):
+    other = UserGroupFactory(environment=environment, provided_id="other")
+    AccessTokenFactory(user_group=other)
+
+    assert errors(issue(user_group_id="other"), 404) == [(None, "user_group_not_found")]
+    assert errors(list_tokens(user_group_id="other"), 404) == [(None, "user_group_not_found")]
+    assert as_seen(issue(user_group_id="other")) == as_seen(issue(user_group_id="no such group"))
+
+
+def test_a_read_only_api_token_lists_and_does_not_issue_or_revoke(issue, list_tokens, revoke, api_token):
+    public_id = issue().json()["access_token"]["id"]
+    type(api_token).objects.update(read_only=True)
+
+    assert list_tokens().status_code == 200
+    assert errors(issue(), 403) == [(None, "insufficient_scope")]
+    assert errors(revoke(public_id), 403) == [(None, "insufficient_scope")]
+
+
+def test_issuing_takes_three_statements(issue):
+    # The API token with its team, the group, the insert.
+    assert len(queries_of(issue)) == 3
+
+
+# GET api/user/access-tokens
+
+
+def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
+    tokens = [
+        AccessTokenFactory(user_group=user_group, name="First"),
+        AccessTokenFactory(user_group=user_group, read_only=True, just_used=True),
+        AccessTokenFactory(user_group=user_group, expired=True),
+        AccessTokenFactory(user_group=user_group, revoked=True),
+    ]
+    AccessTokenFactory()
+
+    response = list_tokens()
+
+    assert response.json() == {
+        "success": 1,
+        "next": None,
+        "previous": None,
+        "access_tokens": [access_token_json(token) for token in reversed(tokens)],
+    }
+    assert not [token for token in tokens if token.secret in response.content.decode()]
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_pages_have_each_token_once(list_tokens, client, api_token, user_group, order):
+    now = timezone.now()
+    tokens = [AccessTokenFactory(user_group=user_group, created_at=now) for _ in range(5)]
+
+    response, ids = list_tokens(limit=2, order=order), []
+    ids += [token["id"] for token in response.json()["access_tokens"]]
+    for _ in range(2):
+        response = client.get(response.json()["next"], HTTP_AUTHORIZATION=f"Token {api_token.secret}")
+        ids += [token["id"] for token in response.json()["access_tokens"]]
+
+    assert response.json()["next"] is None
+    expected = sorted(token.public_id for token in tokens)
+    assert ids == {"oldest": expected, "newest": expected[::-1]}[order]
+
+
+def test_listing_takes_three_statements(list_tokens, user_group):
+    AccessTokenFactory.create_batch(3, user_group=user_group)
+
+    # The API token with its team, the group, the access tokens.
+    assert len(queries_of(list_tokens)) == 3
+
+
+@pytest.mark.parametrize("query", [{"cursor": "x"}, {"limit": "x"}, {"order": "x"}])
+def test_an_invalid_query_is_refused(list_tokens, query):
+    [(field, _)] = errors(list_tokens(**query))
+
+    assert [field] == list(query)
+
+
+# DELETE api/user/access-tokens/{id}
+
+
+def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, client, user_group):
+    token = AccessTokenFactory(user_group=user_group, just_used=True)
+    read = Caller(client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
+    assert read().status_code == 200
+
+    response = revoke(token.public_id)
+
+    assert (response.status_code, response.json()) == (200, {"success": 1})
+    assert read().status_code == 401
+    assert list_tokens().json()["access_tokens"][0]["revoked_at"] is not None
+
+
+def test_revoking_again_changes_nothing(revoke, user_group):
+    token = AccessTokenFactory(user_group=user_group, revoked=True)
+
+    assert revoke(token.public_id).status_code == 200
+    assert AccessToken.objects.get().revoked_at == token.revoked_at
+
+
+@pytest.mark.parametrize("public_id", ["x", "ab", "a" * 65, "00" * 32, "\N{GRINNING FACE}", "%00"])
+def test_an_unknown_token_is_not_found(revoke, public_id):
+    assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]
+
+
+def test_a_token_of_another_team_or_environment_is_not_found(revoke, api_token):
+    of_another_team = AccessTokenFactory()
+    elsewhere = UserGroupFactory(team=api_token.team, environment="Testing")
+    of_another_environment = AccessTokenFactory(user_group=elsewhere)
+
+    responses = [revoke(token.public_id) for token in (of_another_team, of_another_environment)]
+
+    assert [as_seen(response) for response in responses] == [as_seen(revoke("00" * 32))] * 2
+    assert not AccessToken.objects.exclude(revoked_at=None).exists()
+
+
+def test_an_api_token_is_not_an_access_token(revoke, user_group):
+    other = ApiTokenFactory(team=user_group.team)
+
+    assert errors(revoke(other.public_id), 404) == [(None, "access_token_not_found")]

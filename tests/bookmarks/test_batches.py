@@ -1,0 +1,200 @@
+"""The deletion and the move of many bookmarks."""
+
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from bookmarks.models import Bookmark
+from tests.answers import bookmark_json, errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import meanwhile, queries_of
+
+URL = "https://example.com/"
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group)
+
+
+@pytest.fixture
+def delete(call_bookmarks):
+    return lambda *ids: call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": list(map(str, ids))})
+
+
+@pytest.fixture
+def move(call_bookmarks):
+    def call(collection, *ids):
+        public_id = collection and str(collection.pk)
+        return call_bookmarks(
+            "POST", "bookmarks-batch-move", body={"ids": list(map(str, ids)), "collection": public_id}
+        )
+
+    return call
+
+
+def statuses(response):
+    assert response.status_code == 200
+    assert response.json()["success"] == 1
+    return [result["status"] for result in response.json()["results"]]
+
+
+def failed(status, code, attr=None):
+    """Return what identifies the result of an item that failed."""
+    return status, 0, [(attr, code)]
+
+
+def outcome(result):
+    return result["status"], result["success"], [(error["attr"], error["code"]) for error in result["errors"]]
+
+
+# Delete
+
+
+def test_bookmarks_are_deleted(delete, user_group):
+    kept, *others = BookmarkFactory.create_batch(4, user_group=user_group)
+
+    response = delete(*(bookmark.pk for bookmark in others))
+
+    assert response.json() == {"success": 1, "results": [{"status": 200, "success": 1}] * 3}
+    assert Bookmark.objects.get() == kept
+
+
+def test_each_id_has_its_own_result(delete, user_group):
+    bookmark, of_another_group = BookmarkFactory(user_group=user_group), BookmarkFactory()
+
+    response = delete(uuid4(), bookmark.pk, "x", bookmark.pk, of_another_group.pk)
+
+    assert statuses(response) == [404, 200, 404, 404, 404]
+    assert outcome(response.json()["results"][0]) == failed(404, "bookmark_not_found")
+    assert Bookmark.objects.get() == of_another_group
+
+
+def test_deleting_takes_three_statements(delete, user_group):
+    bookmarks = BookmarkFactory.create_batch(100, user_group=user_group)
+
+    queries = queries_of(lambda: delete(*(bookmark.pk for bookmark in bookmarks)))
+
+    # The token with its group, the bookmarks, the deletion.
+    assert len(queries) == 3
+
+
+# Move
+
+
+def test_bookmarks_are_moved_and_moved_out(move, user_group, collection):
+    bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
+    ids = [bookmark.pk for bookmark in bookmarks]
+
+    moved = move(collection, *ids)
+    stored = [Bookmark.objects.get(pk=each) for each in ids]
+    out = move(None, *ids)
+
+    assert moved.json() == {
+        "success": 1,
+        "results": [{"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)} for bookmark in stored],
+    }
+    assert {bookmark.collection for bookmark in stored} == {collection}
+    assert all(new.updated_at > old.updated_at for new, old in zip(stored, bookmarks, strict=True))
+    assert statuses(out) == [200] * 3
+    assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
+
+
+def test_a_move_that_would_duplicate_is_refused_for_its_item(move, user_group, collection):
+    there = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+    duplicate = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
+    other = BookmarkFactory(user_group=user_group)
+
+    response = move(collection, duplicate.pk, there.pk, other.pk, uuid4())
+
+    assert statuses(response) == [409, 200, 200, 404]
+    assert outcome(response.json()["results"][0]) == failed(409, "already_exists", "collection")
+    assert set(Bookmark.objects.filter(collection=collection)) == {there, other}
+
+
+def test_the_first_of_two_equal_urls_is_moved(move, user_group, collection):
+    other_collection = CollectionFactory(user_group=user_group)
+    first = BookmarkFactory(user_group=user_group, url=URL, collection=other_collection)
+    second = BookmarkFactory(user_group=user_group, url=URL)
+
+    response = move(collection, second.pk, first.pk)
+
+    assert statuses(response) == [200, 409]
+    assert Bookmark.objects.get(collection=collection) == second
+
+
+def test_an_id_twice_has_the_same_result_twice(move, user_group, collection):
+    bookmark = BookmarkFactory(user_group=user_group)
+
+    assert statuses(move(collection, bookmark.pk, bookmark.pk)) == [200, 200]
+
+
+def test_bookmarks_of_others_are_not_found(move, collection):
+    bookmark = BookmarkFactory()
+
+    assert statuses(move(collection, bookmark.pk)) == [404]
+    bookmark.refresh_from_db()
+    assert bookmark.collection is None
+
+
+@pytest.mark.parametrize("collection", ["x", 1, "01930e7a-0000-7000-8000-000000000000"])
+def test_an_unknown_collection_is_refused(call_bookmarks, user_group, collection):
+    ids = [str(BookmarkFactory(user_group=user_group).pk)]
+
+    response = call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ids, "collection": collection})
+
+    assert errors(response) == [("collection", "does_not_exist")]
+
+
+def test_the_collection_is_required(call_bookmarks):
+    assert errors(call_bookmarks("POST", "bookmarks-batch-move", body={"ids": []})) == [("collection", "required")]
+
+
+def test_moving_takes_five_statements(move, user_group, collection):
+    bookmarks = BookmarkFactory.create_batch(100, user_group=user_group)
+
+    queries = queries_of(lambda: move(collection, *(bookmark.pk for bookmark in bookmarks)))
+
+    # The token with its group, the collection, the bookmarks, their duplicates, the update.
+    assert len(queries) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_duplicate_that_appears_during_the_move_is_refused(move, user_group, collection):
+    bookmark = BookmarkFactory(user_group=user_group, url=URL)
+    other = BookmarkFactory(user_group=user_group, url=f"{URL}other")
+    table, digest = Bookmark._meta.db_table, bytes(bookmark.url_digest).hex()
+    insert = f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = '{collection.pk}' WHERE id = '{other.pk}'"
+
+    with meanwhile(f'UPDATE "{table}"', insert):
+        response = move(collection, bookmark.pk)
+
+    assert connection.vendor == "postgresql"
+    assert statuses(response) == [409]
+
+
+# Both
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [({}, "required"), ({"ids": None}, "null"), ({"ids": "x"}, "not_a_list"), ({"ids": ["x"] * 1001}, "max_length")],
+)
+def test_invalid_ids_are_refused(call_bookmarks, url_name, body, code):
+    response = call_bookmarks("POST", url_name, body={"collection": None, **body})
+
+    assert errors(response) == [("ids", code)]
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
+def test_an_id_of_another_type_is_refused_for_its_item(call_bookmarks, user_group, url_name):
+    bookmark = BookmarkFactory(user_group=user_group)
+
+    response = call_bookmarks("POST", url_name, body={"ids": [1, None, str(bookmark.pk), ""], "collection": None})
+
+    assert statuses(response) == [400, 400, 200, 400]
+    assert [outcome(response.json()["results"][n])[2] for n in (0, 1, 3)] == [
+        [(None, "invalid")], [(None, "null")], [(None, "blank")]
+    ]  # fmt: skip

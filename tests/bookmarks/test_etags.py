@@ -1,0 +1,172 @@
+"""ETags of single objects, and conditional requests with If-Match."""
+
+import pytest
+from django.db import connection
+from django.utils.http import quote_etag
+
+from bookmarks.models import Bookmark, Collection
+from tests.answers import error_code
+from tests.contract.conftest import caller, valid_body  # noqa: F401
+from tests.queries import meanwhile, queries_of
+from usergroups.models import UserGroup
+
+WRITES = {
+    "update_user_group": (UserGroup, {"name": "New"}),
+    "delete_user_group": (UserGroup, {}),
+    "update_bookmark": (Bookmark, {"title": "New"}),
+    "delete_bookmark": (Bookmark, {}),
+    "update_collection": (Collection, {"name": "New"}),
+    "delete_collection": (Collection, {}),
+}
+"""The operations that honour If-Match, with the model of the object and a change."""
+
+TAGGED = {
+    "get_user_group": UserGroup,
+    "create_user_group": UserGroup,
+    "update_user_group": UserGroup,
+    "rotate_user_group_token": UserGroup,
+    "resolve_user_group": UserGroup,
+    "create_bookmark": Bookmark,
+    "get_bookmark": Bookmark,
+    "update_bookmark": Bookmark,
+    "create_collection": Collection,
+    "get_collection": Collection,
+    "update_collection": Collection,
+}
+"""The operations that answer with one object, with its model."""
+
+
+def etag_of(row):
+    return quote_etag(f"{round(row.updated_at.timestamp() * 1_000_000):x}")
+
+
+@pytest.fixture(params=WRITES)
+def write(request, client, user_group):
+    """Make a conditional request. ``write.row()`` returns the object as it is stored."""
+    model, changes = WRITES[request.param]
+    call = caller(client, user_group, request.param)
+
+    def make(if_match):
+        return call({"user_group_id": user_group.provided_id, **changes}, HTTP_IF_MATCH=if_match)
+
+    make.row = model.objects.first
+    return make
+
+
+@pytest.mark.parametrize("name", TAGGED)
+def test_an_answer_with_one_object_has_its_etag(client, user_group, valid_body, name):
+    response = caller(client, user_group, name)(valid_body)
+
+    assert response.status_code in (200, 201)
+    assert response["ETag"] in [etag_of(row) for row in TAGGED[name].objects.all()]
+
+
+@pytest.mark.parametrize("name", ["list_user_groups", "put_user_groups", "list_bookmarks", "delete_bookmark"])
+def test_other_answers_have_none(client, user_group, valid_body, name):
+    assert "ETag" not in caller(client, user_group, name)(valid_body)
+
+
+@pytest.mark.parametrize("value", ["{etag}", "*", '"0", {etag}', 'W/"1", "2",{etag}'])
+def test_a_matching_etag_permits_the_change(write, value):
+    before = write.row()
+
+    response = write(value.format(etag=etag_of(before)))
+
+    assert response.status_code == 200
+    after = write.row()
+    assert after is None or after.updated_at > before.updated_at
+
+
+@pytest.mark.parametrize("value", ['"0"', "", "W/{etag}", "etag", '"', '"ffffffffffffff"', '"fffffffffffffff"', "\xff"])
+def test_any_other_etag_refuses_the_change(write, value):
+    before = write.row()
+
+    response = write(value.format(etag=etag_of(before)))
+
+    assert error_code(response, 412) == "precondition_failed"
+    assert write.row().updated_at == before.updated_at
+
+
+def test_the_etag_of_an_earlier_state_refuses_the_change(write):
+    before = etag_of(write.row())
+    row = write.row()
+    row.updated_at = row.updated_at.replace(microsecond=(row.updated_at.microsecond + 1) % 1_000_000)
+    row.save(update_fields=["updated_at"])
+
+    assert error_code(write(before), 412) == "precondition_failed"
+    assert write(etag_of(row)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["update_user_group", "update_bookmark", "update_collection"])
+def test_an_update_without_changes_is_conditional_too(client, user_group, name):
+    model, _ = WRITES[name]
+    call = caller(client, user_group, name)
+    body = {"user_group_id": user_group.provided_id}
+
+    assert error_code(call(body, HTTP_IF_MATCH='"0"'), 412) == "precondition_failed"
+    assert call(body, HTTP_IF_MATCH=etag_of(model.objects.get())).status_code == 200
+
+
+def test_a_missing_object_is_reported_before_the_precondition(write):
+    etag = etag_of(write.row())
+    type(write.row()).objects.all().delete()
+
+    assert error_code(write(etag), 404).endswith("_not_found")
+
+
+def test_validation_comes_before_the_precondition(client, user_group):
+    call = caller(client, user_group, "update_user_group")
+
+    response = call({"user_group_id": user_group.provided_id, "name": ""}, HTTP_IF_MATCH='"0"')
+
+    assert error_code(response, 400) == "blank"
+
+
+def test_each_answer_of_a_sequence_of_changes_has_another_etag(client, user_group):
+    call = caller(client, user_group, "update_user_group")
+    etag, seen = etag_of(user_group), set()
+
+    for number in range(20):
+        response = call({"user_group_id": user_group.provided_id, "name": f"Name {number}"}, HTTP_IF_MATCH=etag)
+        etag = response["ETag"]
+        seen.add(etag)
+
+    assert len(seen) == 20
+
+
+def test_the_condition_is_part_of_the_update(client, user_group):
+    call = caller(client, user_group, "update_user_group")
+    body = {"user_group_id": user_group.provided_id, "name": "New"}
+
+    queries = queries_of(lambda: call(body, HTTP_IF_MATCH=etag_of(user_group)))
+
+    # The token with its team, the update, the group.
+    assert len(queries) == 3
+    assert "updated_at" in queries[1].partition("WHERE")[2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_right_before_the_write_is_not_overwritten(client, user_group):
+    call = caller(client, user_group, "update_user_group")
+    table = UserGroup._meta.db_table
+    other_change = f"UPDATE {table} SET name = 'Other', updated_at = now()"
+
+    with meanwhile(f'UPDATE "{table}"', other_change):
+        response = call({"user_group_id": user_group.provided_id, "name": "New"}, HTTP_IF_MATCH=etag_of(user_group))
+
+    assert error_code(response, 412) == "precondition_failed"
+    assert UserGroup.objects.get().name == "Other"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_right_before_the_deletion_is_not_deleted(client, user_group):
+    call = caller(client, user_group, "delete_bookmark")
+    bookmark = Bookmark.objects.get()
+    table = Bookmark._meta.db_table
+
+    with meanwhile("SELECT", f"UPDATE {table} SET title = 'Other', updated_at = now()"):
+        response = call(HTTP_IF_MATCH=etag_of(bookmark))
+
+    assert connection.vendor == "postgresql"
+    assert error_code(response, 412) == "precondition_failed"
+    assert Bookmark.objects.get().title == "Other"

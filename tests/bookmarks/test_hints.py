@@ -1,0 +1,61 @@
+"""Errors that say what to do."""
+
+import pytest
+
+from tests.answers import error_code, errors
+
+
+def detail(response):
+    [error] = response.json()["errors"]
+    return error["detail"]
+
+
+@pytest.mark.parametrize("path", ["/api/user/", "/v1/bookmarks/", "/v1/bookmarks/batch//", "/api/user/access-tokens/"])
+def test_a_trailing_slash_is_named(client, path):
+    response = client.get(path)
+
+    assert error_code(response, 404) == "not_found"
+    assert detail(response) == "Not found. Remove the trailing slash of the path."
+
+
+@pytest.mark.parametrize("path", ["/v1/", "/api/nothing/", "/nothing"])
+def test_other_unknown_paths_have_no_such_hint(client, path):
+    assert detail(client.get(path)) == "Not found."
+
+
+@pytest.mark.parametrize("name", ["created_since", "updated_since"])
+def test_a_lost_plus_is_named(call_bookmarks, name):
+    response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
+
+    assert errors(response) == [(name, "invalid")]
+    assert detail(response) == "In a URL, write + as %2B."
+    assert call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group, method):
+    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
+
+    assert errors(response) == [("user_group_id", "required")]
+    assert detail(response) == "This parameter is required. Send it in the query string, not in the body."
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("example.com", "The URL has no scheme such as https://."),
+        ("/path", "The URL has no scheme such as https://."),
+        ("ftp://example.com/", "The URL is neither http nor https."),
+        ("javascript:alert(1)", "The URL is neither http nor https."),
+        (" https://example.com/", "The URL has surrounding white space."),
+        ("https://example.com/\t", "The URL has control characters."),
+        ("https://", "The URL is not valid by the WHATWG URL Standard."),
+        ("https://exa mple.com/", "The URL is not valid by the WHATWG URL Standard."),
+        ("https://" + "\N{GREEK SMALL LETTER ALPHA}" * 300, "The host is longer than a domain name can be."),
+    ],
+)
+def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, url, reason):
+    response = create_bookmark({"url": url})
+
+    assert errors(response) == [("url", "invalid")]
+    assert detail(response) == reason

@@ -1,0 +1,48 @@
+"""The user group of a user group token."""
+
+import pytest
+
+from tests.answers import errors, user_group_detail_json
+from tests.conftest import as_seen
+from tests.queries import queries_of
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.tokens import secret_format
+
+
+@pytest.fixture
+def resolve(call_usergroups):
+    return lambda token: call_usergroups("POST", "user-resolve", {"token": token})
+
+
+def test_the_group_of_a_token_is_found(resolve, user_group):
+    UserGroupFactory(team=user_group.team)
+
+    response = resolve(user_group.token)
+
+    assert response.json() == {"success": 1, "user_group": user_group_detail_json(user_group)}
+
+
+def test_a_group_of_another_team_or_environment_is_not_found(resolve, user_group):
+    others = [UserGroupFactory(), UserGroupFactory(team=user_group.team, environment="Testing")]
+    unknown = as_seen(resolve(secret_format.generate("ugt")))
+
+    assert [as_seen(resolve(other.token)) for other in others] == [unknown, unknown]
+    assert errors(resolve(others[0].token), 404) == [(None, "user_group_not_found")]
+
+
+@pytest.mark.parametrize(
+    ("token", "code"), [(None, "null"), ("", "blank"), (1, "invalid"), ("a" * 65, "max_length"), ([], "invalid")]
+)
+def test_an_invalid_token_is_refused(resolve, token, code):
+    assert errors(resolve(token)) == [("token", code)]
+
+
+def test_a_read_only_api_token_is_enough(resolve, user_group, api_token):
+    type(api_token).objects.update(read_only=True)
+
+    assert resolve(user_group.token).status_code == 200
+
+
+def test_resolving_takes_two_statements(resolve, user_group):
+    # The API token with its team, the group.
+    assert len(queries_of(resolve, user_group.token)) == 2
