@@ -4,6 +4,7 @@ from django.utils.http import urlencode
 
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
+from tests.contract.conftest import valid_body  # noqa: F401
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from django.utils.http import quote_etag
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code
-from tests.contract.conftest import caller, valid_body  # noqa: F401
+from tests.contract.conftest import caller
 from tests.queries import meanwhile, queries_of
 from usergroups.models import UserGroup
 
