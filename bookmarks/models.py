@@ -28,7 +28,7 @@ class AccessToken(Token):
 
     prefix = "bma"
     owner_field = "user_group"
-    owner_exists = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
+    owner_not_deleted = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
 
     user_group = models.ForeignKey(
         UserGroup,

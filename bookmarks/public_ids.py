@@ -1,4 +1,4 @@
-"""Look up, update and delete rows by the opaque id that the API gives them, the text of a UUID."""
+"""Look up, update and delete rows by their opaque id in the API, the text of a UUID."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ class Duplicate(Exception):
 
 
 def parse_public_id(public_id: object) -> UUID | None:
-    """Return the primary key of the row with this id, or None if it is not written exactly as the API writes it."""
+    """Return the UUID, or None if the text is not a UUID in canonical form."""
     with suppress(ValueError):
         if str(key := UUID(str(public_id))) == public_id:
             return key

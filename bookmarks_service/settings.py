@@ -190,7 +190,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # with a traceback for each request
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # Otherwise each such request logs a traceback.
         # These messages quote the query string, which may contain a secret.
         "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
         "django.security.DisallowedModelAdminToField": {"level": "CRITICAL"},

@@ -15,7 +15,7 @@ CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadloc
 
 
 class Modified(Exception):
-    """The row has changed since the caller read it."""
+    """The row has changed since the client read it."""
 
 
 class WritingQuerySet(models.QuerySet[M]):
@@ -25,7 +25,7 @@ class WritingQuerySet(models.QuerySet[M]):
     """
 
     def for_write(self) -> Self:
-        """Use the database for writes, where a project has replicas for reads."""
+        """Return the queryset on the database that the router chooses for writes."""
         return self.using(router.db_for_write(self.model))
 
     def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:

@@ -67,4 +67,4 @@ def test_without_its_cache_it_is_ready_and_says_so(client, db, settings):
 
     response = client.get("/readyz")
 
-    assert (response.status_code, response.json()) == (200, {"success": 1, "cache": "out of reach"})
+    assert (response.status_code, response.json()) == (200, {"success": 1, "cache": "unavailable"})

@@ -50,7 +50,7 @@ def add_user_group(parser: CommandParser) -> None:
     """Add the options that name a user group."""
     add_team(parser)
     parser.add_argument(
-        "--user-group", required=True, metavar="ID", type=text(MAX_ID_LENGTH), help="The caller's own id of the group."
+        "--user-group", required=True, metavar="ID", type=text(MAX_ID_LENGTH), help="Your own id of the user group."
     )
 
 
