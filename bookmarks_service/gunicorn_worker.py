@@ -139,11 +139,11 @@ class Worker(ThreadWorker):
         """Close the connection after the client closes its side, because closing it earlier could lose the response."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
-            self.wait_for(conn, self.on_answered_socket_readable)
+            self.wait_for(conn, self.on_lingering_socket_readable)
         except OSError:  # The client is gone.
             self.discard(conn)
 
-    def on_answered_socket_readable(self, conn: Connection, client: socket.socket) -> None:
+    def on_lingering_socket_readable(self, conn: Connection, client: socket.socket) -> None:
         with suppress(OSError):
             if client.recv(BLOCK):
                 return

@@ -17,7 +17,7 @@ View = Callable[[HttpRequest], Any]
 
 
 def health(get_response: View) -> View:
-    """Answer health checks before the middleware that require HTTPS or a known host, which probes do not use."""
+    """Respond to health checks before the middleware that require HTTPS or a known host, which probes do not use."""
 
     def middleware(request: HttpRequest) -> Any:
         return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
