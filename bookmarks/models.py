@@ -93,7 +93,8 @@ class Bookmark(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
-    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The database refuses anything else.
+    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The foreign key prevents any other
+    # deletion of a collection that has bookmarks.
     collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,

@@ -47,7 +47,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
 
     def would_be_duplicate(self, **changes: Any) -> bool:
-        """Return whether ``changes`` would make the only row of this queryset a duplicate of another row."""
+        """Return whether the changes would create a duplicate. The queryset contains only the row to change."""
         raise NotImplementedError
 
     def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:

@@ -74,7 +74,7 @@ class Worker(ThreadWorker):
             sock.setblocking(False)
             if self.tls:
                 sock = self.tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
-        except OSError:  # Another worker was faster, the client is gone, or too many files are open.
+        except OSError:  # Another worker was faster, the client has left, or too many files are open.
             return
         self.nr_conns += 1
         if self.nr_conns >= self.worker_connections and (waiting := self.pending_conns or self.keepalived_conns):
@@ -140,7 +140,7 @@ class Worker(ThreadWorker):
         try:
             conn.sock.shutdown(socket.SHUT_WR)
             self.wait_for(conn, self.on_lingering_socket_readable)
-        except OSError:  # The client is gone.
+        except OSError:  # The client has closed the connection.
             self.discard(conn)
 
     def on_lingering_socket_readable(self, conn: Connection, client: socket.socket) -> None:
@@ -164,7 +164,7 @@ class Worker(ThreadWorker):
             super().finish_request(conn, future)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """On shutdown, wait for new requests no longer than kept-alive connections are kept."""
+        """On shutdown, wait for new requests no longer than for kept-alive connections."""
         super()._cap_keepalive(deadline)
         for conn in self.pending_conns:
             conn.timeout = min(conn.timeout, deadline)

@@ -78,7 +78,7 @@ class ImportExportAdmin(OperatorAdmin):
                 reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
         except UserGroupDeleted:
             problem = "The user group and its bookmarks were deleted during the import."
-        finally:  # An import that fails keeps the bookmarks stored so far.
+        finally:  # Also log a failed import, because the bookmarks stored before are kept.
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
         counts = {"created": created, "already existed": existing, "refused": refused}
         result = {"user_group": name, "counts": counts, "reasons": reasons, "problem": problem}

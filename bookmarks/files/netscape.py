@@ -41,7 +41,7 @@ def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
     parser = _Parser()
     chunk = file.read(CHUNK_SIZE)
     encoding = _encoding(chunk[:1024])
-    # Invalid UTF-8 is refused later, with its line. In other encodings, a replacement character takes its place.
+    # Invalid UTF-8 is rejected later, with its line number. Invalid bytes in other encodings are replaced.
     errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
     while chunk:
@@ -84,7 +84,7 @@ class _Parser(HTMLParser):
         """The open link, which has no title yet."""
 
     def pop_records(self) -> list[Record | InvalidRecord]:
-        """Return the records since the last call."""
+        """Return the records that were parsed since the last call."""
         if len(self.rawdata) > MAX_TAG_LENGTH:
             self.records.append(InvalidRecord(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
             self.rawdata = ""

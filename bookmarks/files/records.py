@@ -57,7 +57,7 @@ class BookmarkRow(NamedTuple):
     @property
     def unique_key(self) -> tuple[str, bytes]:
         """The key that is unique within a user group."""
-        # No collection is an empty string, so that keys can be sorted. Names are never empty.
+        # An empty string stands for no collection, so that keys can be sorted. Names are never empty.
         return self.collection or "", self.url_digest
 
 

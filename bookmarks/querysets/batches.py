@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
 
 NO_COLLECTION = UUID(int=0)  # replaces NULL in the unique index, which treats NULLs as different
-MAX_CONDITIONS = 500  # joined by OR in one query; SQLite refuses 1,000
+MAX_CONDITIONS = 500  # joined by OR in one query; SQLite raises an error for 1,000
 
 UniqueKey = tuple[UUID, bytes]
 """The key that is unique within a user group: a bookmark's collection, or NO_COLLECTION, and the digest of its URL."""

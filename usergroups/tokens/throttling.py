@@ -111,7 +111,7 @@ def refuse_blocked_address(request: Request) -> None:
 
 
 MAX_EXPENSIVE_CALLS = 6
-"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads to others."""
+"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
 MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
 _expensive_calls: Counter[tuple[str, Any]] = Counter()

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
-        gc.freeze()  # the rows trigger the garbage collector often; spare it from scanning all of Django each time
+        gc.freeze()  # Rows trigger the garbage collector often. Keep it from scanning the modules of Django each time.
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
