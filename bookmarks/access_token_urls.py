@@ -1,4 +1,4 @@
-"""The URLs of the operations on access tokens, relative to the base address of the user group operations."""
+"""The URLs of the operations on access tokens, relative to the prefix of the user group operations."""
 
 from django.urls import path
 

@@ -16,8 +16,8 @@ TIMESTAMP_SHIFT = 80  # a UUID of version 7 begins with 48 bits of milliseconds 
 def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: int) -> int:
     """Remove up to ``limit`` bookmarks from these collections and return their number.
 
-    Of bookmarks that become duplicates, the oldest is kept and the others are deleted. However, a bookmark that was
-    created outside the collections after their deletion is always kept, because its creation has been acknowledged.
+    If bookmarks become duplicates, the oldest is kept and the others are deleted. However, a bookmark that was created
+    outside the collections after their deletion is always kept, because its creation has been acknowledged.
     """
     rows = bookmarks.values_list(*COLUMNS, named=True)
     inside: list[Any] = list(rows.filter(collection__in=collections)[:limit])
@@ -31,7 +31,7 @@ def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence
     deleted_at = min((row.collection__deleted_at for row in inside if row.collection__deleted_at), default=None)
 
     def rank(row: Any) -> tuple[bool, Any, Any]:
-        # Callers can set created_at, but not the time in the id.
+        # Clients can set created_at, but not the time in the id.
         is_from_before = deleted_at is None or row.pk.int >> TIMESTAMP_SHIFT < deleted_at.timestamp() * 1000
         return is_from_before, row.created_at, row.pk
 

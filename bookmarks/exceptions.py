@@ -1,4 +1,4 @@
-"""Errors of the bookmark operations, in addition to those of the contract."""
+"""API errors of the bookmark operations."""
 
 from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
@@ -20,8 +20,8 @@ class AccessTokenNotFound(NotFound):
     default_detail = "The API token gives access to no user group that has an access token with this id."
 
 
-class CollectionDoesNotExist(ValidationError):
-    """The collection that a field of the request refers to does not exist."""
+class InvalidCollection(ValidationError):
+    """A field of the request refers to a collection that does not exist."""
 
     def __init__(self) -> None:
         super().__init__({"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]})

@@ -28,7 +28,7 @@ class AccessToken(Token):
 
     prefix = "bma"
     owner_field = "user_group"
-    owner_exists = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
+    owner_not_deleted = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -93,7 +93,8 @@ class Bookmark(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
-    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The database refuses anything else.
+    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The foreign key prevents any other
+    # deletion of a collection that has bookmarks.
     collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,

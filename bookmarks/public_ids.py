@@ -1,4 +1,4 @@
-"""Look up, update and delete rows by the opaque id that the API gives them, the text of a UUID."""
+"""Look up, update and delete rows by their opaque id in the API, the text of a UUID."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ class Duplicate(Exception):
 
 
 def parse_public_id(public_id: object) -> UUID | None:
-    """Return the primary key of the row with this id, or None if it is not written exactly as the API writes it."""
+    """Return the UUID, or None if the text is not a UUID in canonical form."""
     with suppress(ValueError):
         if str(key := UUID(str(public_id))) == public_id:
             return key
@@ -47,7 +47,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
 
     def would_be_duplicate(self, **changes: Any) -> bool:
-        """Return whether ``changes`` would make the only row of this queryset a duplicate of another row."""
+        """Return whether the changes would create a duplicate. The queryset contains only the row to change."""
         raise NotImplementedError
 
     def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:

@@ -49,7 +49,7 @@ def contains(text: str) -> Q:
 
 
 def for_query(query: Mapping[str, Any]) -> Search | None:
-    """Return a search by ``q`` and ``updated_since``, for which there are no indexes, or None without them."""
+    """Return the search for ``q`` and ``updated_since``, which no index supports, or None if neither is given."""
     conditions = []
     if "q" in query:
         conditions.append(contains(query["q"]))

@@ -1,4 +1,4 @@
-"""The URLs of the bookmark operations, relative to their base address."""
+"""The URLs of the bookmark operations, relative to their prefix."""
 
 from django.urls import path
 

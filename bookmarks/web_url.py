@@ -19,7 +19,7 @@ _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
 
 
 def serialize(url: str) -> str:
-    """Return the standard's serialisation of ``url``. Two URLs are the same if their serialisations are equal.
+    """Return the standard's serialization of ``url``. Two URLs are the same if their serializations are equal.
 
     Raises ValueError if ``url`` is not a valid absolute http or https URL, or if it has control characters or
     surrounding white space, which the standard would remove.
@@ -44,7 +44,7 @@ def serialize(url: str) -> str:
 
 
 def digest(url: str) -> bytes:
-    """Return the SHA-256 digest of the serialisation, 32 bytes. Raises ValueError as ``serialize`` does."""
+    """Return the SHA-256 digest of the serialization, 32 bytes. Raises ValueError as ``serialize`` does."""
     return hashlib.sha256(serialize(url).encode()).digest()
 
 

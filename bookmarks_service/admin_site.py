@@ -13,8 +13,8 @@ from usergroups.tokens.addresses import address_of
 
 from . import dashboard
 
-# Stored in place of NULL, which a unique constraint does not compare: concurrent failures would store duplicate
-# attempts, for which django-axes raises an error.
+# Stored in place of NULL, because a unique constraint treats NULLs as different. Concurrent failures would otherwise
+# store duplicate attempts, for which django-axes raises an error.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
 

@@ -1,4 +1,4 @@
-"""Reads an HTTP/1.1 request without blocking, as far as a server should before it gives a thread to it."""
+"""Read HTTP/1.1 requests without blocking, before a thread handles them."""
 
 import math
 import re
@@ -19,7 +19,10 @@ class HeadTooLong(Exception):
 
 
 class ArrivingRequest:
-    """What has arrived of a request. ``is_whole`` is false if the body is large or chunked and still to come."""
+    """The part of a request that has been received.
+
+    ``is_whole`` is false if a large or chunked body is still incomplete.
+    """
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -28,7 +31,7 @@ class ArrivingRequest:
         self.is_whole = False
 
     def read(self, sock: socket.socket, buffered: bytes) -> bool:
-        """Read what has arrived. Return whether a small request, or the head of a larger one, is complete.
+        """Read the available data. Return whether a small request, or the head of a larger one, is complete.
 
         ``buffered`` is data that was read from the socket before. Raises OSError if the connection is closed, and
         HeadTooLong.
@@ -41,7 +44,7 @@ class ArrivingRequest:
                 return False
             if not received and self.size is None:
                 raise ConnectionResetError
-            if not received:  # The rest of the body will not come, which the application reports.
+            if not received:  # The client has closed its side. The application reports the truncated body.
                 break
             self.data += received
         return True
@@ -55,7 +58,7 @@ class ArrivingRequest:
         return self.is_whole or self.size > SMALL_REQUEST
 
     def find_size(self) -> float | None:
-        """Return the size of head and body, infinity if it is not known, and None if the head is not complete."""
+        """Return the size of head and body, infinity if it is unknown, or None if the head is incomplete."""
         end = END_OF_HEAD.search(self.data, self.searched)
         if end is None:
             if len(self.data) > MAX_HEAD:

@@ -15,7 +15,7 @@ from usergroups.models import ApiToken, UserGroup
 
 DAYS = 30
 MAX_ROWS = 10  # in each list
-WIDTH, HEIGHT = 600, 120  # of the plot, in SVG units
+WIDTH, HEIGHT = 600, 120  # of the bar chart, in SVG units
 
 
 def panels(visible: list[Any]) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def panels(visible: list[Any]) -> dict[str, Any]:
     token_panels = [token_panel(model, owner) for model, owner in owners.items() if model in visible]
     result: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
     if Bookmark in visible:
-        result["created"] = Plot(created_per_day(timezone.now().astimezone(UTC).date()))
+        result["created"] = BarChart(created_per_day(timezone.now().astimezone(UTC).date()))
     if UserGroup in visible:
         result["newest_user_groups"] = (
             UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:MAX_ROWS]
@@ -68,7 +68,7 @@ def recent_changes(visible: list[Any]) -> Iterable[LogEntry]:
 
 
 @dataclass
-class Plot:
+class BarChart:
     """A bar chart of counts per day. Coordinates are in SVG units."""
 
     days: list[tuple[date, int]]

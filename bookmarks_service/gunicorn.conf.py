@@ -17,14 +17,14 @@ worker_connections = 500  # per process; the limit of open files is usually 1,02
 max_requests = 20_000
 max_requests_jitter = 2_000
 keepalive = 5  # seconds
-# A ?url= of 8,000 characters of 4 bytes each, percent-encoded.
+# Allow a ?url= of 8,000 characters with 4 bytes each, percent-encoded.
 limit_request_line = 100_000
-sendfile = False  # It has no minimum rate: see PacedSocket in gunicorn_worker.py.
-# Time limits for PostgreSQL, so that a database that hangs leads to a 503 response. Management commands have none.
+sendfile = False  # sendfile() would bypass the minimum rate of PacedSocket (paced_socket.py).
+# Time limits for PostgreSQL, so that a hanging database leads to a 503 response. Management commands have none.
 os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
 os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
 control_socket_disable = True
-# Headers do not change the scheme or the path of a request. Django's settings say which header marks https.
+# Ignore headers that would change the scheme or path. SECURE_PROXY_SSL_HEADER names the header for HTTPS.
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
@@ -39,7 +39,7 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Continue the deletions that a process did not finish."""
+    """Continue the deletions that an earlier process left unfinished."""
     from usergroups.deletion import resume_deletions  # noqa: PLC0415  # Django is set up only now
 
     resume_deletions()

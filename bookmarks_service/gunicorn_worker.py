@@ -3,20 +3,20 @@
 Changes to gunicorn's ``gthread`` worker, each with its reason:
 
 - A connection gets a thread only after it has sent a whole request. Until then the event loop reads it without
-  blocking. In gunicorn as many silent connections as there are threads stop the service, and so do TLS handshakes
-  that stall, which have no time limit.
-- Requests whose body is large or chunked have threads of their own, which wait for the body for a limited time. In
-  gunicorn they wait for ever. The same limit holds for clients that read an answer slowly.
-- ``/livez`` has a thread of its own, so that a process whose threads all wait for the database is not restarted. So
-  have static files and public pages, which anybody can read slowly.
+  blocking. In gunicorn's gthread worker, as many idle connections as there are threads block the service, and so do
+  stalled TLS handshakes, which have no timeout.
+- Requests with a large or chunked body have their own threads, which wait for the body for a limited time. In gunicorn
+  they wait forever. The same limit applies to clients that read a response slowly.
+- ``/livez`` has its own thread, so that a process is not restarted while all its threads wait for the database. Static
+  files, ``/docs/`` and ``/schema/``, which any client can read slowly, also have their own threads.
 - The event loop does not block while it closes a connection. In gunicorn it waits for up to two seconds for the client
-  to close its side, and serves nobody during that time.
-- With ``worker_connections`` of them, a new connection replaces the oldest one that is waiting.
-- The errors of gunicorn itself are JSON, and a request line may be longer than 8,190 bytes.
+  to close its side, and serves no other client meanwhile.
+- When ``worker_connections`` connections are open, a new one replaces the one that has waited longest.
+- gunicorn's own errors are JSON, and a request line may be longer than 8,190 bytes.
 
 This file is written for gunicorn 27.0 and HTTP/1.1; pyproject.toml keeps gunicorn below 28. To find out whether a
 later release still needs it, set ``worker_class = "gthread"`` in gunicorn.conf.py and run test_slow_clients.py,
-test_request_headers.py and test_http.py in tests/bookmarks_service: each test that fails shows a change still needed.
+test_request_headers.py and test_http.py in tests/bookmarks_service. Each failing test shows a change still needed.
 """
 
 import re
@@ -37,14 +37,14 @@ from .arriving_request import BLOCK, MAX_HEAD, ArrivingRequest, HeadTooLong
 from .paced_socket import STALLED, PacedSocket, PacedTLSSocket
 from .raw_errors import raw_error
 
-BODY_THREADS = 4  # for requests whose body is still to come
+BODY_THREADS = 4  # for requests whose body is incomplete
 UNREAD_BODY = 0.1  # seconds to wait for the rest of a body that the application did not read
 PROBE = re.compile(rb"(GET|HEAD) /livez[ ?]")
 PAGE = re.compile(rb"(GET|HEAD) /(static|docs|schema)[/ ?]")
 
-# The highest value that the setting limit_request_line may have. It was 8,190.
+# The maximum of the setting limit_request_line, which is 8,190 in gunicorn.
 http.message.MAX_REQUEST_LINE = MAX_HEAD
-# Write gunicorn's own errors in JSON, without their detail, which may quote a token.
+# Write gunicorn's own errors as JSON, without their detail, which may quote a token.
 util.write_error = lambda sock, status, reason, detail: util.write_nonblock(sock, raw_error(status, reason))
 
 
@@ -57,11 +57,11 @@ class Connection(TConn):
 
 
 class Worker(ThreadWorker):
-    """``pending_conns`` are the connections that the event loop reads from."""
+    """A gthread worker whose event loop reads requests from the ``pending_conns`` before it assigns threads."""
 
     def get_thread_pool(self) -> ThreadPoolExecutor:
         self.body_pool = ThreadPoolExecutor(max_workers=BODY_THREADS)
-        self.own_pools = [(PROBE, ThreadPoolExecutor(1)), (PAGE, ThreadPoolExecutor(2))]
+        self.dedicated_pools = [(PROBE, ThreadPoolExecutor(1)), (PAGE, ThreadPoolExecutor(2))]
         self.tls = ssl_context(self.cfg) if self.cfg.is_ssl else None
         if self.tls:
             self.tls.sslsocket_class = PacedTLSSocket
@@ -74,7 +74,7 @@ class Worker(ThreadWorker):
             sock.setblocking(False)
             if self.tls:
                 sock = self.tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
-        except OSError:  # Another worker was faster, the client is gone, or too many files are open.
+        except OSError:  # Another worker was faster, the client has left, or too many files are open.
             return
         self.nr_conns += 1
         if self.nr_conns >= self.worker_connections and (waiting := self.pending_conns or self.keepalived_conns):
@@ -82,13 +82,13 @@ class Worker(ThreadWorker):
         self.enqueue_req(Connection(self.cfg, sock, client, listener.getsockname()))
 
     def enqueue_req(self, conn: Connection) -> None:
-        """Give the connection a thread as soon as it has sent a request. gunicorn gives it one at once."""
+        """Give the connection a thread as soon as it has sent a request. gunicorn would give it one at once."""
         self.wait_for(conn, self.on_pending_socket_readable)
         self.on_pending_socket_readable(conn, conn.sock)
 
     def wait_for(self, conn: Connection, callback: Callable[[Connection, socket.socket], None]) -> None:
         conn.sock.setblocking(False)
-        conn.sock.patience = STALLED
+        conn.sock.budget = STALLED
         conn.timeout = time.monotonic() + (STALLED if self.alive else STOP_KEEPALIVE_LINGER)
         self.pending_conns.append(conn)
         self.poller.register(conn.sock, EVENT_READ, partial(callback, conn))
@@ -114,18 +114,18 @@ class Worker(ThreadWorker):
         self.stop_waiting_for(conn)
         pool = self.body_pool
         if conn.request.is_whole:
-            pool = next((pool for path, pool in self.own_pools if path.match(conn.request.data)), self.tpool)
+            pool = next((pool for path, pool in self.dedicated_pools if path.match(conn.request.data)), self.tpool)
         conn.parser.unreader.unread(bytes(conn.request.data))
         conn.request = ArrivingRequest()
         future = pool.submit(self.handle, conn)
         future.add_done_callback(partial(self.method_queue.defer, self.finish_request, conn))
 
     def murder_pending(self) -> None:
-        """Close the connections that took too long. The application answers those that only lack a body."""
+        """Close connections that have timed out. If only the body is missing, the application responds."""
         now = time.monotonic()
         for conn in [conn for conn in self.pending_conns if conn.timeout <= now]:
             if conn.request.size is not None:
-                conn.sock.patience = 0
+                conn.sock.budget = 0
                 self.submit(conn)
                 continue
             self.stop_waiting_for(conn)
@@ -136,14 +136,14 @@ class Worker(ThreadWorker):
         conn.close()
 
     def linger(self, conn: Connection) -> None:
-        """Close the connection when the client has, because a client that still sends could lose the answer."""
+        """Close the connection after the client closes its side, because closing it earlier could lose the response."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
-            self.wait_for(conn, self.on_answered_socket_readable)
-        except OSError:  # The client is gone.
+            self.wait_for(conn, self.on_lingering_socket_readable)
+        except OSError:  # The client has closed the connection.
             self.discard(conn)
 
-    def on_answered_socket_readable(self, conn: Connection, client: socket.socket) -> None:
+    def on_lingering_socket_readable(self, conn: Connection, client: socket.socket) -> None:
         with suppress(OSError):
             if client.recv(BLOCK):
                 return
@@ -155,7 +155,7 @@ class Worker(ThreadWorker):
         try:
             return super().handle_request(req, conn)
         finally:
-            conn.sock.patience = UNREAD_BODY
+            conn.sock.budget = UNREAD_BODY
 
     def finish_request(self, conn: Connection, future: "Future[Any]") -> None:
         if future.cancelled() or future.exception() or not future.result():
@@ -164,7 +164,7 @@ class Worker(ThreadWorker):
             super().finish_request(conn, future)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """When the worker stops, wait for new requests no longer than for connections that are kept alive."""
+        """On shutdown, wait for new requests no longer than for kept-alive connections."""
         super()._cap_keepalive(deadline)
         for conn in self.pending_conns:
             conn.timeout = min(conn.timeout, deadline)

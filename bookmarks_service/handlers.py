@@ -26,7 +26,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def page(view: View) -> View:
-    """Decorate a view that only serves GET and HEAD to answer other methods with 405 in JSON."""
+    """Decorate a view that only serves GET and HEAD. Other methods get a 405 response in JSON."""
 
     @csrf_exempt  # Other methods get the 405, not Django's HTML page about CSRF.
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -53,21 +53,21 @@ def refuse_plain_http(get_response: View) -> View:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a malformed request, such as one with an invalid Host header."""
+    """Respond to a malformed request, such as one with an invalid Host header."""
     if _in_admin(request):
         return defaults.bad_request(request, exception)
     return failure_response(BadRequest())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a path that no URL pattern matches."""
+    """Respond to a path that no URL pattern matches."""
     if _in_admin(request):
         return defaults.page_not_found(request, exception)
     return unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an unhandled exception. In the admin, an unavailable database gets a page of its own."""
+    """Respond to an unhandled exception. In the admin, there is a separate page for an unavailable database."""
     if not _in_admin(request):
         return failure_response(ServerError())
     if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):

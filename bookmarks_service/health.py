@@ -17,7 +17,7 @@ View = Callable[[HttpRequest], Any]
 
 
 def health(get_response: View) -> View:
-    """Answer health checks before the middleware that require HTTPS or a known host, which probes do not use."""
+    """Respond to health checks before the middleware that require HTTPS or a known host, which probes do not use."""
 
     def middleware(request: HttpRequest) -> Any:
         return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
@@ -27,20 +27,23 @@ def health(get_response: View) -> View:
 
 @page
 def alive(request: HttpRequest) -> HttpResponse:
-    """Answer 200 whenever the process can serve requests at all."""
+    """Respond with 200 whenever the process can serve requests at all."""
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """Answer 503 if the database is unavailable or a migration is missing. A missing cache is only reported."""
+    """Respond with 503 if the database is unavailable or a migration is not applied.
+
+    An unavailable cache is reported but does not change the status.
+    """
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         require_migrations()
     except Error:
         return failure_response(DatabaseUnavailable())
-    return JsonResponse({"success": 1, "cache": "ok" if is_cache_available() else "out of reach"}, headers=NO_STORE)
+    return JsonResponse({"success": 1, "cache": "ok" if is_cache_available() else "unavailable"}, headers=NO_STORE)
 
 
 @functools.cache
@@ -52,7 +55,7 @@ def require_migrations() -> None:
 
 
 def is_cache_available() -> bool:
-    """Return whether the cache answers."""
+    """Return whether the cache responds."""
     try:
         cache.get("readyz")
     except Exception:  # Each backend raises its own exceptions.

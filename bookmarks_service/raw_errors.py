@@ -1,4 +1,4 @@
-"""Errors in the shape of the contract for requests that do not reach Django."""
+"""Error responses in the API's format for requests that do not reach Django."""
 
 import json
 

@@ -17,7 +17,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
-TOKEN = re.compile(r"[a-z]{3}_[0-9A-Za-z]{30,}")  # a secret, sent in a URL or header by mistake
+TOKEN = re.compile(r"[a-z]{3}_[0-9A-Za-z]{30,}")  # a secret that was sent in a URL or header by mistake
 
 View = Callable[[HttpRequest], Any]
 

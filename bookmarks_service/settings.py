@@ -129,7 +129,7 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed into the wrong field.
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes: a form may contain 1 MiB of JSON, URL-encoded
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes; a form with 1 MiB of JSON is larger when URL-encoded
 
 APPEND_SLASH = False  # Paths match exactly.
 USE_I18N = False
@@ -190,7 +190,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # with a traceback for each request
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # Otherwise each such request logs a traceback.
         # These messages quote the query string, which may contain a secret.
         "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
         "django.security.DisallowedModelAdminToField": {"level": "CRITICAL"},

@@ -1,4 +1,4 @@
-"""Limits uploads to the admin."""
+"""Limit the size of request bodies that the admin accepts from anonymous clients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,9 @@ MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
 
 
 def limit_uploads(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Refuse a large body from anyone who is not logged in as an operator, before it is read.
+    """Refuse a large body before it is read, unless an operator is logged in.
 
-    Django's check for CSRF parses a form first and stores the files in it, whoever sent them and however large.
+    Django's CSRF check parses the form and stores its files before permissions are checked.
     """
 
     def middleware(request: HttpRequest) -> Any:

@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import Outage, blocked_until
+from usergroups.tokens.throttling import CacheOutage, blocked_until
 
 settings.register_profile("few", max_examples=10)
 
@@ -93,7 +93,7 @@ def as_seen(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 def no_calls_yet():
     """No test is throttled for what another one did."""
     cache.clear()
-    Outage.until = 0
+    CacheOutage.until = 0
     blocked_until.clear()
 
 

@@ -98,7 +98,7 @@ def test_the_documented_calls_have_the_documented_answers(client, document, numb
             "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
         }
     )
-    example = r"```sh\n(curl .*?)```.*?The answer has the status (\d+):\n\n```json\n(.*?)```"
+    example = r"```sh\n(curl .*?)```.*?The response has the status (\d+):\n\n```json\n(.*?)```"
     calls = re.findall(example, text, re.DOTALL)
 
     for command, status, answer in calls:

@@ -40,7 +40,7 @@ class TeamAdmin(OperatorAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin):
-    owners = ("team",)
+    owner_lookups = ("team",)
     owner_fields = ("team", "environment")
     autocomplete_fields = ("team",)
     list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
@@ -55,7 +55,7 @@ SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
-    owners = ("team",)
+    owner_lookups = ("team",)
     form = JSONObjectForm
     auto_now_fields = ("updated_at",)
     deferred_fields = ("mapping", "properties")
@@ -105,11 +105,11 @@ class UserGroupAdmin(OperatorAdmin):
 
     @admin.display(description="mapping")
     def mapping_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="long">{}</pre>', indent_json(user_group.mapping))
+        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.mapping))
 
     @admin.display(description="properties")
     def properties_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="long">{}</pre>', indent_json(user_group.properties))
+        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.properties))
 
     @admin.display(description="user group token")
     def masked_token(self, user_group: UserGroup) -> str:

@@ -33,13 +33,13 @@ def _errors() -> Iterator[Error]:
         if not _is_rate(rate):
             yield Error(
                 f"{name} is not a valid rate.",
-                hint='Set it to a number of calls per sec, min, hour or day, as "60000/min", or to None for no limit.',
+                hint='Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.',
                 id="usergroups.E003",
             )
     if not _is_integer(conf.trusted_proxies(), 0):
         yield Error(
             "API_TRUSTED_PROXIES is not a non-negative integer.",
-            hint="Set it to the number of proxies in front that add to X-Forwarded-For.",
+            hint="Set it to the number of proxies in front of the service that append to X-Forwarded-For.",
             id="usergroups.E004",
         )
 

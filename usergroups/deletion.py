@@ -1,6 +1,6 @@
 """Delete rows that may have millions of dependants.
 
-A row with few dependants is deleted with them in one transaction. To delete many dependants at once would take long,
+A row with few dependants is deleted with them in one transaction. Deleting many dependants at once would take long,
 and on SQLite would block all other writes. Such a row is therefore soft-deleted (hidden), and a thread deletes its
 dependants and finally the row in chunks, each in its own transaction. If the process ends before that, the next
 process that calls ``resume_deletions()``, the next such deletion or ``manage.py finish_deletions`` continues the work.
@@ -66,8 +66,11 @@ class DeletableQuerySet(WritingQuerySet[M]):
                 unfinished.add(model)
         return bool(unfinished)
 
-    def has_few_dependants(self, keys: Sequence[Any]) -> bool:
-        """Return whether to delete the rows in one transaction: they have few dependants, or some protect them."""
+    def can_delete_at_once(self, keys: Sequence[Any]) -> bool:
+        """Return whether to delete the rows in one transaction.
+
+        This is the case if they have few dependants, or if protected dependants will make the deletion fail.
+        """
         protecting: list[models.QuerySet[Any]] = []
         cascading: list[models.QuerySet[Any]] = []
         for relation, path in dependants(self.model):
@@ -84,7 +87,7 @@ class DeletableQuerySet(WritingQuerySet[M]):
     def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
         # Lock the rows first, so that a concurrent insert of a dependant waits and then fails.
         keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
-        if not keys or self.has_few_dependants(keys):
+        if not keys or self.can_delete_at_once(keys):
             return self._delete_rows(keys), True
         self.delete_chunk(keys)  # The lock is held anyway, so use it for the first chunk.
         hidden = self.filter(pk__in=keys).update(**self.hidden_values())
@@ -135,7 +138,10 @@ def finish_deletions(using: str) -> None:
 
 
 def resume_deletions() -> None:
-    """Continue in a thread with what an earlier process left. A server calls this when a process starts."""
+    """Continue, in a thread, the deletions that an earlier process left unfinished.
+
+    Call this when a server process starts.
+    """
     for using in {router.db_for_write(model) for model in apps.get_models() if issubclass(model, DeletableModel)}:
         _in_background(using)
 

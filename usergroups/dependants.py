@@ -1,11 +1,11 @@
-"""Find the relations by which a deletion cascades to other models or is prevented by them."""
+"""Find the relations through which a deletion cascades, or which protect a row from deletion."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.db import models
 
-MAX_STEPS = 4  # foreign keys from a dependant to a row: models may refer to each other in a circle
+MAX_FOREIGN_KEYS = 5  # between a dependant and a row, because models may refer to each other in a cycle
 CASCADING_OR_PROTECTING = (models.CASCADE, models.PROTECT, models.RESTRICT)
 
 
@@ -15,7 +15,7 @@ def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[mode
         if isinstance(relation, models.ManyToOneRel) and relation.on_delete in CASCADING_OR_PROTECTING:
             lookup = f"{relation.field.name}__{path}".removesuffix("__")
             yield relation, lookup
-            if relation.on_delete is models.CASCADE and lookup.count("__") < MAX_STEPS:
+            if relation.on_delete is models.CASCADE and lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
                 yield from dependants(relation.related_model, lookup)
 
 

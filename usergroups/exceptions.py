@@ -1,4 +1,4 @@
-"""The errors of the user group operations."""
+"""API errors of the user group operations."""
 
 from rest_framework.exceptions import APIException, NotFound
 
@@ -13,4 +13,6 @@ class ResponseTooLarge(APIException):
     default_code = "payload_too_large"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The response would be larger than {limit} bytes. Send fewer user groups at once.")
+        super().__init__(
+            f"The user groups of this batch have more than {limit} characters of JSON. Send fewer user groups at once."
+        )

@@ -31,7 +31,7 @@ class Team(DeletableModel):
     objects = HidingManager.from_queryset(TeamQuerySet)()
 
     name = models.CharField(
-        max_length=MAX_NAME_LENGTH, unique=True, help_text="Shown to operators only. Callers see the id."
+        max_length=MAX_NAME_LENGTH, unique=True, help_text="Shown to operators only. API clients see the id."
     )
 
     def __str__(self) -> str:
@@ -43,14 +43,17 @@ class ApiToken(Token):
 
     prefix = "uga"
     owner_field = "team"
-    owner_exists = {"team__deleted_at": None}
+    owner_not_deleted = {"team__deleted_at": None}
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens")
     environment = models.CharField(
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text="The token gives access only to user groups of this environment. Empty: to those without one.",
+        help_text=(
+            "The token gives access only to user groups in this environment. If empty, only to those without an "
+            "environment."
+        ),
     )
 
     class Meta:
@@ -76,12 +79,15 @@ class UserGroup(DeletableModel):
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text="Only API tokens of the same environment give access to the group. Empty: those without one.",
+        help_text=(
+            "Only API tokens of the same environment give access to the group. If empty, only those without an "
+            "environment."
+        ),
     )
     provided_id = models.CharField(
-        "provided id", max_length=MAX_ID_LENGTH, help_text="The caller's own id of the group: user_group_id in the API."
+        "provided id", max_length=MAX_ID_LENGTH, help_text="Your own id of the user group: user_group_id in the API."
     )
-    name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="The group's name, which callers may change.")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="The group's name, which applications may change.")
     token = models.CharField(
         "user group token",
         max_length=MAX_USER_GROUP_TOKEN_LENGTH,
@@ -91,7 +97,9 @@ class UserGroup(DeletableModel):
         help_text="Identifies the group to dashboards. It gives no access to this service.",
     )
     mapping = JSONObjectField(
-        default=dict, blank=True, help_text="Maps a schema id to a data source, or to the caller's id of one."
+        default=dict,
+        blank=True,
+        help_text="Maps each schema id to a data source, or to your own id of the data source.",
     )
     properties = JSONObjectField(null=True, blank=True, help_text="Variables for dashboards and the SQL editor.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)

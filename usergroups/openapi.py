@@ -47,14 +47,14 @@ ID = {"user_group_id": "example_1"}
 TOKEN = {"token": USER_GROUP["token"]}
 
 ID_MISSING = ValidationError({"user_group_id": [ErrorDetail("This field is required.", "required")]})
-MAPPING_WRONG = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
+INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
 TAGS = ["User groups"]
 LOOKUP = "The group is looked up by `user_group_id` in the API token's team and environment."
 
 get_user_group = operation(
     operation_id="get_user_group",
-    summary="Read a user group",
+    summary="Retrieve a user group",
     description=LOOKUP,
     tags=TAGS,
     read_only=True,
@@ -68,7 +68,7 @@ resolve_user_group = operation(
     operation_id="resolve_user_group",
     summary="Find the user group of a user group token",
     description=(
-        "Finds the group in the API token's team and environment. The token is sent in the body, because addresses are "
+        "Finds the group in the API token's team and environment. The token is sent in the body, because URLs are "
         "written to logs. A read-only API token is sufficient."
     ),
     tags=TAGS,
@@ -87,7 +87,7 @@ create_user_group = operation(
     summary="Get or create a user group",
     description=(
         "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
-        "environment. Otherwise creates it; its `name` is `user_group_id` by default."
+        "environment. Otherwise creates it. `name` defaults to `user_group_id`."
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
@@ -96,23 +96,23 @@ create_user_group = operation(
         200: answer(NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False),
         201: answer(NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True),
     },
-    failures=[ID_MISSING, MAPPING_WRONG],
+    failures=[ID_MISSING, INVALID_MAPPING],
 )
 
 update_user_group = operation(
     operation_id="update_user_group",
     summary="Update a user group",
     description=(
-        f"{LOOKUP} Omitted fields do not change; `mapping` and `properties` are replaced as a whole. An update never "
-        "creates a group: an unknown `user_group_id` results in 404. The response is the group after the update, "
-        "always with all six fields. Store its `token` to render embedded dashboards."
+        f"{LOOKUP} Omitted fields stay unchanged. `mapping` and `properties` are replaced as a whole. An update never "
+        "creates a group: an unknown `user_group_id` results in 404. The response has all six fields of the updated "
+        "group. Store its `token` to render embedded dashboards."
     ),
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
     tagged=True,
     conditional=True,
-    answers={200: answer(UserGroupEnvelope, "The group after the update.", user_group=USER_GROUP)},
-    failures=[ID_MISSING, MAPPING_WRONG, UserGroupNotFound()],
+    answers={200: answer(UserGroupEnvelope, "The updated group.", user_group=USER_GROUP)},
+    failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
 
 delete_user_group = operation(
@@ -129,7 +129,7 @@ delete_user_group = operation(
 rotate_user_group_token = operation(
     operation_id="rotate_user_group_token",
     summary="Rotate the token of a user group",
-    description=f"{LOOKUP} Its old `token` becomes invalid; dashboards need the new one.",
+    description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
     tags=TAGS,
     body=(UserGroupIdSerializer, ID),
     tagged=True,
@@ -141,8 +141,8 @@ list_user_groups = operation(
     operation_id="list_user_groups",
     summary="List user groups",
     description=(
-        "The groups of the API token's team in the API token's environment. Follow `next` until it is "
-        "null to get each group that existed at the start exactly once."
+        "Lists the user groups of the API token's team in the API token's environment. Request `next` until it is "
+        "null: every user group that existed at the start is listed exactly once."
     ),
     tags=TAGS,
     read_only=True,
@@ -159,16 +159,16 @@ put_user_groups = operation(
     operation_id="put_user_groups",
     summary="Update or create many user groups",
     description=(
-        "Up to 1,000 groups in a body of up to 8 MiB. An item has the format of an update, and creates the group if it "
-        "does not exist. An invalid item does not affect the others: `results` has, in the same order, the response "
-        "and the `status` of the equivalent single request for each item."
+        "Takes up to 1,000 user groups in a body of up to 8 MiB. Each item has the fields of a single update request, "
+        "and creates the user group if it does not exist. An invalid item does not affect the others: `results` has, "
+        "for each item in order, the response and the `status` of a single request."
     ),
     tags=TAGS,
     body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {**ID, "name": ""}]}),
     answers={
         200: answer(
             UserGroupBatchEnvelope,
-            "The results of the items.",
+            "The result of each item.",
             results=[
                 {"status": 201, "success": 1, "user_group": USER_GROUP, "new_user_group": True},
                 {"status": 400, **failure(ValidationError({"name": [ErrorDetail("This field is empty.", "blank")]}))},

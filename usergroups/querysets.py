@@ -1,4 +1,4 @@
-"""The queryset of user groups."""
+"""The querysets of teams and user groups."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ class TeamQuerySet(DeletableQuerySet["Team"]):
 
 
 class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
-    """Reads and writes user groups by the ``provided_id`` that their callers know them by."""
+    """Reads and writes user groups by ``provided_id``, the id that the client assigned."""
 
     def visible_to(self, token: "ApiToken") -> "UserGroupQuerySet":
         """Filter groups that the token gives access to."""
@@ -74,10 +74,11 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
 
-    def upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
-        """Return the maximum size of the groups that ``upsert(items)`` will return, in characters of JSON.
+    def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
+        """Estimate the size of the groups that ``upsert(items)`` will return, in characters of stored JSON.
 
-        A group counts once for each of its items.
+        A group counts once for each of its items. New properties of a group that occurs once are not counted, because
+        the request body already limits them.
         """
         times = Counter(item["provided_id"] for item in items)
         stored = self.filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
@@ -128,5 +129,5 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         return {group.provided_id: group for group in groups}
 
     def hidden_values(self) -> dict[str, Any]:
-        """Also replace the id, so that a new group can have it at once."""
+        """Also replace the environment and the id, so that a new group can have this id at once."""
         return {**super().hidden_values(), "environment": DELETED, "provided_id": Cast("pk", CharField())}

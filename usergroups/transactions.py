@@ -15,7 +15,7 @@ CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadloc
 
 
 class Modified(Exception):
-    """The row has changed since the caller read it."""
+    """The row has changed since the client read it."""
 
 
 class WritingQuerySet(models.QuerySet[M]):
@@ -25,11 +25,11 @@ class WritingQuerySet(models.QuerySet[M]):
     """
 
     def for_write(self) -> Self:
-        """Use the database for writes, where a project has replicas for reads."""
+        """Return the queryset on the database that the router chooses for writes."""
         return self.using(router.db_for_write(self.model))
 
     def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
-        """Update the only row and ``updated_at``, and return it as it is afterwards. To be called in a transaction.
+        """Update the queryset's only row, and its ``updated_at``, and return the row. Call this in a transaction.
 
         Without ``changes``, only the version is checked. Raises DoesNotExist, or Modified if the row has another
         version.
@@ -41,13 +41,13 @@ class WritingQuerySet(models.QuerySet[M]):
         return self.get()
 
     def delete_version(self, versions: Sequence[datetime] | None) -> None:
-        """Delete the only row. To be called in a transaction. Raises DoesNotExist or Modified."""
+        """Delete the queryset's only row. Call this in a transaction. Raises DoesNotExist or Modified."""
         self.require_version(versions)
         if not self._with(versions).delete()[0]:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
-        """Lock the row. Raises DoesNotExist if there is none, and Modified if it has another version."""
+        """Lock the row and check its version, unless ``versions`` is None. Raises DoesNotExist or Modified."""
         if versions is None:
             return
         if self.select_for_update().values_list("updated_at", flat=True).get() not in versions:

@@ -1,14 +1,14 @@
-"""The URLs of the user group operations, relative to their base address."""
+"""The URLs of the user group operations, relative to their prefix."""
 
 from django.urls import path
 
-from .views import ResolveView, UserGroupBatchView, UserGroupsView, UserGroupTokenView, UserGroupView
+from .views import ResolveView, RotateUserGroupTokenView, UserGroupBatchView, UserGroupsView, UserGroupView
 
 app_name = "usergroups"
 urlpatterns = [
     path("api/user", UserGroupView.as_view(), name="user"),
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
-    path("api/user/token", UserGroupTokenView.as_view(), name="user-token"),
+    path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
     path("api/users", UserGroupsView.as_view(), name="users"),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
 ]

@@ -83,7 +83,7 @@ class UserGroupView(ApiTokenView):
         return self.respond(Envelope, {})
 
 
-class UserGroupTokenView(ApiTokenView):
+class RotateUserGroupTokenView(ApiTokenView):
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
         fields = self.validated(UserGroupIdSerializer, request.data)
@@ -111,7 +111,10 @@ class UserGroupsView(ApiTokenView):
 
 
 MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
-"""The maximum size of the response to a batch, in characters of JSON. A small batch may name many large groups."""
+"""The maximum size of the mappings and properties of a batch's user groups, in characters of JSON.
+
+A small batch may refer to many large groups.
+"""
 
 
 class UserGroupBatchView(ApiTokenView):
@@ -126,7 +129,7 @@ class UserGroupBatchView(ApiTokenView):
         """Store the groups of the batch and return their results."""
         items = self.validated(UserGroupBatchSerializer, data)["user_groups"]
         valid = batch.valid(items)
-        if self.user_groups.upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
+        if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
             raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
         stored = (
             batch.success(

@@ -14,7 +14,7 @@ from usergroups.admin_tools.deletion import DeletionSummary
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
-from .files import FilesAdmin
+from .import_export import ImportExportAdmin
 
 USER_GROUP_PARAM = "of_user_group"
 """The query parameter that limits the autocompletion of collections to a user group."""
@@ -29,7 +29,7 @@ OWNERS = ("user_group", "user_group__team")
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin):
-    owners = OWNERS
+    owner_lookups = OWNERS
     owner_fields = ("user_group",)
     autocomplete_fields = ("user_group",)
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
@@ -42,7 +42,7 @@ class AccessTokenAdmin(TokenAdmin):
 
 @admin.register(Collection)
 class CollectionAdmin(OperatorAdmin):
-    owners = OWNERS
+    owner_lookups = OWNERS
     list_display = ("name", "user_group", "created_at")
     list_filter = (*GROUP_FILTERS, "created_at")
     list_select_related = ("user_group__team",)
@@ -60,7 +60,7 @@ class CollectionAdmin(OperatorAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
-        note = "The bookmarks are kept, without a collection. Of duplicates, only the oldest bookmark is kept."
+        note = "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
         return [*descriptions, note], counts, perms_needed, protected
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -71,8 +71,8 @@ class CollectionAdmin(OperatorAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(FilesAdmin):
-    owners = OWNERS
+class BookmarkAdmin(ImportExportAdmin):
+    owner_lookups = OWNERS
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
     list_select_related = ("user_group__team", "collection")

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from . import comma_separated, jsonl, netscape
 
 FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
-"""The module of each format: ``read(file)`` yields records, ``write(bookmarks)`` yields text; memory is constant."""
+"""The module of each format. ``read(file)`` yields records and ``write(bookmarks)`` yields text, in constant memory."""
 
 
 def guess_format(file_name: str) -> str | None:

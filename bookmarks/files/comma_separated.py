@@ -9,21 +9,21 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups.json_lines import MAX_LINE
 
-from .records import FIELDS, Record, Refusal, to_dict
+from .records import FIELDS, InvalidRecord, Record, to_dict
 
 
-def read(file: BinaryIO) -> Iterator[Record | Refusal]:
-    """Yield a record for each row, or a refusal if the file is not CSV."""
+def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
+    """Yield a record for each row, or an InvalidRecord if it is not CSV."""
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         yield from _records(text)
     finally:
-        # Leave it to the opener to close the file. If the import stopped early, it may be closed by now.
+        # The code that opened the file closes it. If the import stopped early, the file may be closed already.
         with suppress(ValueError):
             text.detach()
 
 
-def _records(text: io.TextIOWrapper) -> Iterator[Record | Refusal]:
+def _records(text: io.TextIOWrapper) -> Iterator[Record | InvalidRecord]:
     reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
     columns: list[str] = []
     while True:
@@ -33,14 +33,14 @@ def _records(text: io.TextIOWrapper) -> Iterator[Record | Refusal]:
         except StopIteration:
             break
         except csv.Error as error:
-            yield Refusal(line, f"Not CSV: {error}.")
+            yield InvalidRecord(line, f"Not CSV: {error}.")
             continue
         if columns and row:
             yield Record.from_mapping(line, {name: cell for name, cell in zip(columns, row, strict=False) if cell})
         elif row:
             columns = [name.strip().casefold() for name in row]
             if "url" not in columns:
-                yield Refusal(line, "The header has no column named url, so no bookmarks can be read.")
+                yield InvalidRecord(line, "The header has no column named url, so no bookmarks can be read.")
                 break
 
 

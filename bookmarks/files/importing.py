@@ -22,7 +22,7 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from .postgresql_copy import copy_blocks
-from .records import Block, BookmarkRow, Record, Refusal, distinct, read_blocks
+from .records import Block, BookmarkRow, InvalidRecord, Record, distinct, read_blocks
 
 T = TypeVar("T")
 
@@ -40,13 +40,13 @@ class Outcome:
 
     created: int
     existing: int
-    refusals: list[Refusal]
+    invalid_records: list[InvalidRecord]
     collection_deleted: bool
     """Whether the given collection has been deleted, so that these records are in no collection."""
 
 
 def store(
-    user_group: UserGroup, records: Iterable[Record | Refusal], collection: Collection | None = None
+    user_group: UserGroup, records: Iterable[Record | InvalidRecord], collection: Collection | None = None
 ) -> Iterator[Outcome]:
     """Store the records in chunks, each in its own transaction, and yield the outcome of each chunk.
 
@@ -89,7 +89,10 @@ class _Importer:
         self.user_group, self.collection = user_group, collection
         self.database = router.db_for_write(Bookmark)
         self.collection_ids: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
-        """The ids of the known collections by name. None is the name in records that go into ``collection``."""
+        """The ids of the known collections by name.
+
+        The key None stands for records without a named collection, which go into ``collection``.
+        """
 
     def store_chunk(self, blocks: Iterator[Block], try_copy: bool) -> Outcome:
         first = next(blocks)
@@ -108,7 +111,7 @@ class _Importer:
         return Outcome(
             created,
             existing=sum(len(block.rows) for block in chunk) - created,
-            refusals=[refusal for block in chunk for refusal in block.refusals],
+            invalid_records=[record for block in chunk for record in block.invalid_records],
             collection_deleted=self.collection is not None and self.collection_ids[None] is None,
         )
 

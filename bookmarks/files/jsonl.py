@@ -7,14 +7,14 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups import json_lines
 
-from .records import Record, Refusal, to_dict
+from .records import InvalidRecord, Record, to_dict
 
 
-def read(file: BinaryIO) -> Iterator[Record | Refusal]:
-    """Yield a record for each line, or a refusal if it is not a JSON object."""
+def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
+    """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
-            yield Refusal(line, str(value))
+            yield InvalidRecord(line, str(value))
         else:
             yield Record.from_mapping(line, value)
 

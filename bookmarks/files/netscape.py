@@ -16,13 +16,13 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 
 from . import references
-from .records import Record, Refusal, format_timestamp
+from .records import InvalidRecord, Record, format_timestamp
 
 CHUNK_SIZE = 64 * 1024
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLDER_SEPARATOR = " / "
 MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
-MAX_PATH_LENGTH = 1000  # characters; a longer path of nested folders is cut, as it is no valid collection name anyway
+MAX_PATH_LENGTH = 1000  # characters; a longer path is truncated; it is not a valid collection name anyway
 
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 
@@ -36,12 +36,12 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def read(file: BinaryIO) -> Iterator[Record | Refusal]:
+def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
     """Yield a record for each link. Its collection is the path of its folders, separated by FOLDER_SEPARATOR."""
     parser = _Parser()
     chunk = file.read(CHUNK_SIZE)
     encoding = _encoding(chunk[:1024])
-    # Invalid UTF-8 is refused later, with its line. In other encodings, a replacement character takes its place.
+    # Invalid UTF-8 is rejected later, with its line number. Invalid bytes in other encodings are replaced.
     errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
     while chunk:
@@ -73,7 +73,7 @@ def _encoding(beginning: bytes) -> str:
 class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.records: list[Record | Refusal] = []
+        self.records: list[Record | InvalidRecord] = []
         self.folders: list[str] = []
         """The path of each open folder."""
         self.heading = ""
@@ -83,10 +83,10 @@ class _Parser(HTMLParser):
         self.link: Record | None = None
         """The open link, which has no title yet."""
 
-    def pop_records(self) -> list[Record | Refusal]:
-        """Return the records since the last call."""
+    def pop_records(self) -> list[Record | InvalidRecord]:
+        """Return the records that were parsed since the last call."""
         if len(self.rawdata) > MAX_TAG_LENGTH:
-            self.records.append(Refusal(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
+            self.records.append(InvalidRecord(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
             self.rawdata = ""
         records, self.records = self.records, []
         return records
@@ -128,7 +128,7 @@ class _Parser(HTMLParser):
         return self.parse_bogus_comment(i, bool(report))
 
     def close(self) -> None:
-        # An unfinished tag. Python's own parser would parse it again from each "<" in it, in quadratic time.
+        # Discard an unfinished tag, which Python's parser would parse again from each "<" in quadratic time.
         self.rawdata = ""
         super().close()
         self.end_link()

@@ -1,4 +1,4 @@
-"""The records of a file, and the database rows that are made of them."""
+"""The records of a file, and their conversion to database rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,10 +35,11 @@ FIELDS = Record._fields[1:]
 """The keys of a JSON object and the columns of a CSV file."""
 
 
-class Refusal(NamedTuple):
-    """A record that cannot be read or stored, by its line, and the reason."""
+class InvalidRecord(NamedTuple):
+    """A record that cannot be read or stored."""
 
     line: int
+    """The number of the line on which the record begins."""
     reason: str
 
 
@@ -55,24 +56,25 @@ class BookmarkRow(NamedTuple):
 
     @property
     def unique_key(self) -> tuple[str, bytes]:
-        """The key that is unique within a user group. It can be sorted: a collection's name is never empty."""
+        """The key that is unique within a user group."""
+        # An empty string stands for no collection, so that keys can be sorted. Names are never empty.
         return self.collection or "", self.url_digest
 
 
 @dataclass
 class Block:
-    """The rows of consecutive records, and the refusals of those that are invalid."""
+    """The rows of consecutive valid records, and the invalid records among them."""
 
     rows: list[BookmarkRow]
-    refusals: list[Refusal]
+    invalid_records: list[InvalidRecord]
 
     @property
     def collection_names(self) -> set[str | None]:
         return {row.collection for row in self.rows}
 
 
-def read_blocks(records: Iterable[Record | Refusal], size: int, with_collections: bool) -> Iterator[Block]:
-    """Validate the records and yield them in blocks of ``size``, each read only when it is asked for.
+def read_blocks(records: Iterable[Record | InvalidRecord], size: int, with_collections: bool) -> Iterator[Block]:
+    """Validate the records and yield them lazily in blocks of ``size``.
 
     Without ``with_collections``, the collections that the records name are ignored.
     """
@@ -83,12 +85,15 @@ def read_blocks(records: Iterable[Record | Refusal], size: int, with_collections
             try:
                 block.rows.append(_to_row(record, with_collections))
             except ValueError as error:
-                block.refusals.append(Refusal(record.line, str(error)))
+                block.invalid_records.append(InvalidRecord(record.line, str(error)))
         yield block
 
 
 def distinct(rows: Iterable[BookmarkRow], seen: set[tuple[str, bytes]]) -> Iterator[BookmarkRow]:
-    """Yield the rows whose unique key is not in ``seen``, and add it: of duplicates, the first is yielded."""
+    """Yield the rows whose unique key is not in ``seen``, and add the keys.
+
+    The first of several duplicates is yielded.
+    """
     for row in rows:
         if (key := row.unique_key) not in seen:
             seen.add(key)
@@ -110,9 +115,9 @@ def format_timestamp(value: datetime) -> str:
     return value.isoformat().replace("+00:00", "Z")
 
 
-def _to_row(record: Record | Refusal, with_collection: bool) -> BookmarkRow:
+def _to_row(record: Record | InvalidRecord, with_collection: bool) -> BookmarkRow:
     """Convert a record to a row. Raises ValueError with the reason if it is invalid."""
-    if isinstance(record, Refusal):
+    if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
     _, url, title, collection, created_at = record
     _validate_text("url", url, 1, web_url.MAX_LENGTH)

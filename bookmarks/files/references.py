@@ -18,7 +18,10 @@ def decode_text(value: str) -> str:
 
 
 def decode_attribute(value: str) -> str:
-    """Decode an attribute's value, in which a name without a semicolon before "=" or a letter is no reference."""
+    """Decode the value of an attribute.
+
+    A name without a semicolon before "=" or a letter is not a character reference.
+    """
     value = value.replace(AMPERSAND, "&")
 
     def decode(match: re.Match[str]) -> str:

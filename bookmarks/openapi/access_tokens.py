@@ -34,7 +34,7 @@ ID = OpenApiParameter("public_id", str, "path", description="The access token's 
 list_access_tokens = operation(
     operation_id="list_access_tokens",
     summary="List access tokens",
-    description="Lists the access tokens of a user group, without their secrets, expired and revoked ones included.",
+    description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
     tags=TAGS,
     read_only=True,
     query=AccessTokenListQuery,
@@ -54,8 +54,8 @@ issue_access_token = operation(
     operation_id="issue_access_token",
     summary="Issue an access token",
     description=(
-        "Issues an access token, which gives access to the bookmarks and collections of the user group. The response "
-        "is the only one that has its `secret`."
+        "Issues an access token, which gives access to the bookmarks and collections of the user group. Only "
+        "this response has its `secret`."
     ),
     tags=TAGS,
     body=(

@@ -2,7 +2,7 @@
 
 from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
 
-from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, CollectionDoesNotExist
+from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
 from bookmarks.serializers.bookmarks import (
     BookmarkBatchEnvelope,
     BookmarkBatchSerializer,
@@ -15,7 +15,7 @@ from usergroups.contract import batch
 from usergroups.contract.openapi import answer, operation
 from usergroups.openapi import USER_GROUP
 
-from .bookmarks import BOOKMARK, FIELDS, TAGS, URL_WRONG
+from .bookmarks import BOOKMARK, FIELDS, INVALID_URL, TAGS
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
 
@@ -41,7 +41,7 @@ create_bookmarks = operation(
             user_group=USER_GROUP,
             results=[
                 batch.success(201, bookmark=BOOKMARK),
-                batch.error(URL_WRONG),
+                batch.error(INVALID_URL),
             ],
         )
     },
@@ -83,5 +83,5 @@ move_bookmarks = operation(
             results=[batch.success(200, bookmark=BOOKMARK), batch.error(BookmarkExists())],
         )
     },
-    failures=[_missing("ids"), CollectionDoesNotExist()],
+    failures=[_missing("ids"), InvalidCollection()],
 )

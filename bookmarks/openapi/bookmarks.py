@@ -3,7 +3,7 @@
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, CollectionDoesNotExist
+from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
 from bookmarks.serializers.bookmarks import (
     BookmarkCreateSerializer,
     BookmarkEnvelope,
@@ -26,7 +26,7 @@ BOOKMARK = {
 }
 FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
 
-URL_WRONG = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
+INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
 
 TAGS = ["Bookmarks"]
 ID = OpenApiParameter("public_id", str, "path", description="The bookmark's `id`.")
@@ -42,7 +42,7 @@ list_bookmarks = operation(
     read_only=True,
     query=BookmarkListQuery,
     answers={200: answer(BookmarkListEnvelope, "A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None)},
-    failures=[LIMIT_WRONG, CollectionDoesNotExist()],
+    failures=[LIMIT_WRONG, InvalidCollection()],
 )
 
 create_bookmark = operation(
@@ -51,7 +51,7 @@ create_bookmark = operation(
     description=(
         "The bookmark belongs to the access token's user group, which is returned with it. If the user group already "
         "has a bookmark with this URL in the same collection (or, likewise, without a collection), that bookmark is "
-        "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serialises them to the "
+        "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serializes them to the "
         "same text. The URL is stored exactly as sent and never fetched."
     ),
     tags=TAGS,
@@ -61,7 +61,7 @@ create_bookmark = operation(
         200: answer(NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
         201: answer(NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
-    failures=[URL_WRONG, CollectionDoesNotExist()],
+    failures=[INVALID_URL, InvalidCollection()],
 )
 
 get_bookmark = operation(
@@ -85,7 +85,7 @@ update_bookmark = operation(
     tagged=True,
     conditional=True,
     answers={200: answer(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[URL_WRONG, CollectionDoesNotExist(), BookmarkNotFound(), BookmarkExists()],
+    failures=[INVALID_URL, InvalidCollection(), BookmarkNotFound(), BookmarkExists()],
 )
 
 delete_bookmark = operation(

@@ -27,7 +27,7 @@ ID = OpenApiParameter("public_id", str, "path", description="The collection's `i
 list_collections = operation(
     operation_id="list_collections",
     summary="List collections",
-    description="Lists the access token's user group's collections. Request `next` until it is null.",
+    description="Lists the collections of the access token's user group. Request `next` until it is null.",
     tags=TAGS,
     read_only=True,
     query=CollectionListQuery,
@@ -75,7 +75,9 @@ update_collection = operation(
 delete_collection = operation(
     operation_id="delete_collection",
     summary="Delete a collection",
-    description="Its bookmarks are kept, without a collection. Of duplicates, only the oldest is kept.",
+    description=(
+        "Its bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+    ),
     tags=TAGS,
     path=ID,
     conditional=True,

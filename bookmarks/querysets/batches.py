@@ -1,4 +1,4 @@
-"""The methods of the queryset of bookmarks that work on many bookmarks."""
+"""The bulk operations of the queryset of bookmarks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,8 +17,8 @@ from usergroups.transactions import retry_on_conflict
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
 
-NO_COLLECTION = UUID(int=0)  # replaces null in the unique index, in which two nulls would not be equal
-MAX_CONDITIONS = 500  # joined by OR in one query; SQLite refuses 1,000
+NO_COLLECTION = UUID(int=0)  # replaces NULL in the unique index, which treats NULLs as different
+MAX_CONDITIONS = 500  # joined by OR in one query; SQLite raises an error for 1,000
 
 UniqueKey = tuple[UUID, bytes]
 """The key that is unique within a user group: a bookmark's collection, or NO_COLLECTION, and the digest of its URL."""
@@ -84,7 +84,7 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
         bookmarks = self.for_write().filter(user_group=user_group)
         candidates = [self.model(user_group=user_group, **item) for item in items]
         keys = [candidate.unique_key for candidate in candidates]
-        new = dict(zip(reversed(keys), reversed(candidates), strict=True))  # of duplicates, the first
+        new = dict(zip(reversed(keys), reversed(candidates), strict=True))  # keeps the first of several duplicates
         stored = retry_on_conflict(lambda: bookmarks._add_many(new), bookmarks.db)
         return [(stored[key], stored[key].pk == own.pk) for key, own in zip(keys, candidates, strict=True)]
 

@@ -39,9 +39,9 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
         own = self.get()
         return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
 
-    def has_few_dependants(self, keys: Sequence[Any]) -> bool:
+    def can_delete_at_once(self, keys: Sequence[Any]) -> bool:
         bookmarks = self._bookmarks().filter(collection__in=keys)
-        return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().has_few_dependants(keys)
+        return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().can_delete_at_once(keys)
 
     def delete_chunk(self, keys: Sequence[Any]) -> bool:
         """Remove up to CHUNK_SIZE bookmarks from these collections and return whether there may be more."""

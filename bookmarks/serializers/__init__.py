@@ -1,1 +1,1 @@
-"""Requests and responses of the operations."""
+"""The serializers of requests and responses."""

@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on access tokens."""
+"""The serializers of the operations on access tokens."""
 
 from rest_framework import serializers
 
@@ -39,7 +39,7 @@ class AccessTokenSerializer(serializers.Serializer[AccessToken]):
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
     revoked_at = TimestampField(allow_null=True)
-    last_used_at = TimestampField(allow_null=True, help_text="To the minute.")
+    last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
 
 
 class IssuedAccessTokenSerializer(AccessTokenSerializer):

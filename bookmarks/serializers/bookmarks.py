@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on bookmarks."""
+"""The serializers of the operations on bookmarks."""
 
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,7 @@ class CollectionField(serializers.Field[Collection, Any, str, Any]):
 
 @extend_schema_field({"type": "string"})
 class CollectionFilterField(CollectionField):
-    """The same in a query string, where an empty text stands for null."""
+    """A CollectionField for query strings, in which empty text stands for null."""
 
     def to_internal_value(self, data: Any) -> Any:
         return super().to_internal_value(data) if data else None
@@ -61,7 +61,7 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     url = URLField(help_text="An absolute http or https URL.")
     created_at = PastTimestampField(
         required=False,
-        help_text="When the bookmark was created, if you bring it from elsewhere. Not in the future. Default: now.",
+        help_text="When the bookmark was created, for imports from another service. Not in the future. Default: now.",
     )
 
 
@@ -95,7 +95,7 @@ class BookmarkListQuery(PageQuery):
     collection = CollectionFilterField(
         required=False, help_text="Only bookmarks in the collection with this id or, if empty, in no collection."
     )
-    url = URLField(required=False, help_text="Only bookmarks of this URL.")
+    url = URLField(required=False, help_text="Only bookmarks with this URL, in any equivalent spelling.")
     created_since = TimestampField(required=False, help_text="Only bookmarks created at this time or later.")
     updated_since = TimestampField(
         required=False,

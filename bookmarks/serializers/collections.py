@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on collections."""
+"""The serializers of the operations on collections."""
 
 from typing import Any
 from uuid import UUID

@@ -5,7 +5,7 @@ from typing import Any, cast
 from django.utils.encoding import escape_uri_path
 
 from bookmarks.authentication import AccessTokenAuthentication
-from bookmarks.exceptions import BookmarkNotFound, CollectionDoesNotExist, CollectionNotFound
+from bookmarks.exceptions import BookmarkNotFound, CollectionNotFound, InvalidCollection
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.querysets.bookmarks import BookmarkQuerySet
 from bookmarks.querysets.collections import CollectionQuerySet
@@ -39,9 +39,9 @@ class AccessTokenView(TokenView):
         return Collection.objects.filter(user_group=self.user_group)
 
     def check_collection_exists(self, collection: Collection | None) -> None:
-        """Raise CollectionDoesNotExist if the collection has been deleted since it was looked up."""
+        """Raise InvalidCollection if the collection has been deleted since it was looked up."""
         if collection and not self.collections.filter(pk=collection.pk).exists():
-            raise CollectionDoesNotExist
+            raise InvalidCollection
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""

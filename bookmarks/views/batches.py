@@ -59,8 +59,8 @@ class BookmarkBatchDeletionView(AccessTokenView):
         ids = self.validated(BookmarkIdsSerializer, request.data)["ids"]
         with expensive_call(self.user_group):
             existed = self.bookmarks.remove_many(batch.valid(ids))
-        answers = (batch.success(200) if each else batch.error(BookmarkNotFound()) for each in existed)
-        return self.respond(BookmarkDeletionEnvelope, {"results": batch.results(ids, answers)})
+        deletions = (batch.success(200) if each else batch.error(BookmarkNotFound()) for each in existed)
+        return self.respond(BookmarkDeletionEnvelope, {"results": batch.results(ids, deletions)})
 
 
 class BookmarkBatchMoveView(AccessTokenView):

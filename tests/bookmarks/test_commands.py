@@ -122,7 +122,7 @@ def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(import_bookmarks, "store", lambda *args: stop(importing.store(*args)))
-        with pytest.raises(CommandError, match=r"Interrupted.* So far: 8 created"):
+        with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
             call_command("import_bookmarks", file, *GROUP)
     before = Bookmark.objects.count()
     call_command("import_bookmarks", file, *GROUP)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bookmarks.files import FORMATS, importing, netscape
-from bookmarks.files.records import Record, Refusal
+from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
@@ -37,7 +37,7 @@ def store(user_group, *records, collection=None):
     return (
         sum(outcome.created for outcome in outcomes),
         sum(outcome.existing for outcome in outcomes),
-        [refusal for outcome in outcomes for refusal in outcome.refusals],
+        [refusal for outcome in outcomes for refusal in outcome.invalid_records],
     )
 
 
@@ -147,7 +147,7 @@ def test_a_tag_that_is_too_long_is_refused_and_reading_continues():
     records = read("html", '<A HREF="https://a/">a</A>\n<A HREF="' + "x" * 400_000 + '">\n<A HREF="https://b/">b</A>')
 
     assert records[0].url == "https://a/"
-    assert records[1] == Refusal(2, "A tag is longer than 262144 characters.")
+    assert records[1] == InvalidRecord(2, "A tag is longer than 262144 characters.")
     assert records[-1].url == "https://b/"
 
 
@@ -180,14 +180,14 @@ def test_json_lines_are_read():
         Record(3, "https://d/", "", None, None),
     ]
     assert [(type(record), record.line) for record in read("jsonl", text)[2:]] == [
-        (Refusal, 4), (Refusal, 5), (Refusal, 6),
+        (InvalidRecord, 4), (InvalidRecord, 5), (InvalidRecord, 6),
     ]  # fmt: skip
 
 
 def test_a_line_that_is_too_long_is_refused_and_reading_continues():
     records = read("jsonl", b" " * 3_000_000 + b'\n{"url": "https://a/"}\n')
 
-    assert records[0] == Refusal(1, "The line is longer than 1048576 bytes.")
+    assert records[0] == InvalidRecord(1, "The line is longer than 1048576 bytes.")
     assert records[1] == Record(2, "https://a/")
 
 
@@ -199,7 +199,7 @@ def test_csv_is_read():
 
 def test_a_csv_field_that_is_too_long_is_refused():
     assert [type(record) for record in read("csv", 'url\n"' + "a" * 200_000 + '"\nhttps://b/\n')] == [
-        Refusal, Record,
+        InvalidRecord, Record,
     ]  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_csv_columns_are_case_insensitive(first):
 def test_a_csv_file_without_a_url_column_is_refused_once(first):
     reason = "The header has no column named url, so no bookmarks can be read."
 
-    assert read("csv", f"{first}\nhttps://b/\n") == [Refusal(1, reason)]
+    assert read("csv", f"{first}\nhttps://b/\n") == [InvalidRecord(1, reason)]
 
 
 # Storing
@@ -236,11 +236,11 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
         (Record(1, URL, "", None, 1), "created_at is not a date and time such as 2026-01-31T09:26:53Z."),
         (Record(1, URL, "", None, "0001-01-01T00:00:00+14:00"),
          "created_at is not a date and time such as 2026-01-31T09:26:53Z."),
-        (Refusal(1, "Not CSV: x."), "Not CSV: x."),
+        (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
 )  # fmt: skip
 def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
-    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [Refusal(1, reason)])
+    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [InvalidRecord(1, reason)])
     assert Bookmark.objects.get().url == "https://b/"
 
 

@@ -94,7 +94,7 @@ def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_firs
     after_first_chunk(delete_user_groups)
 
     with pytest.raises(
-        CommandError, match=r"^The user group and its bookmarks were deleted during the import.* Until then: 2 created"
+        CommandError, match=r"^The user group and its bookmarks were deleted during the import.* until then: 2 created"
     ):
         run_command()
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 from django.utils import timezone
 
-from bookmarks_service.dashboard import Plot, created_per_day
+from bookmarks_service.dashboard import BarChart, created_per_day
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
@@ -51,7 +51,7 @@ def test_thirty_days_are_one_query(django_assert_num_queries):
 
 
 def test_the_highest_bar_is_as_high_as_the_plot():
-    plot = Plot([(TODAY.date(), 0), (TODAY.date(), 5), (TODAY.date(), 10)])
+    plot = BarChart([(TODAY.date(), 0), (TODAY.date(), 5), (TODAY.date(), 10)])
 
     assert [(bar["y"], bar["height"]) for bar in plot.bars] == [(120, 0), (60, 60), (0, 120)]
     assert (plot.total, plot.maximum) == ("15", "10")

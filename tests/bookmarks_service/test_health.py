@@ -67,4 +67,4 @@ def test_readyz_succeeds_and_reports_an_unavailable_cache(client, db, settings):
 
     response = client.get("/readyz")
 
-    assert (response.status_code, response.json()) == (200, {"success": 1, "cache": "out of reach"})
+    assert (response.status_code, response.json()) == (200, {"success": 1, "cache": "unavailable"})

@@ -91,7 +91,7 @@ def test_a_user_group_is_created(team):
 def test_a_user_group_is_not_created_twice(team):
     UserGroupFactory(team=team, provided_id="example_1", name="Old name")
 
-    with pytest.raises(CommandError, match="has a user group 'example_1' there already") as error:
+    with pytest.raises(CommandError, match="already has a user group 'example_1'") as error:
         call_command("create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "New name")
 
     assert error.value.returncode == 1
@@ -143,7 +143,7 @@ def test_a_dry_run_of_the_synchronisation_changes_nothing(tmp_path, capsys):
     call_command("sync_user_groups", str(file), "--team", "Acme", "--environment", "Testing")
 
     assert capsys.readouterr().out == (
-        "Nothing was done. It would be: 1500 created, 0 updated, 0 refused.\n1500 created, 0 updated, 0 refused.\n"
+        "Dry run, nothing was changed: 1500 created, 0 updated, 0 refused.\n1500 created, 0 updated, 0 refused.\n"
     )
     assert UserGroup.objects.filter(environment="Testing").count() == 1500
 

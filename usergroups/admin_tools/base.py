@@ -28,8 +28,8 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     change_form_template = "usergroups/admin/change_form.html"
     actions: Any = ("delete_selected",)
 
-    owners: ClassVar[tuple[str, ...]] = ()
-    """The lookups of the objects that own a row. Their rows are hidden while they are being deleted."""
+    owner_lookups: ClassVar[tuple[str, ...]] = ()
+    """Lookups of the objects that own a row. A row is hidden while one of its owners is being deleted."""
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
     object_actions: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +51,8 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         return f"Deleted {number:,} {self.opts.verbose_name if number == 1 else self.opts.verbose_name_plural}."
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        queryset = super().get_queryset(request).filter(**{f"{owner}__deleted_at": None for owner in self.owners})
+        not_deleted = {f"{lookup}__deleted_at": None for lookup in self.owner_lookups}
+        queryset = super().get_queryset(request).filter(**not_deleted)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 

@@ -20,7 +20,10 @@ CONFIRMED_KEYS = "confirmed"
 """The form field with the keys of all rows. A field for each key would exceed Django's limit of 1,000 fields."""
 
 FROM_CHANGE_PAGE = "from_page"
-"""The form field that is present if the action was started on the change page, and returns to it."""
+"""The form field that is present if the action was started from the change page.
+
+The user then returns to that page.
+"""
 
 MAX_CHANGED = 1_000
 """The maximum number of rows that an action changes. It changes them one by one and keeps them locked meanwhile."""

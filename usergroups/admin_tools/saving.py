@@ -1,4 +1,4 @@
-"""Saving a form while API calls or other operators change the same data."""
+"""Save forms while API clients or other operators change the same rows."""
 
 import re
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class SavingAdmin(ModelAdmin):
         return self._retry_on_conflict(super().delete_view, request, *args, **kwargs)
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        # An attempt that is rolled back leaves no message.
+        # Add the message on commit, so that a rolled-back attempt leaves none.
         add_message = partial(super().message_user, request, *args, **kwargs)
         transaction.on_commit(add_message, using=router.db_for_write(self.model))
 

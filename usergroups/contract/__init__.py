@@ -1,1 +1,4 @@
-"""The conventions of the API: base view, parser, fields, errors, pagination and OpenAPI. Imports no app."""
+"""The conventions of the API: base view, parser, fields, errors, pagination and OpenAPI.
+
+Does not import any concrete models.
+"""

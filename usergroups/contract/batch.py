@@ -12,7 +12,7 @@ from .errors import MAX_PROBLEMS, failure
 from .openapi import FailedResultSerializer
 
 MAX_ITEMS = 1000
-MIN_PROBLEMS = 2  # per item: the first error, and "too_many_errors"
+MIN_PROBLEMS = 2  # of an invalid item: its first error, and another one or "too_many_errors"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ def error(exception: APIException, max_problems: int = MAX_PROBLEMS) -> dict[str
 class BatchField(serializers.ListField):
     """A list of up to 1,000 items. Validation replaces each item by its validated data or by an InvalidItem.
 
-    The items share the 100 errors that a response may have. After that, each invalid item has its first error only.
+    The items share the 100 errors that a response may have. After that, each invalid item has at most two errors, the
+    second of which may be ``too_many_errors``.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -27,8 +27,8 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
         length = None
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
-    # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if that
-    # declares that its input ends where the body ends.
+    # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
+    # server sets ``wsgi.input_terminated``.
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()

@@ -32,6 +32,6 @@ def failure_rate() -> str | None:
 
 
 def trusted_proxies() -> int:
-    """Return ``API_TRUSTED_PROXIES``, the number of proxies in front that add to X-Forwarded-For."""
+    """Return ``API_TRUSTED_PROXIES``, the number of proxies that append to X-Forwarded-For."""
     proxies: int = getattr(settings, "API_TRUSTED_PROXIES", 0)
     return proxies

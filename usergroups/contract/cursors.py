@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from . import strict_json
 
-Place = tuple[datetime, Any]
+Position = tuple[datetime, Any]
 """The position of a row: its ``created_at`` and its key."""
 
 
@@ -28,7 +28,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
-        """Return the cursor. Raises ValueError if ``encode`` did not produce the text."""
+        """Return the cursor. Raises ValueError if the text is not a valid cursor."""
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
             case [str(created_at), str(key), bool(backwards)]:
                 cursor = cls(datetime.fromisoformat(created_at), key_type(key), backwards)
@@ -44,7 +44,8 @@ class CursorField(serializers.CharField):
 
     def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
         self.key_type = key_type
-        super().__init__(required=False, help_text="Taken from `next` or `previous` of a page.", **kwargs)
+        help_text = "The `cursor` parameter of a page's `next` or `previous` URL."
+        super().__init__(required=False, help_text=help_text, **kwargs)
 
     def to_internal_value(self, data: str) -> Any:
         try:

@@ -47,7 +47,7 @@ class BadRequest(exceptions.APIException):
 
     status_code = 400
     default_code = "bad_request"
-    default_detail = "The request is invalid. Check its Host header first."
+    default_detail = "The request is malformed, for example because of an invalid Host header."
 
 
 class ServerError(exceptions.APIException):
@@ -65,9 +65,9 @@ class DatabaseUnavailable(exceptions.APIException):
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Return an error response for any exception of a view, and log those of the server.
+    """Return an error response for any exception of a view, and log server errors.
 
-    This does not call DRF's handler, which would roll back the transaction of ATOMIC_REQUESTS: the views do not use it.
+    DRF's handler is not called: it would roll back the transaction of ATOMIC_REQUESTS, which these views do not use.
     """
     error = _api_exception(exception)
     response = Response(failure(error), error.status_code, headers=_headers(error))

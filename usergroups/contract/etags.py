@@ -24,7 +24,7 @@ class PreconditionFailed(APIException):
 
 
 def etag(updated_at: datetime) -> str:
-    """Return the ETag of an object that was last changed at this time, the number of microseconds since 1970."""
+    """Return the ETag of an object that was last changed at this time: the microseconds since 1970, in hexadecimal."""
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
 
 

@@ -1,4 +1,4 @@
-"""Serializer fields that never convert or trim a value, unlike DRF's."""
+"""Serializer fields that, unlike DRF's, do not coerce other types or trim strings."""
 
 import re
 from datetime import UTC, datetime
@@ -101,7 +101,7 @@ class SuccessField(serializers.ReadOnlyField):
 
 
 class Envelope(serializers.Serializer[Any]):
-    """A call that succeeded."""
+    """The body of a successful response."""
 
     # A subclass adds the response's other fields. It serializes a dict.
     success = SuccessField(default=1)

@@ -1,4 +1,7 @@
-"""Keyset pagination by time of creation. Every page costs the same, because a cursor holds the key of its first row."""
+"""Keyset pagination by time of creation.
+
+Every page costs the same, because the query starts at the row whose position the cursor holds.
+"""
 
 from datetime import datetime
 from itertools import accumulate
@@ -13,7 +16,7 @@ from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from .cursors import Cursor, Place
+from .cursors import Cursor, Position
 from .fields import Envelope
 
 M = TypeVar("M", bound=Model)
@@ -29,8 +32,9 @@ class Order(models.TextChoices):
 
 
 class PageQuery(serializers.Serializer[Any]):
-    """The query parameters of every list. A subclass adds its ``cursor``."""
+    """The query parameters of a list."""
 
+    # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
         choices=Order.values, default=Order.NEWEST, help_text="Whether the newest or the oldest objects come first."
     )
@@ -43,10 +47,11 @@ class PageQuery(serializers.Serializer[Any]):
 
 
 class PageEnvelope(Envelope):
-    """A page. A subclass adds the items."""
+    """A page of a list."""
 
-    next = serializers.URLField(allow_null=True, help_text="The address of the next page, or null.")
-    previous = serializers.URLField(allow_null=True, help_text="The address of the previous page, or null.")
+    # A subclass adds the items.
+    next = serializers.URLField(allow_null=True, help_text="The URL of the next page, or null.")
+    previous = serializers.URLField(allow_null=True, help_text="The URL of the previous page, or null.")
 
 
 class RowValue(Func):
@@ -57,7 +62,7 @@ class RowValue(Func):
 
 
 class Search(NamedTuple):
-    """A condition that no index supports, with limits on the rows that it is tested on for one page."""
+    """A condition that no index supports, with limits on how much one page may scan."""
 
     condition: Q
     size: Combinable
@@ -70,14 +75,14 @@ class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
 
     The rows are ordered by (created_at, key), which never changes, the newest first unless ``order`` is "oldest". A
-    caller who follows ``next`` therefore gets each row that existed at the start exactly once, even if others insert
+    client that follows ``next`` therefore gets each row that existed at the start exactly once, even if others insert
     rows meanwhile.
 
-    With ``search``, one more query finds the last row that the limits of the search allow to test. The page may then
-    have fewer rows than ``limit``, even none, although a next page exists.
+    With ``search``, another query finds the last row that one page may scan. The page may then have fewer rows than
+    ``limit``, even none, although a next page exists.
 
     ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
-    which needs one more query.
+    but has at least one row. This takes another query.
     """
 
     def __init__(
@@ -96,52 +101,52 @@ class Page(Generic[M]):
         self.backwards = cursor is not None and cursor.backwards
         self.ascending = self.backwards != (order == Order.OLDEST)
         if cursor is not None:
-            queryset = queryset.filter(self._beyond(queryset, cursor.created_at, cursor.key))
+            queryset = queryset.filter(self._after(queryset, cursor.created_at, cursor.key))
         ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
-        last_scanned: Place | None = None
+        last_scanned: Position | None = None
         if search is not None:
             if last_scanned := self._last_scanned(ordered, search):
-                ordered = ordered.exclude(self._beyond(queryset, *last_scanned))
+                ordered = ordered.exclude(self._after(queryset, *last_scanned))
             ordered = ordered.filter(search.condition)
         if size is not None:
             sizes = ordered.annotate(size=size).values_list("size", flat=True)[:limit]
             limit = max(1, sum(total <= MAX_PAGE_SIZE for total in accumulate(sizes)))
         rows = list(ordered[: limit + 1])
         self.items = rows[:limit]
-        ahead: Place | None = self._place(self.items[-1]) if len(rows) > limit else last_scanned
-        behind: Place | None = self._place(self.items[0]) if self.items and cursor is not None else None
+        ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
+        behind: Position | None = self._position(self.items[0]) if self.items and cursor is not None else None
         if self.backwards:
             self.items.reverse()
         self.next, self.previous = (behind, ahead) if self.backwards else (ahead, behind)
 
     def links(self, request: Request) -> dict[str, str | None]:
-        """Return the addresses of the next and the previous page, or None."""
+        """Return the URLs of the next and the previous page, or None."""
         return {"next": self._link(request, self.next, False), "previous": self._link(request, self.previous, True)}
 
-    def _last_scanned(self, ordered: QuerySet[M], search: Search) -> Place | None:
-        """Return the place of the last row to search, or None if all remaining rows can be searched."""
-        place, total = None, 0
+    def _last_scanned(self, ordered: QuerySet[M], search: Search) -> Position | None:
+        """Return the position of the last row that may be scanned, or None if all remaining rows may be scanned."""
+        position, total = None, 0
         rows = ordered.annotate(size=search.size).values_list("created_at", self.key, "size")[: search.max_rows + 1]
         for number, (created_at, key, size) in enumerate(rows):
             total += size
-            if number == search.max_rows or (place and total > search.max_size):
-                return place
-            place = created_at, key
+            if number == search.max_rows or (position and total > search.max_size):
+                return position
+            position = created_at, key
         return None
 
-    def _place(self, item: M) -> Place:
+    def _position(self, item: M) -> Position:
         return item.created_at, getattr(item, self.key)  # type: ignore[attr-defined]
 
-    def _beyond(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
-        """Return the condition that a row is further in the page's direction than this ``created_at`` and key."""
+    def _after(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
+        """Return the condition that a row comes after this ``created_at`` and key, in the direction of the page."""
         field = cast("Field[Any, Any]", queryset.model._meta.get_field(self.key))
         lookup = GreaterThan if self.ascending else LessThan
         return lookup(
             RowValue(F("created_at"), F(self.key)), RowValue(Value(created_at), Value(key, output_field=field))
         )
 
-    def _link(self, request: Request, place: Place | None, backwards: bool) -> str | None:
-        if place is None:
+    def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
+        if position is None:
             return None
-        query = urlencode({**request.query_params, "cursor": Cursor(*place, backwards).encode()})
+        query = urlencode({**request.query_params, "cursor": Cursor(*position, backwards).encode()})
         return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")

@@ -28,8 +28,8 @@ class ContractRequest(Request):
     def query_params(self) -> dict[str, str]:  # type: ignore[override]  # the last value of a parameter wins
         """Return the query parameters.
 
-        Raises ParseError if the query string is not UTF-8, where Django would replace characters, contains U+0000 or
-        has more than 100 parameters.
+        Raises ParseError if the query string is not valid UTF-8, contains U+0000 or has more than 100 parameters.
+        Django would replace invalid bytes.
         """
         query = self.META.get("QUERY_STRING", "")
         try:
@@ -62,7 +62,7 @@ class JSONNegotiation(BaseContentNegotiation):
 
 
 class JSONObjectParser(BaseParser):
-    """Parse a JSON object, by the rules of ``strict_json``."""
+    """Parse a JSON object with ``strict_json``."""
 
     media_type = "application/json"
     max_size = staticmethod(conf.max_body_size)

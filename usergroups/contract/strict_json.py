@@ -1,4 +1,4 @@
-"""Parse the subset of JSON (RFC 8259) that all databases and parsers interpret in the same way."""
+"""Parse JSON (RFC 8259), and reject text that a database or another parser could not handle."""
 
 import json
 import math
@@ -17,7 +17,7 @@ _NO_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[^"\[\]{}]+', re.DOTALL)
 def loads(body: bytes, depth: int = 0) -> Any:
     """Decode the JSON text ``body``. ``depth`` is the nesting depth of the place where the value will be stored.
 
-    Raises ValueError, with a message for the caller, if the text is not UTF-8 or not JSON, is nested deeper than 64,
+    Raises ValueError, with a message for the client, if the text is not UTF-8 or not JSON, is nested deeper than 64,
     contains U+0000 or a lone surrogate in a string or key, or contains NaN or a number that overflows a double.
     Integers keep every digit. The last one of duplicate keys wins.
     """

@@ -39,7 +39,7 @@ class ContractView(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         # Under ATOMIC_REQUESTS, Django would commit after the view has returned, and the exception handler could not
-        # answer an error that the commit raises.
+        # handle an error that the commit raises.
         view = super().as_view(**initkwargs)
         for alias in connections:
             view = transaction.non_atomic_requests(alias)(view)
@@ -114,8 +114,9 @@ class ContractView(APIView):
 
 @lru_cache(maxsize=1000)
 def _serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Serializer[Any]:
-    """Return a serializer that is kept for the thread.
+    """Return a cached serializer.
 
-    DRF copies all fields of a serializer that it creates, which takes longer than the validation itself.
+    Each thread has its own, because the context is changed for each request. DRF copies all fields when it creates a
+    serializer, which takes longer than validation.
     """
     return serializer_class(partial=partial, context={})

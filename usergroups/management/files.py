@@ -43,7 +43,10 @@ def open_source(path: str) -> Iterator[Source]:
 
 @contextmanager
 def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
-    """Roll back all changes in the block if ``dry_run``. Until its end they hold locks, on SQLite the write lock."""
+    """Roll back all changes in the block if ``dry_run``.
+
+    The changes hold their locks until the block ends. On SQLite this is the write lock.
+    """
     if not dry_run:
         yield
         return

@@ -50,7 +50,7 @@ def add_user_group(parser: CommandParser) -> None:
     """Add the options that name a user group."""
     add_team(parser)
     parser.add_argument(
-        "--user-group", required=True, metavar="ID", type=text(MAX_ID_LENGTH), help="The caller's own id of the group."
+        "--user-group", required=True, metavar="ID", type=text(MAX_ID_LENGTH), help="Your own id of the user group."
     )
 
 
@@ -68,7 +68,7 @@ def token_fields(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def team(options: dict[str, Any]) -> Team:
-    """Return the team. Raises CommandError if it does not exist."""
+    """Return the team that ``--team`` names. Raises CommandError if it does not exist."""
     try:
         return Team.objects.get(name=options["team"])
     except Team.DoesNotExist:
@@ -85,7 +85,7 @@ def create_team(name: str) -> Team:
 
 
 def user_group(options: dict[str, Any]) -> UserGroup:
-    """Return the user group. Raises CommandError if it does not exist."""
+    """Return the user group that the options name. Raises CommandError if it does not exist."""
     try:
         return team(options).user_groups.get(environment=options["environment"], provided_id=options["user_group"])
     except UserGroup.DoesNotExist:

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from . import secret_format
 from .models import Token
-from .throttling import FailureThrottle, blocked_until, refuse_blocked_address
+from .throttling import FailedAuthenticationThrottle, blocked_until, refuse_blocked_address
 
 
 class InvalidToken(AuthenticationFailed):
@@ -45,7 +45,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         try:
             return super().authenticate(request)
         except AuthenticationFailed:
-            FailureThrottle().add(request)
+            FailedAuthenticationThrottle().add(request)
             raise
 
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:

@@ -51,7 +51,7 @@ def write(token: "Token", now: datetime) -> None:
 
 @contextmanager
 def without_busy_timeout(using: str) -> Iterator[None]:
-    """On SQLite, fail at once if another connection holds the write lock. BEGIN IMMEDIATE would wait for it, too."""
+    """On SQLite, fail at once if another connection holds the write lock, instead of waiting for the lock."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         yield

@@ -61,13 +61,13 @@ class TokenQuerySet(models.QuerySet[T]):
         return token, secret
 
     def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, with its owner loaded, or None. At most one query.
+        """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.
 
-        The token of an owner that is being deleted is refused at once, although it may be stored for a while.
+        Tokens of an owner that is being deleted are refused, although they may still be stored for a while.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_exists)
+        tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
         return tokens.select_related(self.model.owner_field).first()
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -84,20 +84,22 @@ class Token(models.Model):
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
-    owner_exists: ClassVar[dict[str, None]] = {}
-    """The filter for tokens whose owner, and whose owner's owner, is not being deleted."""
+    owner_not_deleted: ClassVar[dict[str, None]] = {}
+    """A filter for tokens whose owner, and the owner of that owner, are not being deleted."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
 
     name = models.CharField(max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text="What the token is for.")
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     hint = models.CharField(max_length=16, editable=False, help_text="The beginning of the secret.")
-    read_only = models.BooleanField(default=False, help_text="Whether the token may read but not change anything.")
+    read_only = models.BooleanField(default=False, help_text="Whether the token can only read.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Empty: never expires.")
+    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Leave empty if it never expires.")
     revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
     rotated_at = models.DateTimeField("rotated", null=True, blank=True, editable=False)
-    last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False, help_text="To the minute.")
+    last_used_at = models.DateTimeField(
+        "last used", null=True, blank=True, editable=False, help_text="Accurate to one minute."
+    )
 
     objects = TokenQuerySet.as_manager()
 
@@ -109,7 +111,7 @@ class Token(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id in the API, the digest in hexadecimal. Whoever has a leaked secret can compute it."""
+        """The id in the API: the digest in hexadecimal, which can be computed from a leaked secret."""
         return bytes(self.digest).hex()
 
     @property
@@ -143,7 +145,7 @@ class Token(models.Model):
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
-        """Issue a successor with the same name and rights, and return it with its secret.
+        """Issue a successor with the same name, owner and permissions, and return it with its secret.
 
         This token expires after ``grace``, if not earlier. The successor has the same lifetime as this token had when
         it was issued. Raises DoesNotExist if this token is not active or already has a successor.
@@ -155,14 +157,14 @@ class Token(models.Model):
             expires_at = token.expires_at
             with suppress(OverflowError):  # then keep the old time, thousands of years from now
                 expires_at = expires_at and now + (expires_at - token.created_at)
-            rights = {field.attname: getattr(token, field.attname) for field in self.rights()}
-            successor, secret = tokens.issue(**rights, expires_at=expires_at)
+            inherited = {field.attname: getattr(token, field.attname) for field in self.inherited_fields()}
+            successor, secret = tokens.issue(**inherited, expires_at=expires_at)
             token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
             token.save(update_fields=["rotated_at", "expires_at"])
         return successor, secret
 
     @classmethod
-    def rights(cls) -> "list[models.Field[Any, Any]]":
+    def inherited_fields(cls) -> "list[models.Field[Any, Any]]":
         """Return the fields that a successor inherits: name, owner and permissions."""
         own = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at", "last_used_at"}
         return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in own]

@@ -16,7 +16,7 @@ RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 HINT_LENGTH = 4
 
-_TOKEN = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII)
+_SECRET = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII)
 
 
 def generate(prefix: str) -> str:
@@ -25,23 +25,23 @@ def generate(prefix: str) -> str:
     return body + _checksum(body)
 
 
-def is_well_formed(token: str, prefix: str) -> bool:
-    """Return whether ``token`` has the prefix, the length and a correct checksum."""
-    body, checksum = token[:-CHECKSUM_LENGTH], token[-CHECKSUM_LENGTH:]
-    return bool(_TOKEN.fullmatch(token)) and body.startswith(f"{prefix}_") and _checksum(body) == checksum
+def is_well_formed(secret: str, prefix: str) -> bool:
+    """Return whether ``secret`` has the prefix, the length and a correct checksum."""
+    body, checksum = secret[:-CHECKSUM_LENGTH], secret[-CHECKSUM_LENGTH:]
+    return bool(_SECRET.fullmatch(secret)) and body.startswith(f"{prefix}_") and _checksum(body) == checksum
 
 
-def digest(token: str) -> bytes:
-    """Return the SHA-256 digest of the token, 32 bytes, which is stored in place of it.
+def digest(secret: str) -> bytes:
+    """Return the SHA-256 digest of the secret, 32 bytes, which is stored in place of it.
 
     A slow hash would add no protection, since 190 random bits cannot be guessed.
     """
-    return hashlib.sha256(token.encode()).digest()
+    return hashlib.sha256(secret.encode()).digest()
 
 
-def hint(token: str) -> str:
-    """Return the beginning of a token, which helps to recognize it and leaves 166 bits secret."""
-    return token[: token.index("_") + 1 + HINT_LENGTH]
+def hint(secret: str) -> str:
+    """Return the beginning of a secret, which helps to recognize it and leaves 166 bits unknown."""
+    return secret[: secret.index("_") + 1 + HINT_LENGTH]
 
 
 def _checksum(body: str) -> str:

@@ -26,14 +26,14 @@ from .addresses import address_of
 logger = logging.getLogger(__name__)
 
 
-class Outage:
+class CacheOutage:
     """Skip the cache for five seconds after it fails."""
 
     seconds = 5
     until = 0.0
 
 
-class WindowThrottle(SimpleRateThrottle):
+class FixedWindowThrottle(SimpleRateThrottle):
     """Counts calls in windows of fixed length, with two atomic cache operations whatever the rate is."""
 
     num_requests: int
@@ -41,7 +41,7 @@ class WindowThrottle(SimpleRateThrottle):
 
     def count(self, ident: str) -> int:
         """Add a call to the count of the current window and return the count, or 0 while the cache fails."""
-        if time.monotonic() < Outage.until:
+        if time.monotonic() < CacheOutage.until:
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
         try:
@@ -49,7 +49,7 @@ class WindowThrottle(SimpleRateThrottle):
         except ValueError:  # the key has just expired
             return 1
         except Exception as error:  # cache backends raise different exceptions
-            Outage.until = time.monotonic() + Outage.seconds
+            CacheOutage.until = time.monotonic() + CacheOutage.seconds
             logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
             return 0
 
@@ -58,7 +58,7 @@ class WindowThrottle(SimpleRateThrottle):
         return self.duration - time.time() % self.duration
 
 
-class TokenThrottle(WindowThrottle):
+class TokenThrottle(FixedWindowThrottle):
     """Limits the calls of each token, and adds the headers ``RateLimit-Policy`` and ``RateLimit`` to the response.
 
     https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
@@ -77,7 +77,7 @@ class TokenThrottle(WindowThrottle):
         return used <= self.num_requests
 
 
-class FailureThrottle(WindowThrottle):
+class FailedAuthenticationThrottle(FixedWindowThrottle):
     """Limits failed authentications per address. Failures from unknown addresses are not counted."""
 
     scope = "failure"
@@ -111,7 +111,7 @@ def refuse_blocked_address(request: Request) -> None:
 
 
 MAX_EXPENSIVE_CALLS = 6
-"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads to others."""
+"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
 MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
 _expensive_calls: Counter[tuple[str, Any]] = Counter()

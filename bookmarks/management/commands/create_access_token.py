@@ -7,7 +7,7 @@ from usergroups.management import options as shared
 
 
 class Command(BaseCommand):
-    help = "Issues an access token and prints its secret, which is never shown again, to standard output."
+    help = "Issues an access token and prints its secret, which is not shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_user_group(parser)
@@ -16,5 +16,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         token, secret = AccessToken.objects.issue(user_group=user_group, **shared.token_fields(options))
-        self.stderr.write(f"Access token {token} for the user group {user_group}.", self.style.SUCCESS)
+        self.stderr.write(f"Issued the access token {token} for the user group {user_group}.", self.style.SUCCESS)
         self.stdout.write(secret)

@@ -8,7 +8,7 @@ from usergroups.management import options as shared
 
 
 class Command(BaseCommand):
-    help = "Creates a collection and prints its id to standard output."
+    help = "Creates a collection and prints its id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         shared.add_user_group(parser)
@@ -20,5 +20,5 @@ class Command(BaseCommand):
             collection = Collection.objects.add(user_group, options["name"])
         except Duplicate:
             raise CommandError(f"The user group already has a collection {options['name']!r}.") from None
-        self.stderr.write(f"Collection {collection} of the user group {user_group}.", self.style.SUCCESS)
+        self.stderr.write(f"Created the collection {collection}.", self.style.SUCCESS)
         self.stdout.write(str(collection.pk))

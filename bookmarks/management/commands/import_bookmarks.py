@@ -31,24 +31,24 @@ class Command(BaseCommand):
         created = existing = refused = 0
         collection_deleted = False
         problem = ""
-        gc.freeze()  # the rows trigger the garbage collector often; spare it from scanning all of Django each time
+        gc.freeze()  # Rows trigger the garbage collector often. Keep it from scanning the modules of Django each time.
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
             try:
                 for outcome in store(user_group, records(source.file), collection):
                     source.bar.clear()  # make room for other text
-                    for line, reason in outcome.refusals:
+                    for line, reason in outcome.invalid_records:
                         self.stderr.write(f"line {line}: {reason}")
                     created += outcome.created
                     existing += outcome.existing
-                    refused += len(outcome.refusals)
+                    refused += len(outcome.invalid_records)
                     collection_deleted = outcome.collection_deleted
                     source.advance()
             except KeyboardInterrupt:
-                problem = "Interrupted; run it again for the rest. So far: "
+                problem = "Interrupted. Run the command again to import the rest. Result so far: "
             except UserGroupDeleted:
-                problem = "The user group and its bookmarks were deleted during the import. Until then: "
+                problem = "The user group and its bookmarks were deleted during the import. Result until then: "
             except (IntegrityError, OperationalError) as error:
-                problem = f"{error}".strip() + " Run it again for the rest. So far: "
+                problem = f"{error}".strip() + " Run the command again to import the rest. Result so far: "
             finally:
                 gc.unfreeze()
         if collection_deleted:

@@ -12,7 +12,7 @@ ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", 
 
 class Command(BaseCommand):
     help = (
-        "Create the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
+        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
         "edit. Existing groups with these names get exactly these permissions."
     )
 

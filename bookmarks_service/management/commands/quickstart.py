@@ -46,7 +46,7 @@ These secrets are shown only once. The next quickstart revokes them and creates 
 
 
 class Command(BaseCommand):
-    help = "Migrate the database, create demo data, print example requests, and serve on 127.0.0.1."
+    help = "Migrates the database, creates demo data, prints example requests, and serves on 127.0.0.1."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-serve", action="store_true", help="Do not start the server.")

@@ -19,5 +19,5 @@ class Command(BaseCommand):
         token, secret = ApiToken.objects.issue(
             team=team, environment=options["environment"], **shared.token_fields(options)
         )
-        self.stderr.write(f"API token {token} for the team {team}.", self.style.SUCCESS)
+        self.stderr.write(f"Issued the API token {token} for the team {team}.", self.style.SUCCESS)
         self.stdout.write(secret)

@@ -25,5 +25,7 @@ class Command(BaseCommand):
                     name=options["name"],
                 )
         except IntegrityError:
-            raise CommandError(f"The team {team} has a user group {options['user_group']!r} there already.") from None
-        self.stderr.write(f"User group {options['user_group']} of the team {team}.", self.style.SUCCESS)
+            raise CommandError(
+                f"The team {team} already has a user group {options['user_group']!r} in this environment."
+            ) from None
+        self.stderr.write(f"Created the user group {options['user_group']} of the team {team}.", self.style.SUCCESS)

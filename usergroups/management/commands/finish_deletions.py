@@ -9,8 +9,8 @@ from usergroups.models import Team
 
 class Command(BaseCommand):
     help = (
-        "Finishes the deletion of large teams, user groups and collections that was interrupted when a process ended. "
-        "The service also does this after the next deletion of this kind."
+        "Finishes the deletion of large teams, user groups and collections that was interrupted. The service also does "
+        "this when a process starts, and after the next large deletion."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 refused += len(chunk) - len(items)
                 source.advance()
         summary = f"{created} created, {updated} updated, {refused} refused."
-        self.stdout.write(f"{'Nothing was done. It would be: ' if options['dry_run'] else ''}{summary}")
+        self.stdout.write(f"{'Dry run, nothing was changed: ' if options['dry_run'] else ''}{summary}")
 
     def valid_items(self, lines: list[tuple[int, dict[str, Any] | ValueError]]) -> Iterator[dict[str, Any]]:
         """Yield the validated fields of each line, and report invalid lines."""

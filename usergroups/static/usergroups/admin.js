@@ -1,14 +1,14 @@
 "use strict";
-// Copies the text of another element: <button data-copies="its id">.
+// Copy the text of the element whose id is in data-copies.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
   const source = document.getElementById(button.dataset.copies);
   try {
     await navigator.clipboard.writeText(source.textContent);
-  } catch { // browsers give pages without https no clipboard
+  } catch { // The clipboard API is available over HTTPS only.
     window.getSelection().selectAllChildren(source);
-    if (!document.execCommand("copy")) return; // what is selected can be copied by hand
+    if (!document.execCommand("copy")) return; // Leave the text selected, so that the user can copy it.
   }
   button.textContent = "Copied";
 });

@@ -46,8 +46,8 @@ class ExportForm(UserGroupForm):
     )
 
 
-class FilesAdmin(OperatorAdmin):
-    """Add import and export pages to the admin of bookmarks."""
+class ImportExportAdmin(OperatorAdmin):
+    """An admin of bookmarks with import and export pages."""
 
     change_list_template = "admin/bookmarks/bookmark/change_list.html"
 
@@ -74,11 +74,11 @@ class FilesAdmin(OperatorAdmin):
             for outcome in store(user_group, FORMATS[str(guess_format(file.name))].read(file)):
                 created += outcome.created
                 existing += outcome.existing
-                refused += len(outcome.refusals)
-                reasons += outcome.refusals[: MAX_REASONS - len(reasons)]
+                refused += len(outcome.invalid_records)
+                reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
         except UserGroupDeleted:
             problem = "The user group and its bookmarks were deleted during the import."
-        finally:  # An import that fails keeps the bookmarks stored so far.
+        finally:  # Also log a failed import, because the bookmarks stored before are kept.
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
         counts = {"created": created, "already existed": existing, "refused": refused}
         result = {"user_group": name, "counts": counts, "reasons": reasons, "problem": problem}
