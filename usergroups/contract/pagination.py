@@ -33,8 +33,9 @@ class PageQuery(serializers.Serializer[Any]):
 
 
 class PageEnvelope(Envelope):
-    """A page. A subclass adds the items."""
+    """A page of a list."""
 
+    # A subclass adds the items.
     next = serializers.URLField(allow_null=True, help_text="The address of the next page, or null.")
     previous = serializers.URLField(allow_null=True, help_text="The address of the previous page, or null.")
 
