@@ -14,6 +14,8 @@ import pytest
 from tests.bookmarks_service.calls import CALLS, resolved
 from tests.contract.conftest import OPERATIONS
 
+pytestmark = pytest.mark.once
+
 BIN = Path(sys.executable).parent
 
 
