@@ -201,7 +201,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "CONTACT": {"name": "The operator of this service"},
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "SERVERS": [{"url": "/", "description": "The service that this document comes from."}],
+    "SERVERS": [{"url": "/", "description": "This service"}],
     "TAGS": [
         {"name": "User groups", "description": "The user groups of a team. These operations take an API token."},
         {"name": "Bookmarks", "description": "The bookmarks of a user group. These operations take an access token."},

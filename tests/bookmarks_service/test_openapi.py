@@ -19,6 +19,13 @@ def document():
     return SchemaGenerator().get_schema(request=None, public=True)
 
 
+HEADERS_OF_THE_SERVICE = {
+    "Content-Type", "Content-Length", "Allow", "Vary", "X-Request-ID", "X-Frame-Options", "X-Content-Type-Options",
+    "Referrer-Policy", "Cross-Origin-Opener-Policy", "Content-Security-Policy",
+}  # fmt: skip
+"""Those that have nothing to do with the operation."""
+
+
 def operations_of(document):
     return {
         operation["operationId"]: (path, method, operation)
@@ -165,8 +172,10 @@ def test_the_answers_are_what_is_documented(document, any_operation, valid_body,
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
     for answer in answers:
-        content = operation["responses"][str(answer.status_code)]["content"]
-        validator(document, content["application/json"]["schema"]).validate(json.loads(answer.content))
+        documented = operation["responses"][str(answer.status_code)]
+        schema = documented["content"]["application/json"]["schema"]
+        validator(document, schema).validate(json.loads(answer.content))
+        assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= documented["headers"].keys()
 
 
 @pytest.mark.parametrize(
