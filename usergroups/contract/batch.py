@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from .errors import MAX_PROBLEMS, failure
-from .openapi import FailedResultSerializer
+from .failures import FailedResultSerializer
 
 MAX_ITEMS = 1000
 MIN_PROBLEMS = 2  # per item: the first error, and "too_many_errors"

@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from http import HTTPStatus
 from typing import Any, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
@@ -14,7 +12,6 @@ from drf_spectacular.utils import (
     OpenApiRequest,
     OpenApiResponse,
     extend_schema,
-    extend_schema_field,
 )
 from rest_framework import serializers
 from rest_framework.exceptions import (
@@ -32,6 +29,7 @@ from rest_framework.exceptions import (
 from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
+from .failures import failure_serializer, validation_codes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,71 +62,6 @@ FAILURES_OF_BODIES: list[APIException] = [
     PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
     UnsupportedMediaType("text/plain"),
 ]
-
-
-UNREACHABLE_CODES = {
-    "date",  # for values that do not come from a request
-    "make_aware",
-    "min_length",  # an empty value is reported as "blank" first
-    "null_characters_not_allowed",  # refused by the parser
-    "surrogate_characters_not_allowed",
-}
-"""Codes that the fields of DRF declare and a request cannot cause."""
-
-
-def validation_codes(field: Any) -> set[str]:
-    """Return the codes of all errors that the validation of a field, with the fields in it, can report."""
-    condition = {
-        "required": field.required,
-        "null": not field.allow_null,
-        "blank": not getattr(field, "allow_blank", True),
-        "empty": not getattr(field, "allow_empty", True),
-        **dict.fromkeys(("max_length", "min_value", "max_value"), False),  # unless a validator has the code
-    }
-    codes = {code for code in field.error_messages if condition.get(code, True)}
-    codes |= {validator.code for validator in field.validators if hasattr(validator, "code")}
-    children = [*getattr(field, "fields", {}).values(), *([field.child] if hasattr(field, "child") else [])]
-    return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
-
-
-@cache
-def enum_field(component_name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
-    """Return the class of a field for one of ``values``, for documentation only.
-
-    The values are a component of their own. drf-spectacular's enum hook, which a host may use, would otherwise choose
-    the name of the component, and warn if other fields of this name have other values.
-    """
-    kind = "integer" if isinstance(values[0], int) else "string"
-    field = type("EnumField", (serializers.Field,), {})
-    return extend_schema_field({"type": kind, "enum": [*values]}, component_name)(field)
-
-
-class ProblemSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField(help_text="A stable code for programs.")
-    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
-    attr = serializers.CharField(
-        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
-    )
-
-
-class FailureSerializer(serializers.Serializer[Any]):
-    success = enum_field("Failed", 0)()
-    type = enum_field("FailureType", "validation_error", "client_error", "server_error")()
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
-
-
-class FailedResultSerializer(FailureSerializer):
-    """The result of an invalid item of a batch."""
-
-    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
-
-
-@cache
-def failure_serializer(name: str, types: frozenset[str], codes: frozenset[str]) -> type[FailureSerializer]:
-    """Return a FailureSerializer that documents only these values of ``type`` and ``code``."""
-    code, kind = enum_field(f"{name}Code", *sorted(codes)), enum_field(_type_name(types), *sorted(types))
-    problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code()})
-    return type(f"{name}FailureSerializer", (FailureSerializer,), {"type": kind(), "errors": problem(many=True)})
 
 
 class ContractSchema(AutoSchema):
@@ -176,7 +109,7 @@ def operation(
         all_failures += FAILURES_OF_BODIES
         codes = codes.union({TOO_MANY["code"]}, *map(validation_codes, body[0]().fields.values()))
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
-    responses = {**answers, **_failure_responses(_class_name(operation_id), all_failures, codes)}
+    responses = {**answers, **_failure_responses(operation_id, all_failures, codes)}
     document = extend_schema(
         operation_id=operation_id,
         parameters=[parameter for parameter in (path, query, *_response_headers([*responses])) if parameter],
@@ -209,9 +142,9 @@ def _header(name: str, kind: Any, statuses: list[int], description: str) -> Open
 
 
 def _failure_responses(
-    operation_name: str, exceptions: Iterable[APIException], validation_codes: set[str]
+    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str]
 ) -> dict[int, OpenApiResponse]:
-    """Return the response of each status of the exceptions. ``validation_codes`` are further codes of status 400."""
+    """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
     bodies: defaultdict[int, list[Failure]] = defaultdict(list)
     for exception in exceptions:
         bodies[exception.status_code].append(failure(exception))
@@ -219,31 +152,12 @@ def _failure_responses(
     for status, failures in sorted(bodies.items()):
         types = {body["type"] for body in failures}
         codes = {problem["code"] for body in failures for problem in body["errors"]}
-        if status == 400 and validation_codes:
-            types, codes = {*types, "validation_error"}, codes | validation_codes
-        name = _failure_name(operation_name, status, codes)
-        responses[status] = OpenApiResponse(
-            failure_serializer(name, frozenset(types), frozenset(codes)),
-            DESCRIPTIONS[status],
-            [OpenApiExample(_example_name(body), body) for body in failures],
-        )
+        if status == 400 and codes_of_fields:
+            types, codes = {*types, "validation_error"}, codes | codes_of_fields
+        serializer = failure_serializer(operation_id, status, frozenset(types), frozenset(codes))
+        examples = [OpenApiExample(_example_name(body), body) for body in failures]
+        responses[status] = OpenApiResponse(serializer, DESCRIPTIONS[status], examples)
     return responses
-
-
-def _failure_name(operation_name: str, status: int, codes: set[str]) -> str:
-    """Return a name that no failure with other codes has."""
-    if len(codes) == 1:
-        return _class_name(*codes)
-    phrase = HTTPStatus(status).phrase.replace(" ", "")
-    return phrase if status == NotAuthenticated.status_code else f"{operation_name}{phrase}"
-
-
-def _type_name(types: Iterable[str]) -> str:
-    return "Or".join(_class_name(each) for each in sorted(types)) + "Type"
-
-
-def _class_name(name: str) -> str:
-    return name.title().replace("_", "")
 
 
 def _example_name(body: Failure) -> str:
