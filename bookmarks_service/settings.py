@@ -207,6 +207,20 @@ SPECTACULAR_SETTINGS = {
         "response also has a `type` and a list of `errors`: `code` is for programs, `detail` is for people, and `attr` "
         "names the invalid field."
     ),
+    "OAS_VERSION": "3.1.1",
+    "CONTACT": {"name": "The operator of this service"},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": "/", "description": "This service"}],
+    "TAGS": [
+        {"name": "User groups", "description": "The user groups of a team. These operations take an API token."},
+        {
+            "name": "Access tokens",
+            "description": "The access tokens of a user group. These operations take an API token.",
+        },
+        {"name": "Bookmarks", "description": "The bookmarks of a user group. These operations take an access token."},
+        {"name": "Collections", "description": "The collections of bookmarks. These operations take an access token."},
+    ],
+    "POSTPROCESSING_HOOKS": [],  # The apps name the components of enumerations.
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",

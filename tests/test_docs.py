@@ -138,6 +138,15 @@ def test_each_status_of_the_openapi_document_is_in_the_table_of_errors():
     assert {status for status in documented if status >= "400"} | {"405"} == listed
 
 
+def test_the_codes_of_the_openapi_document_are_in_the_table_of_errors():
+    listed = {code for row in rows_under(page("api"), "Errors") for code in re.findall(r"`([a-z]\w+)`", row[2])}
+
+    schemas = SchemaGenerator().get_schema(public=True)["components"]["schemas"]
+    documented = {code for name, schema in schemas.items() if name.endswith("Code") for code in schema["enum"]}
+    assert listed - documented == {"not_found", "method_not_allowed"}  # which no operation answers
+    assert documented <= listed
+
+
 def test_the_tables_of_calls_match_the_openapi_document():
     text = page("api")
     rows = [*rows_under(text, "User groups"), *rows_under(text, "Bookmarks")]

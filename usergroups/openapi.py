@@ -4,7 +4,6 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .contract.errors import failure
 from .contract.fields import Envelope
 from .contract.openapi import LIMIT_WRONG, answer, operation
 from .exceptions import UserGroupNotFound
@@ -35,6 +34,13 @@ USER_GROUP_DETAIL = {
     "mapping": {"40": "warehouse_eu", "41": 113},
     "created_at": "2026-01-31T09:20:01.000321Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
+}
+OTHER_USER_GROUP = {
+    **USER_GROUP,
+    "token": "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1",
+    "name": "Example 2",
+    "provided_id": "example_2",
+    "properties": None,
 }
 FIELDS: dict[str, Any] = {
     "user_group_id": "example_1",
@@ -164,14 +170,14 @@ put_user_groups = operation(
         "for each item in order, the response and the `status` of a single request."
     ),
     tags=TAGS,
-    body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {**ID, "name": ""}]}),
+    body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]}),
     answers={
         200: answer(
             UserGroupBatchEnvelope,
             "The result of each item.",
             results=[
-                {"status": 201, "success": 1, "user_group": USER_GROUP, "new_user_group": True},
-                {"status": 400, **failure(ValidationError({"name": [ErrorDetail("This field is empty.", "blank")]}))},
+                {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False},
+                {"status": 201, "success": 1, "user_group": OTHER_USER_GROUP, "new_user_group": True},
             ],
         )
     },

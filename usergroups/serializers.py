@@ -106,6 +106,7 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
         return mapping or {}
 
 
+@extend_schema_field({"type": "string", "enum": Environment.values}, "Environment")
 class EnvironmentField(serializers.ChoiceField):
     """The name of an environment, or null for none."""
 

@@ -237,22 +237,6 @@ def test_other_pages_comply_with_the_content_security_policy(page, path):
     expect(page.locator("body")).to_contain_text(re.compile(r"\w"))
 
 
-def test_the_documentation_page_can_make_a_call(service, page):
-    page.goto("/docs/")
-    page.get_by_role("button", name="Authorize").click()
-    bearer = page.locator(".auth-container", has_text="Bearer")
-    bearer.locator("input").fill(service.access_token)
-    bearer.get_by_role("button", name="Apply credentials").click()
-    page.get_by_role("button", name="Close").first.click()
-    operation = page.locator(".opblock", has_text="List collections")
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    operation.get_by_role("button", name="Execute").click()
-
-    expect(operation.locator(".live-responses-table .response-col_status").last).to_have_text("200")
-    expect(operation.locator(".live-responses-table")).to_contain_text("Reading list")
-
-
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_is_wider_than_the_screen(service, page, width, scheme):

@@ -9,3 +9,11 @@ def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
     with empty_database(folder) as database_url, Service(folder, database_url) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def document_file(tmp_path_factory, service):
+    """Return the file of the OpenAPI document, as the service serves it."""
+    path = tmp_path_factory.mktemp("document") / "schema.json"
+    path.write_bytes(service.request("GET", "/schema/?format=json").content)
+    return path

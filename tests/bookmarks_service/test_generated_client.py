@@ -1,103 +1,125 @@
-"""A client generated from the OpenAPI document makes every call, as it came out of the generator."""
+"""Clients in Python that are generated from the OpenAPI document make every call, as they come out of the generator."""
 
 import importlib
+import inspect
+import json
+import shutil
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from tests.bookmarks_service.calls import CALLS, resolved
 from tests.contract.conftest import OPERATIONS
+
+pytestmark = pytest.mark.once
+
+BIN = Path(sys.executable).parent
+
+
+def generate(folder, *command):
+    subprocess.run([BIN / command[0], *command[1:]], cwd=folder, check=True, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory, service):
-    """The package's operations by name, and its models."""
-    folder = tmp_path_factory.mktemp("generated")
-    document, config = folder / "schema.yml", folder / "config.yml"
-    config.write_text("post_hooks: []\npackage_name_override: generated\n")  # formatting it would take other tools
-    assert service.manage("spectacular", "--file", str(document)).returncode == 0
-    subprocess.run(
-        [Path(sys.executable).with_name("openapi-python-client"), "generate", "--fail-on-warning",
-         "--path", document, "--config", config, "--output-path", folder / "out"],
-        check=True, capture_output=True,
+def openapi_python_client(tmp_path_factory, document_file):
+    """Return a function that makes a call with the client, and returns the status, the body and the parsed body."""
+    folder = tmp_path_factory.mktemp("openapi_python_client")
+    (folder / "config.yml").write_text("post_hooks: []\npackage_name_override: generated\n")  # do not format it
+    generate(
+        folder, "openapi-python-client", "generate", "--fail-on-warning", "--path", document_file,
+        "--config", "config.yml", "--output-path", "out",
     )  # fmt: skip
     sys.path.insert(0, str(folder / "out"))
-    yield importlib.import_module("generated")
+    generated = importlib.import_module("generated")
+    modules = {
+        path.stem: importlib.import_module(f"generated.api.{path.parent.name}.{path.stem}")
+        for path in Path(generated.__file__).parent.glob("api/*/*.py")
+        if path.stem != "__init__"
+    }
+
+    def make(service, call, parameters, body):
+        function = modules[call.operation].sync_detailed
+        known = inspect.signature(function).parameters
+        arguments = {name if name in known else f"{name}_query": value for name, value in parameters.items()}
+        if body is not None:
+            arguments["body"] = model_of(known["body"].annotation).from_dict(body)
+        scheme = "Token" if OPERATIONS[call.operation].url_name.startswith("usergroups:") else "Bearer"
+        token = {"Token": service.api_token, "Bearer": service.access_token}[scheme]
+        with generated.AuthenticatedClient(service.base_url, token, prefix=scheme) as client:
+            response = function(client=client, **arguments)
+        return response.status_code, response.content, response.parsed
+
+    make.operations = modules.keys()
+    yield make
     sys.path.remove(str(folder / "out"))
 
 
-@pytest.fixture
-def call(generated, service):
-    """Make a call, and keep its name in ``call.made``."""
-    modules = {
-        path.stem: path for path in Path(generated.__file__).parent.glob("api/*/*.py") if path.stem != "__init__"
+@pytest.fixture(scope="module")
+def openapi_generator(tmp_path_factory, document_file):
+    """Return the same for the client of openapi-generator."""
+    if shutil.which("java") is None:
+        pytest.skip("openapi-generator needs Java, which is not installed")
+    folder = tmp_path_factory.mktemp("openapi_generator")
+    generate(folder, "openapi-generator-cli", "generate", "-i", document_file, "-g", "python", "-o", "out")
+    sys.path.insert(0, str(folder / "out"))
+    client = importlib.import_module("openapi_client")
+    suffix = "_with_http_info"
+    apis = {
+        name.removesuffix(suffix): api
+        for api in vars(client).values()
+        if inspect.isclass(api) and api.__name__.endswith("Api")
+        for name in vars(api)
+        if name.endswith(suffix)
     }
-    token_of = {"Token": service.api_token, "Bearer": service.access_token}
 
-    def make(name, /, **arguments):
-        make.made.add(name)
-        tag = modules[name].parent.name
-        scheme = "Token" if tag == "user_groups" else "Bearer"
-        module = importlib.import_module(f"generated.api.{tag}.{name}")
-        with generated.AuthenticatedClient(service.base_url, token_of[scheme], prefix=scheme) as client:
-            response = module.sync_detailed(client=client, **arguments)
-        return response.status_code, response.parsed
+    def make(service, call, parameters, body):
+        configuration = client.Configuration(
+            service.base_url,
+            api_key={"ApiToken": f"Token {service.api_token}"},
+            access_token=service.access_token,
+        )
+        with client.ApiClient(configuration) as connection:
+            function = getattr(apis[call.operation](connection), call.operation + suffix)
+            arguments = dict(parameters)
+            if body is not None:
+                name, model = next(
+                    (name, parameter.annotation)
+                    for name, parameter in inspect.signature(function).parameters.items()
+                    if hasattr(parameter.annotation, "from_dict")
+                )
+                arguments[name] = model.from_dict(body)
+            try:
+                response = function(**arguments)
+            except client.ApiException as error:
+                return error.status, error.body, error.data
+        return response.status_code, response.raw_data, response.data
 
-    make.made = set()
-    assert modules.keys() == OPERATIONS.keys()
-    return make
+    make.operations = apis.keys()
+    yield make
+    sys.path.remove(str(folder / "out"))
 
 
-def test_the_generated_client_makes_every_call(call, generated):
-    models = importlib.import_module("generated.models")
-    group_id = "generated"
+def model_of(annotation):
+    """Return the model among the types of a parameter, which may be optional."""
+    return next(each for each in getattr(annotation, "__args__", [annotation]) if hasattr(each, "from_dict"))
 
-    status, made = call("create_user_group", body=models.UserGroupUpdate(user_group_id=group_id, name="A"))
-    assert (status, made.new_user_group, made.user_group.name) == (201, True, "A")
-    properties = models.UserGroupUpdatePropertiesType0.from_dict({"plan": ["pro", 1]})
-    mapping = models.UserGroupUpdateMappingType0.from_dict({"40": "eu", "41": 113})
-    body = models.UserGroupUpdate(user_group_id=group_id, properties=properties, mapping=mapping)
-    status, updated = call("update_user_group", body=body)
-    assert (status, updated.user_group.properties.to_dict()) == (200, {"plan": ["pro", 1]})
-    status, read = call("get_user_group", user_group_id=group_id)
-    assert (status, read.user_group.token) == (200, made.user_group.token)
-    status, rotated = call("rotate_user_group_token", body=models.UserGroupId(user_group_id=group_id))
-    assert status == 200
-    assert rotated.user_group.token != made.user_group.token
-    items = [models.UserGroupUpdate(user_group_id=group_id), models.UserGroupUpdate(user_group_id="")]
-    status, batch = call("put_user_groups", body=models.UserGroupBatch(user_groups=items))
-    assert [type(result).__name__ for result in batch.results] == ["UserGroupResult", "FailedResult"]
-    status, page = call("list_user_groups", limit=1, name="A")
-    assert (status, [group.provided_id for group in page.user_groups]) == (200, [group_id])
-    status, gone = call("delete_user_group", user_group_id=group_id)
-    assert (status, gone.success) == (200, 1)
-    status, failure = call("get_user_group", user_group_id=group_id)
-    assert (status, failure.errors[0].code) == (404, "user_group_not_found")
 
-    status, collection = call("create_collection", body=models.CollectionWrite(name="Generated"))
-    assert status == 201
-    key = collection.collection.id
-    status, renamed = call("update_collection", public_id=key, body=models.PatchedCollectionWrite(name="Renamed"))
-    assert (status, renamed.collection.name) == (200, "Renamed")
-    assert call("get_collection", public_id=key)[1].collection.name == "Renamed"
-    assert key in [found.id for found in call("list_collections")[1].collections]
+@pytest.mark.parametrize("generator", ["openapi_python_client", "openapi_generator"])
+def test_every_call_is_made(service, generator, request):
+    make = request.getfixturevalue(generator)
+    answers = {}
 
-    url = "https://example.com/generated"
-    status, bookmark = call("create_bookmark", body=models.BookmarkCreate(url=url, title="A", collection=key))
-    assert (status, bookmark.bookmark.collection) == (201, key)
-    status, again = call("create_bookmark", body=models.BookmarkCreate(url=url, collection=key))
-    assert (status, again.bookmark.id) == (200, bookmark.bookmark.id)
-    moved = call("update_bookmark", public_id=again.bookmark.id, body=models.PatchedBookmarkUpdate(collection=None))
-    assert (moved[0], moved[1].bookmark.collection, moved[1].bookmark.title) == (200, None, "A")
-    items = [models.BookmarkCreate(url=url), models.BookmarkCreate(url="x")]
-    status, batch = call("create_bookmarks", body=models.BookmarkBatch(bookmarks=items))
-    assert [result.status for result in batch.results] == [200, 400]
-    since = bookmark.bookmark.created_at
-    status, page = call("list_bookmarks", url_query=url, q="GENERATED", created_since=since, collection="", limit=1)
-    assert (status, [found.id for found in page.bookmarks]) == (200, [bookmark.bookmark.id])
-    assert call("get_bookmark", public_id=bookmark.bookmark.id)[1].bookmark == moved[1].bookmark
-    assert call("delete_bookmark", public_id=bookmark.bookmark.id)[0] == 200
-    assert call("delete_collection", public_id=key)[0] == 200
+    for call in CALLS:
+        status, content, parsed = make(service, call, *resolved([call.parameters, call.body], answers))
 
-    assert call.made == OPERATIONS.keys()
+        assert status == call.status, (call, content)
+        # The model has everything that was in the answer, and nothing else.
+        told = json.dumps(parsed.to_dict(), default=datetime.isoformat).replace("+00:00", "Z")
+        assert json.loads(told) == json.loads(content)
+        if status < 400:
+            answers[call.operation] = parsed
+
+    assert answers.keys() == make.operations == OPERATIONS.keys()

@@ -4,15 +4,26 @@ import json
 
 import pytest
 from django.core.management import call_command
+from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.settings import patched_settings
+from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
 from tests.contract.conftest import OPERATIONS
+from usergroups.contract.views import ContractView
 
 
 @pytest.fixture(scope="module")
 def document():
     return SchemaGenerator().get_schema(request=None, public=True)
+
+
+HEADERS_OF_THE_SERVICE = {
+    "Content-Type", "Content-Length", "Allow", "Vary", "X-Request-ID", "X-Frame-Options", "X-Content-Type-Options",
+    "Referrer-Policy", "Cross-Origin-Opener-Policy", "Content-Security-Policy",
+}  # fmt: skip
+"""Those that have nothing to do with the operation."""
 
 
 def operations_of(document):
@@ -33,28 +44,110 @@ def test_the_document_has_exactly_the_operations(document):
     assert described == {name: operation.method for name, operation in OPERATIONS.items()}
 
 
-def test_the_security_schemes_are_http_schemes(document):
+def test_the_schemes_are_known_to_every_client(document):
     schemes = document["components"]["securitySchemes"]
 
-    assert {name: (scheme["type"], scheme["scheme"]) for name, scheme in schemes.items()} == {
-        "ApiToken": ("http", "Token"),
-        "AccessToken": ("http", "bearer"),
-    }
+    assert (schemes["AccessToken"]["type"], schemes["AccessToken"]["scheme"]) == ("http", "bearer")
+    assert (schemes["ApiToken"]["type"], schemes["ApiToken"]["in"]) == ("apiKey", "header")
+    assert schemes["ApiToken"]["name"] == "Authorization"
+    assert "Send `Token <API_TOKEN>`" in schemes["ApiToken"]["description"]
     for path, _, operation in operations_of(document).values():
         assert operation["security"] == [{"ApiToken" if path.startswith("/api/") else "AccessToken": []}]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+def test_the_codes_of_every_failure_are_listed(document, name):
+    for status, response in operations_of(document)[name][2]["responses"].items():
+        if status < "400":
+            continue
+        failure = resolved(document, response["content"]["application/json"]["schema"])
+        problem = resolved(document, failure["properties"]["errors"]["items"])
+        types = resolved(document, failure["properties"]["type"])["enum"]
+
+        assert resolved(document, failure["properties"]["success"])["enum"] == [0]
+        assert resolved(document, problem["properties"]["code"])["enum"]
+        assert set(types) <= ({"server_error"} if status >= "500" else {"client_error", "validation_error"})
+        assert ("validation_error" in types) <= (status == "400")
+
+
+def test_the_codes_of_an_operation_are_those_of_its_fields(document):
+    def codes(name, status):
+        schema = operations_of(document)[name][2]["responses"][status]["content"]["application/json"]["schema"]
+        problem = resolved(document, resolved(document, schema)["properties"]["errors"]["items"])
+        return set(resolved(document, problem["properties"]["code"])["enum"])
+
+    body = {"bad_request", "parse_error", "too_many_errors"}
+    assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
+    assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
+    assert "required" not in codes("list_collections", "400")
+    assert codes("get_bookmark", "400") == {"bad_request"}
+    assert codes("get_bookmark", "404") == {"bookmark_not_found"}
+    assert codes("update_collection", "409") == {"already_exists"}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_headers_are_documented_on_every_answer_that_has_them(document, name):
+    for status, response in operations_of(document)[name][2]["responses"].items():
+        expected = {"Cache-Control"}
+        expected |= {"RateLimit", "RateLimit-Policy"} if status != "401" else {"WWW-Authenticate"}
+        expected |= {"Retry-After"} if status in ("429", "503") else set()
+
+        assert expected <= response["headers"].keys()
+
+
+def test_no_docstring_of_the_code_is_a_description(document):
+    text = json.dumps(document)
+
+    for view in [ContractView, *descendants(ContractView)]:
+        assert not view.__doc__ or view.__doc__.split("\n")[0] not in text, view
+    for word in ("subclass", "serializer", "A view", "``"):
+        assert word not in text, word
+
+
+def descendants(parent):
+    return [each for child in parent.__subclasses__() for each in (child, *descendants(child))]
+
+
+def test_the_enumerations_do_not_depend_on_the_settings_of_the_host(document):
+    hook = "drf_spectacular.hooks.postprocess_schema_enums"
+    with patched_settings({"POSTPROCESSING_HOOKS": [hook]}):
+        hooked = SchemaGenerator().get_schema(request=None, public=True)
+
+    assert hooked["components"] == document["components"]
+    assert not GENERATOR_STATS
+
+
+@pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
+def test_it_is_valid_in_the_version_of_a_host(version):
+    with patched_settings({"OAS_VERSION": version, "LICENSE": {}}):
+        validate_schema(SchemaGenerator().get_schema(request=None, public=True))
+
+    assert not GENERATOR_STATS
+
+
+OF_A_USER_GROUP = {
+    "get_user_group",
+    "update_user_group",
+    "delete_user_group",
+    "rotate_user_group_token",
+    "resolve_user_group",
+    "list_access_tokens",
+    "issue_access_token",
+}
+"""The operations on a user group that the query or the body names."""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_every_answer_is_documented_with_an_example(document, name):
     path, method, operation = operations_of(document)[name]
-    expected = {"401", "500", "503"}
-    expected |= {"403"} if method != "get" else set()
-    expected |= {"400", "413", "415"} if OPERATIONS[name].has_body else set()
+    expected = {"400", "401", "429", "500", "503"}
+    expected |= {"403"} if method != "get" and not OPERATIONS[name].is_read else set()
+    expected |= {"413", "415"} if OPERATIONS[name].has_body else set()
     responses = operation["responses"]
 
     assert expected <= responses.keys()
     assert {"200", "201"} & responses.keys()
-    assert ("404" in responses) == ("{" in path or (path in ("/api/user", "/api/user/token") and name[:3] != "cre"))
+    assert ("404" in responses) == ("{" in path or name in OF_A_USER_GROUP)
     for response in responses.values():
         content = response["content"]["application/json"]
         assert content["examples"]
@@ -68,24 +161,17 @@ def test_every_request_has_a_valid_example(document, name):
 
     assert content.keys() == {"application/json"}
     for example in content["application/json"]["examples"].values():
-        if "batch" not in operations_of(document)[name][0]:  # whose example has a bad item, to show what becomes of it
-            validator(document, content["application/json"]["schema"]).validate(example["value"])
+        validator(document, content["application/json"]["schema"]).validate(example["value"])
 
 
 def validator(document, schema):
-    """OpenAPI 3.0's ``nullable`` as JSON Schema's null."""
+    return Draft202012Validator({**schema, "components": document["components"]})
 
-    def translate(node):
-        if isinstance(node, list):
-            return [translate(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        node = {key: translate(value) for key, value in node.items()}
-        if node.pop("nullable", False) is True:
-            return {"anyOf": [node, {"type": "null"}]}
-        return node
 
-    return Draft202012Validator(translate({**schema, "components": document["components"]}))
+def resolved(document, schema):
+    """Return what the schema refers to, or the schema itself."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return document["components"]["schemas"][name] if name else schema
 
 
 @pytest.mark.parametrize("body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}])
@@ -98,8 +184,10 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
     for answer in answers:
-        content = operation["responses"][str(answer.status_code)]["content"]
-        validator(document, content["application/json"]["schema"]).validate(json.loads(answer.content))
+        documented = operation["responses"][str(answer.status_code)]
+        schema = documented["content"]["application/json"]["schema"]
+        validator(document, schema).validate(json.loads(answer.content))
+        assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= documented["headers"].keys()
 
 
 @pytest.mark.parametrize(

@@ -95,13 +95,19 @@ class StrictIntegerField(serializers.IntegerField):
         return data
 
 
-@extend_schema_field({"type": "integer", "minimum": 1, "maximum": 1})
-class SuccessField(serializers.ReadOnlyField):
+@extend_schema_field({"type": "integer", "enum": [1]}, "Succeeded")
+class SuccessField(serializers.Field[Any, Any, int, Any]):
     """The integer 1."""
+
+    def __init__(self) -> None:
+        super().__init__(source="*")
+
+    def to_representation(self, value: Any) -> int:
+        return 1
 
 
 class Envelope(serializers.Serializer[Any]):
     """The body of a successful response."""
 
     # A subclass adds the response's other fields. It serializes a dict.
-    success = SuccessField(default=1)
+    success = SuccessField()

@@ -12,7 +12,6 @@ from drf_spectacular.utils import (
     OpenApiRequest,
     OpenApiResponse,
     extend_schema,
-    extend_schema_field,
 )
 from rest_framework import serializers
 from rest_framework.exceptions import (
@@ -29,13 +28,14 @@ from rest_framework.exceptions import (
 
 from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .errors import DatabaseUnavailable, ServerError, failure
+from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
 from .etags import PreconditionFailed
+from .failures import failure_serializer, validation_codes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DESCRIPTIONS = {
-    400: "The body is not a JSON object, or a field is missing or invalid.",
+    400: "The request is malformed, or a field is missing or invalid.",
     401: "The request has no valid token of the required scheme.",
     403: "The token is read-only.",
     404: "The object does not exist, or belongs to another owner.",
@@ -49,8 +49,11 @@ DESCRIPTIONS = {
 }
 
 FAILURES: list[APIException] = [
+    BadRequest(),
     NotAuthenticated(),
+    NotAuthenticated("This path takes `Authorization: Bearer <ACCESS_TOKEN>`.", code="wrong_scheme"),
     AuthenticationFailed("The token is unknown, expired or revoked."),
+    AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
     Throttled(17),
     ServerError(),
     DatabaseUnavailable(),
@@ -70,55 +73,17 @@ IF_MATCH = OpenApiParameter(
 )
 
 
-def _header(name: str, kind: Any, statuses: list[int] | bool, description: str) -> OpenApiParameter:
-    """Document a header of the responses with these statuses, or of all responses if ``statuses`` is True."""
-    return OpenApiParameter(name, kind, "header", response=statuses, description=description)
-
-
-ETAG = _header("ETag", OpenApiTypes.STR, [200, 201], "Changes with every change of the object.")
-RESPONSE_HEADERS = [
-    _header("Cache-Control", OpenApiTypes.STR, True, "Always `no-store`."),
-    _header("Location", OpenApiTypes.URI_REF, [201], "The address of the new object."),
-    _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The required scheme."),
-    _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds."),
-    _header("RateLimit", OpenApiTypes.STR, [200, 201, 429], "Remaining calls, and seconds until the window ends."),
-    _header("RateLimit-Policy", OpenApiTypes.STR, [200, 201, 429], "Calls allowed in a window, and its seconds."),
-]
-
-
-@extend_schema_field({"type": "integer", "minimum": 0, "maximum": 0})
-class FailedField(serializers.IntegerField):
-    """The integer 0."""
-
-
-class ProblemSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField(help_text="A stable code for programs.")
-    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
-    attr = serializers.CharField(
-        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
-    )
-
-
-class FailureSerializer(serializers.Serializer[Any]):
-    success = FailedField()
-    type = serializers.ChoiceField(choices=["validation_error", "client_error", "server_error"])
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
-
-
-class FailedResultSerializer(FailureSerializer):
-    """The result of an invalid item of a batch."""
-
-    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
-
-
 class ContractSchema(AutoSchema):
-    """Marks every request body as required, even if all of its fields are optional."""
+    """Marks every request body as required, and takes no description from the docstring of a view."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
         if described and "requestBody" in described:
             described["requestBody"]["required"] = True
         return described
+
+    def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
+        return f"{self.get_summary()}."
 
 
 def answer(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
@@ -128,6 +93,7 @@ def answer(envelope: type[serializers.Serializer[Any]], description: str, **exam
 
 def operation(
     *,
+    operation_id: str,
     answers: dict[int, OpenApiResponse],
     body: tuple[type[serializers.Serializer[Any]], dict[str, Any]] | None = None,
     query: type[serializers.Serializer[Any]] | None = None,
@@ -145,19 +111,27 @@ def operation(
     ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
     """
     all_failures = [*FAILURES, *failures]
-    headers = [*([IF_MATCH] if conditional else []), *([ETAG] if tagged else []), *RESPONSE_HEADERS]
+    codes: set[str] = set()
     if conditional:
         all_failures.append(PreconditionFailed())
     if not read_only:
         all_failures += FAILURES_OF_WRITING
     if query:
         all_failures.append(QUERY_UNREADABLE)
+        codes = codes.union(*map(validation_codes, query().fields.values())) - {"null"}
     if body:
         all_failures += FAILURES_OF_BODIES
+        codes = codes.union({TOO_MANY["code"]}, *map(validation_codes, body[0]().fields.values()))
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
+    responses = {**answers, **_failure_responses(operation_id, all_failures, codes)}
     document = extend_schema(
-        parameters=[parameter for parameter in (path, query, *headers) if parameter],
-        responses={**answers, **_failure_responses(all_failures)},
+        operation_id=operation_id,
+        parameters=[
+            *(parameter for parameter in (path, query) if parameter),
+            *([IF_MATCH] if conditional else []),
+            *_response_headers([*responses], tagged),
+        ],
+        responses=responses,
         **{"request": None, **description},
     )
 
@@ -168,14 +142,43 @@ def operation(
     return decorate
 
 
-def _failure_responses(exceptions: Iterable[APIException]) -> dict[int, OpenApiResponse]:
-    examples: defaultdict[int, list[OpenApiExample]] = defaultdict(list)
+def _response_headers(statuses: list[int], tagged: bool) -> list[OpenApiParameter]:
+    counted = [status for status in statuses if status != 401]  # the calls of a token are counted
+    return [
+        _header("Cache-Control", OpenApiTypes.STR, statuses, "Always `no-store`."),
+        _header("ETag", OpenApiTypes.STR, [200, 201] if tagged else [], "Changes with every change of the object."),
+        _header("Location", OpenApiTypes.URI_REF, [201], "The address of the new object."),
+        _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The required scheme."),
+        _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds to wait before the call is repeated."),
+        _header("RateLimit", OpenApiTypes.STR, counted, "Remaining calls, and seconds until the window ends."),
+        _header("RateLimit-Policy", OpenApiTypes.STR, counted, "Calls allowed in a window, and its seconds."),
+    ]
+
+
+def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
+    """Document a header of the responses with these statuses."""
+    return OpenApiParameter(name, kind, "header", response=statuses, description=description)
+
+
+def _failure_responses(
+    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str]
+) -> dict[int, OpenApiResponse]:
+    """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
+    bodies: defaultdict[int, list[Failure]] = defaultdict(list)
     for exception in exceptions:
-        body = failure(exception)
-        problem = body["errors"][0]
-        name = f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]
-        examples[exception.status_code].append(OpenApiExample(name, body))
-    return {
-        status: OpenApiResponse(FailureSerializer, DESCRIPTIONS[status], examples[status])
-        for status in sorted(examples)
-    }
+        bodies[exception.status_code].append(failure(exception))
+    responses = {}
+    for status, failures in sorted(bodies.items()):
+        types = {body["type"] for body in failures}
+        codes = {problem["code"] for body in failures for problem in body["errors"]}
+        if status == 400 and codes_of_fields:
+            types, codes = {*types, "validation_error"}, codes | codes_of_fields
+        serializer = failure_serializer(operation_id, status, frozenset(types), frozenset(codes))
+        examples = [OpenApiExample(_example_name(body), body) for body in failures]
+        responses[status] = OpenApiResponse(serializer, DESCRIPTIONS[status], examples)
+    return responses
+
+
+def _example_name(body: Failure) -> str:
+    problem = body["errors"][0]
+    return f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]

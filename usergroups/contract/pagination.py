@@ -38,7 +38,6 @@ class PageQuery(serializers.Serializer[Any]):
     order = serializers.ChoiceField(
         choices=Order.values, default=Order.NEWEST, help_text="Whether the newest or the oldest objects come first."
     )
-
     limit = serializers.IntegerField(
         default=DEFAULT_LIMIT,
         min_value=1,

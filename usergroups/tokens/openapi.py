@@ -6,7 +6,11 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes each subclass of TokenAuthentication as an HTTP scheme."""
+    """Describes each subclass of TokenAuthentication.
+
+    Clients and generators know the http scheme ``bearer``. They do not know ``Token``, for which the caller therefore
+    gives the whole header.
+    """
 
     target_class = "usergroups.tokens.authentication.TokenAuthentication"
     match_subclasses = True
@@ -17,10 +21,19 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return str(model.__name__)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        # Client generators only recognize "bearer" in lower case.
-        scheme = "bearer" if self.target.keyword == "Bearer" else self.target.keyword
+        secret = f"{self.target.model.prefix}_..."
+        if self.target.keyword == "Bearer":
+            return {"type": "http", "scheme": "bearer", "description": f"`Authorization: Bearer {secret}`"}
         return {
-            "type": "http",
-            "scheme": scheme,
-            "description": f"`Authorization: {self.target.keyword} {self.target.model.prefix}_...`",
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": (
+                f"Send `{self.target.keyword} <{self.placeholder}>`, the word and the token: "
+                f"`Authorization: {self.target.keyword} {secret}`"
+            ),
         }
+
+    @property
+    def placeholder(self) -> str:
+        return str(self.target.model._meta.verbose_name).upper().replace(" ", "_")

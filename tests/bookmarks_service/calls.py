@@ -1,0 +1,85 @@
+"""A call of every operation, in an order in which each succeeds. Every generated client makes all of them."""
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+
+class Answered:
+    """A value in the last answer of an operation, for use in a later call."""
+
+    def __init__(self, operation: str, *path: str) -> None:
+        self.operation, self.path = operation, path
+
+    def find(self, answers: dict[str, Any]) -> Any:
+        """Return the value. ``answers`` has the last answer of each operation, as an object of the client."""
+        return reduce(getattr, self.path, answers[self.operation])
+
+
+class Call(NamedTuple):
+    operation: str
+    status: int
+    parameters: dict[str, Any] = {}
+    """Those of the path and of the query."""
+    body: dict[str, Any] | None = None
+
+
+GROUP = {"user_group_id": "generated"}
+COLLECTION = Answered("create_collection", "collection", "id")
+BOOKMARK = Answered("create_bookmark", "bookmark", "id")
+URL = "https://example.com/generated"
+
+CALLS = [
+    Call("create_user_group", 201, body={**GROUP, "name": "A"}),
+    Call("update_user_group", 200, body={**GROUP, "properties": {"a": ["pro", 1]}, "mapping": {"40": "eu", "41": 113}}),
+    Call("get_user_group", 200, GROUP),
+    Call("rotate_user_group_token", 200, body=GROUP),
+    Call("get_user_group", 200, GROUP),
+    Call("put_user_groups", 200, body={"user_groups": [{**GROUP, "properties": None}, {**GROUP, "mapping": None}]}),
+    Call("list_user_groups", 200, {"limit": 1, "name": "A", "order": "oldest"}),
+    Call("resolve_user_group", 200, body={"token": Answered("get_user_group", "user_group", "token")}),
+    Call("issue_access_token", 201, body={**GROUP, "name": "A", "read_only": True, "expires_in": 60}),
+    Call("list_access_tokens", 200, {**GROUP, "limit": 1}),
+    Call("revoke_access_token", 200, {"public_id": Answered("issue_access_token", "access_token", "id")}),
+    Call("revoke_access_token", 404, {"public_id": "unknown"}),
+    Call("delete_user_group", 200, GROUP),
+    Call("get_user_group", 404, GROUP),
+    Call("create_collection", 201, body={"name": "Generated"}),
+    Call("create_collection", 409, body={"name": "Generated"}),
+    Call("update_collection", 200, {"public_id": COLLECTION}, {"name": "Renamed"}),
+    Call("get_collection", 200, {"public_id": COLLECTION}),
+    Call("list_collections", 200, {"limit": 1}),
+    Call("create_bookmark", 201, body={"url": URL, "title": "A", "collection": COLLECTION}),
+    Call("create_bookmark", 200, body={"url": URL, "collection": COLLECTION}),
+    Call("create_bookmark", 400, body={"url": "example.com"}),
+    Call("get_bookmark", 200, {"public_id": BOOKMARK}),
+    Call("update_bookmark", 200, {"public_id": BOOKMARK}, {"collection": None, "url": f"{URL}/2"}),
+    Call("update_bookmark", 200, {"public_id": BOOKMARK}, {"url": URL}),
+    Call("move_bookmarks", 200, body={"ids": [BOOKMARK, "unknown"], "collection": COLLECTION}),
+    Call("move_bookmarks", 200, body={"ids": [BOOKMARK], "collection": None}),
+    Call("delete_bookmarks", 200, body={"ids": ["unknown"]}),
+    Call("create_bookmarks", 200, body={"bookmarks": [{"url": URL}, {"url": "example.com"}]}),
+    Call(
+        "list_bookmarks",
+        200,
+        {
+            "url": URL,
+            "q": "GENERATED",
+            "created_since": Answered("create_bookmark", "bookmark", "created_at"),
+            "collection": "",
+            "limit": 1,
+        },
+    ),
+    Call("delete_bookmark", 200, {"public_id": BOOKMARK}),
+    Call("delete_collection", 200, {"public_id": COLLECTION}),
+]
+
+
+def resolved(value: Any, answers: dict[str, Any]) -> Any:
+    """Return a copy of ``value`` in which the values of earlier answers have been filled in."""
+    if isinstance(value, Answered):
+        return value.find(answers)
+    if isinstance(value, dict):
+        return {key: resolved(item, answers) for key, item in value.items()}
+    if isinstance(value, list):
+        return [resolved(item, answers) for item in value]
+    return value

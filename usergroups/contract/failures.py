@@ -1,0 +1,96 @@
+"""The schemas of error responses in the OpenAPI document."""
+
+from collections.abc import Iterable
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+UNREACHABLE_CODES = {
+    "date",  # for values that do not come from a request
+    "make_aware",
+    "min_length",  # an empty value is reported as "blank" first
+    "null_characters_not_allowed",  # refused by the parser
+    "surrogate_characters_not_allowed",
+}
+"""Codes that the fields of DRF declare and a request cannot cause."""
+
+
+def validation_codes(field: Any) -> set[str]:
+    """Return the codes of all errors that the validation of a field, with the fields in it, can report."""
+    condition = {
+        "required": field.required,
+        "null": not field.allow_null,
+        "blank": not getattr(field, "allow_blank", True),
+        "empty": not getattr(field, "allow_empty", True),
+        **dict.fromkeys(("max_length", "min_value", "max_value"), False),  # unless a validator has the code
+    }
+    codes = {code for code in field.error_messages if condition.get(code, True)}
+    codes |= {validator.code for validator in field.validators if hasattr(validator, "code")}
+    children = [*getattr(field, "fields", {}).values(), *([field.child] if hasattr(field, "child") else [])]
+    return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
+
+
+@cache
+def enum_field(component_name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
+    """Return the class of a field for one of ``values``, for documentation only.
+
+    The values are a component of their own. drf-spectacular's enum hook, which a host may use, would otherwise choose
+    the name of the component, and warn if other fields of this name have other values.
+    """
+    kind = "integer" if isinstance(values[0], int) else "string"
+    field = type("EnumField", (serializers.Field,), {})
+    return extend_schema_field({"type": kind, "enum": [*values]}, component_name)(field)
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField(help_text="A stable code for programs.")
+    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
+    attr = serializers.CharField(
+        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
+    )
+
+
+class FailureSerializer(serializers.Serializer[Any]):
+    success = enum_field("Failed", 0)()
+    type = enum_field("FailureType", "validation_error", "client_error", "server_error")()
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
+
+
+class FailedResultSerializer(FailureSerializer):
+    """The result of an invalid item of a batch."""
+
+    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
+
+
+def failure_serializer(
+    operation_id: str, status: int, types: frozenset[str], codes: frozenset[str]
+) -> type[FailureSerializer]:
+    """Return a FailureSerializer that documents only these values of ``type`` and ``code``."""
+    return _failure_serializer(_name(operation_id, status, codes), types, codes)
+
+
+@cache
+def _failure_serializer(name: str, types: frozenset[str], codes: frozenset[str]) -> type[FailureSerializer]:
+    # drf-spectacular wants one class for each name, although many operations have the same failures.
+    code, kind = enum_field(f"{name}Code", *sorted(codes)), enum_field(_type_name(types), *sorted(types))
+    problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code()})
+    return type(f"{name}FailureSerializer", (FailureSerializer,), {"type": kind(), "errors": problem(many=True)})
+
+
+def _name(operation_id: str, status: int, codes: frozenset[str]) -> str:
+    """Return a name that no failure with other codes has."""
+    if len(codes) == 1:
+        return _class_name(*codes)
+    phrase = HTTPStatus(status).phrase.replace(" ", "")
+    return phrase if status == HTTPStatus.UNAUTHORIZED else _class_name(operation_id) + phrase
+
+
+def _type_name(types: Iterable[str]) -> str:
+    return "Or".join(map(_class_name, sorted(types))) + "Type"
+
+
+def _class_name(name: str) -> str:
+    return name.title().replace("_", "")
