@@ -83,3 +83,12 @@ def resolved(value: Any, answers: dict[str, Any]) -> Any:
     if isinstance(value, list):
         return [resolved(item, answers) for item in value]
     return value
+
+
+def operations_of(document: dict[str, Any]) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return the path, the method and the description of each operation of an OpenAPI document, by its id."""
+    return {
+        operation["operationId"]: (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from datetime import datetime
+from enum import EnumType
 from pathlib import Path
 
 import pytest
 
-from tests.bookmarks_service.calls import CALLS, resolved
+from tests.bookmarks_service.calls import CALLS, operations_of, resolved
 from tests.contract.conftest import OPERATIONS
 
 pytestmark = pytest.mark.once
@@ -34,6 +35,7 @@ def openapi_python_client(tmp_path_factory, document_file):
     )  # fmt: skip
     sys.path.insert(0, str(folder / "out"))
     generated = importlib.import_module("generated")
+    operations = operations_of(json.loads(document_file.read_text()))
     modules = {
         path.stem: importlib.import_module(f"generated.api.{path.parent.name}.{path.stem}")
         for path in Path(generated.__file__).parent.glob("api/*/*.py")
@@ -43,12 +45,13 @@ def openapi_python_client(tmp_path_factory, document_file):
     def make(service, call, parameters, body):
         function = modules[call.operation].sync_detailed
         known = inspect.signature(function).parameters
-        arguments = {name if name in known else f"{name}_query": value for name, value in parameters.items()}
+        renamed = {name if name in known else f"{name}_query": value for name, value in parameters.items()}
+        arguments = {name: converted(value, known[name].annotation) for name, value in renamed.items()}
         if body is not None:
             arguments["body"] = model_of(known["body"].annotation).from_dict(body)
-        scheme = "Token" if OPERATIONS[call.operation].url_name.startswith("usergroups:") else "Bearer"
-        token = {"Token": service.api_token, "Bearer": service.access_token}[scheme]
-        with generated.AuthenticatedClient(service.base_url, token, prefix=scheme) as client:
+        security = operations[call.operation][2]["security"]
+        prefix, token = ("Token", service.api_token) if "ApiToken" in security[0] else ("Bearer", service.access_token)
+        with generated.AuthenticatedClient(service.base_url, token, prefix=prefix) as client:
             response = function(client=client, **arguments)
         return response.status_code, response.content, response.parsed
 
@@ -100,6 +103,12 @@ def openapi_generator(tmp_path_factory, document_file):
     make.operations = apis.keys()
     yield make
     sys.path.remove(str(folder / "out"))
+
+
+def converted(value, annotation):
+    """Return the value as a member of the enumeration among the types of a parameter, if there is one."""
+    kinds = [each for each in getattr(annotation, "__args__", []) if isinstance(each, EnumType)]
+    return kinds[0](value) if kinds else value
 
 
 def model_of(annotation):

@@ -10,6 +10,7 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
+from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import OPERATIONS
 from usergroups.contract.views import ContractView
 
@@ -24,14 +25,6 @@ HEADERS_OF_THE_SERVICE = {
     "Referrer-Policy", "Cross-Origin-Opener-Policy", "Content-Security-Policy",
 }  # fmt: skip
 """Those that have nothing to do with the operation."""
-
-
-def operations_of(document):
-    return {
-        operation["operationId"]: (path, method, operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    }
 
 
 def test_the_document_is_valid_and_has_no_warnings(tmp_path):

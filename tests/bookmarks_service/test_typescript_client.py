@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.bookmarks_service.calls import CALLS, Answered
+from tests.bookmarks_service.calls import CALLS, Answered, operations_of
 from tests.bookmarks_service.node import CLIENTS, install, needs_node, run
 from tests.contract.conftest import OPERATIONS
 
@@ -47,15 +47,11 @@ def expression(value, latest):
 
 def statements(document):
     """Yield the statements of TypeScript that make the calls."""
-    operations = {
-        operation["operationId"]: (method.upper(), path, operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    }
+    operations = operations_of(document)
     assert {call.operation for call in CALLS} == operations.keys() == OPERATIONS.keys()
     latest = {}
     for number, call in enumerate(CALLS):
-        method, path, operation = operations[call.operation]
+        path, method, operation = operations[call.operation]
         places = {parameter["name"]: parameter["in"] for parameter in operation.get("parameters", [])}
         parameters = {
             place: {name: value for name, value in call.parameters.items() if places[name] == place}
@@ -65,7 +61,7 @@ def statements(document):
         options += [f"body: {expression(call.body, latest)}"] if call.body is not None else []
         options.append(f"headers: headers.{next(iter(operation['security'][0]))}")
         variable, check = f"{call.operation}_{number}", "answered" if call.status < 400 else "failed"
-        result = f"await client.{method}({json.dumps(path)}, {{ {', '.join(options)} }})"
+        result = f"await client.{method.upper()}({json.dumps(path)}, {{ {', '.join(options)} }})"
         succeeded = 1 if call.status < 400 else 0
         yield f"const {variable} = {check}({result}, {call.status});"
         yield f"export const succeeded_{number}: {succeeded} = {variable}.success;"

@@ -1,16 +1,21 @@
-"""The schemas of error responses in the OpenAPI document."""
+"""The error responses in the OpenAPI document."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import APIException
+
+from .errors import Failure, failure
 
 UNREACHABLE_CODES = {
     "date",  # for values that do not come from a request
     "make_aware",
+    "not_a_dict",  # ObjectField reports "not_an_object" instead
     "min_length",  # an empty value is reported as "blank" first
     "null_characters_not_allowed",  # refused by the parser
     "surrogate_characters_not_allowed",
@@ -65,22 +70,42 @@ class FailedResultSerializer(FailureSerializer):
     status = serializers.IntegerField(help_text="The status of the equivalent single request.")
 
 
-def failure_serializer(
-    operation_id: str, status: int, types: frozenset[str], codes: frozenset[str]
-) -> type[FailureSerializer]:
-    """Return a FailureSerializer that documents only these values of ``type`` and ``code``."""
-    return _failure_serializer(_name(operation_id, status, codes), types, codes)
+def failure_responses(
+    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str], descriptions: dict[int, str]
+) -> dict[int, OpenApiResponse]:
+    """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
+    bodies: defaultdict[int, list[Failure]] = defaultdict(list)
+    for exception in exceptions:
+        bodies[exception.status_code].append(failure(exception))
+    responses = {}
+    for status, failures in sorted(bodies.items()):
+        types = {body["type"] for body in failures}
+        codes = {problem["code"] for body in failures for problem in body["errors"]}
+        if status == 400 and codes_of_fields:
+            types, codes = {*types, "validation_error"}, codes | codes_of_fields
+        serializer = _failure_serializer(_name(operation_id, status, codes), frozenset(types), frozenset(codes))
+        examples = [OpenApiExample(_example_name(body), body) for body in failures]
+        responses[status] = OpenApiResponse(serializer, descriptions[status], examples)
+    return responses
+
+
+def _example_name(body: Failure) -> str:
+    problem = body["errors"][0]
+    return f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]
 
 
 @cache
 def _failure_serializer(name: str, types: frozenset[str], codes: frozenset[str]) -> type[FailureSerializer]:
-    # drf-spectacular wants one class for each name, although many operations have the same failures.
+    """Return a FailureSerializer that documents only these values of ``type`` and ``code``.
+
+    It is kept, because drf-spectacular wants one class for each name, and many operations have the same failures.
+    """
     code, kind = enum_field(f"{name}Code", *sorted(codes)), enum_field(_type_name(types), *sorted(types))
     problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code()})
     return type(f"{name}FailureSerializer", (FailureSerializer,), {"type": kind(), "errors": problem(many=True)})
 
 
-def _name(operation_id: str, status: int, codes: frozenset[str]) -> str:
+def _name(operation_id: str, status: int, codes: set[str]) -> str:
     """Return a name that no failure with other codes has."""
     if len(codes) == 1:
         return _class_name(*codes)

@@ -1,7 +1,6 @@
 """The parts of the OpenAPI document that all operations share."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
@@ -28,9 +27,9 @@ from rest_framework.exceptions import (
 
 from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
+from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
 from .etags import PreconditionFailed
-from .failures import failure_serializer, validation_codes
+from .failures import failure_responses, validation_codes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,7 +122,7 @@ def operation(
         all_failures += FAILURES_OF_BODIES
         codes = codes.union({TOO_MANY["code"]}, *map(validation_codes, body[0]().fields.values()))
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
-    responses = {**answers, **_failure_responses(operation_id, all_failures, codes)}
+    responses = {**answers, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
     document = extend_schema(
         operation_id=operation_id,
         parameters=[
@@ -158,27 +157,3 @@ def _response_headers(statuses: list[int], tagged: bool) -> list[OpenApiParamete
 def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
     """Document a header of the responses with these statuses."""
     return OpenApiParameter(name, kind, "header", response=statuses, description=description)
-
-
-def _failure_responses(
-    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str]
-) -> dict[int, OpenApiResponse]:
-    """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
-    bodies: defaultdict[int, list[Failure]] = defaultdict(list)
-    for exception in exceptions:
-        bodies[exception.status_code].append(failure(exception))
-    responses = {}
-    for status, failures in sorted(bodies.items()):
-        types = {body["type"] for body in failures}
-        codes = {problem["code"] for body in failures for problem in body["errors"]}
-        if status == 400 and codes_of_fields:
-            types, codes = {*types, "validation_error"}, codes | codes_of_fields
-        serializer = failure_serializer(operation_id, status, frozenset(types), frozenset(codes))
-        examples = [OpenApiExample(_example_name(body), body) for body in failures]
-        responses[status] = OpenApiResponse(serializer, DESCRIPTIONS[status], examples)
-    return responses
-
-
-def _example_name(body: Failure) -> str:
-    problem = body["errors"][0]
-    return f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]
