@@ -57,28 +57,23 @@ class MappingField(ObjectField):
         return data
 
 
+ID = {"source": "provided_id", "max_length": MAX_ID_LENGTH, "help_text": "Your own identifier of the user group."}
+SEND_IN_QUERY = {"required": "This parameter is required. Send it in the query string, not in the body."}
+
+
 class UserGroupIdSerializer(serializers.Serializer[Any]):
     """The id of a user group."""
 
-    user_group_id = TextField(
-        source="provided_id", max_length=MAX_ID_LENGTH, help_text="Your own identifier of the user group."
-    )
+    user_group_id = TextField(**ID)
 
 
 class UserGroupIdQuery(serializers.Serializer[Any]):
     """The id of a user group in the query string."""
 
-    user_group_id = TextField(
-        source="provided_id",
-        max_length=MAX_ID_LENGTH,
-        help_text="Your own identifier of the user group.",
-        error_messages={"required": "This parameter is required. Send it in the query string, not in the body."},
-    )
+    user_group_id = TextField(**ID, error_messages=SEND_IN_QUERY)
 
 
 class UserGroupTokenSerializer(serializers.Serializer[Any]):
-    """The token of a user group."""
-
     token = TextField(max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token.")
 
 

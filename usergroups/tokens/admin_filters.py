@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from .models import TokenState
+from .querysets import TokenState
 
 
 class TokenStateFilter(admin.SimpleListFilter):

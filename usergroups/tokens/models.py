@@ -2,81 +2,15 @@
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.db import models, router, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from . import last_use, secret_format
-
-EXPIRY_NOTICE = timedelta(days=14)
-UNUSED_NOTICE = timedelta(days=90)
+from .querysets import EXPIRY_NOTICE, TokenQuerySet, TokenState
 
 MAX_TOKEN_NAME_LENGTH = 255
-
-T = TypeVar("T", bound="Token")
-
-
-class TokenState(models.TextChoices):
-    ACTIVE = "active", "Active"
-    EXPIRING = "expiring", "Expiring soon"
-    EXPIRED = "expired", "Expired"
-    REVOKED = "revoked", "Revoked"
-
-
-class TokenQuerySet(models.QuerySet[T]):
-    """Filters, issues and authenticates tokens."""
-
-    def active(self) -> "TokenQuerySet[T]":
-        """Filter tokens that are neither revoked nor expired."""
-        not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-        return self.filter(not_expired, revoked_at=None)
-
-    def in_state(self, state: str) -> "TokenQuerySet[T]":
-        now = timezone.now()
-        match state:
-            case TokenState.REVOKED:
-                return self.exclude(revoked_at=None)
-            case TokenState.EXPIRED:
-                return self.filter(revoked_at=None, expires_at__lte=now)
-            case TokenState.EXPIRING:
-                return self.active().filter(expires_at__lte=now + EXPIRY_NOTICE)
-        return self.active().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
-
-    def rotatable(self) -> "TokenQuerySet[T]":
-        """Filter active tokens without a successor."""
-        return self.active().filter(rotated_at=None)
-
-    def unused(self) -> "TokenQuerySet[T]":
-        """Filter active tokens that were not used in the last 90 days."""
-        since = timezone.now() - UNUSED_NOTICE
-        return self.active().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
-
-    def issue(self, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored."""
-        token = self.model(**fields)
-        secret = token.assign_secret()
-        token.save(using=router.db_for_write(self.model), force_insert=True)
-        return token, secret
-
-    def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.
-
-        Tokens of an owner that is being deleted are refused, although they may still be stored for a while.
-        """
-        if not secret_format.is_well_formed(secret, self.model.prefix):
-            return None
-        tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
-        return tokens.select_related(self.model.owner_field).first()
-
-    def get_by_public_id(self, public_id: str) -> T:
-        """Return the token with this id. Raises DoesNotExist."""
-        try:
-            digest = bytes.fromhex(public_id)
-        except ValueError:
-            raise self.model.DoesNotExist from None
-        return self.get(digest=digest)
 
 
 class Token(models.Model):
