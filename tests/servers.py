@@ -1,4 +1,4 @@
-"""Start servers that end with the tests, whatever happens to either."""
+"""Start servers, and stop them in any case."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT = 600
-"""Seconds that anything may take on a slow machine, so that no test hangs. No test should ever wait for that long."""
+"""A time limit in seconds that a slow machine does not reach. It only prevents a test from waiting for ever."""
 
 SETPRIV = shutil.which("setpriv")
 ENDED_WITH_ITS_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []

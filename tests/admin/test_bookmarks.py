@@ -13,7 +13,7 @@ from django.utils import timezone
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import act, ask, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.queries import meanwhile, queries_of
+from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -78,16 +78,21 @@ def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
     assert bookmark.collection is None
 
 
-@pytest.mark.parametrize("by_action", [False, True])
-def test_deleting_a_collection_keeps_its_bookmarks(admin_client, by_action):
+def delete_with_action(client, collection):
+    act(client, "bookmarks_collection", "delete_selected", collection)
+
+
+def delete_on_page(client, collection):
+    client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
+
+
+@pytest.mark.parametrize("delete", [delete_with_action, delete_on_page])
+def test_deleting_a_collection_keeps_its_bookmarks(admin_client, delete):
     bookmark = BookmarkFactory()
     collection = CollectionFactory(user_group=bookmark.user_group)
     Bookmark.objects.update(collection=collection)
 
-    if by_action:
-        act(admin_client, "bookmarks_collection", "delete_selected", collection)
-    else:
-        admin_client.post(url("bookmarks_collection_delete", collection.pk), {"post": "yes"})
+    delete(admin_client, collection)
 
     assert not Collection.objects.exists()
     assert Bookmark.objects.get().collection is None
@@ -150,7 +155,7 @@ def test_a_concurrently_created_duplicate_is_refused_with_a_message(admin_client
         cursor.execute("CREATE TABLE aside AS SELECT * FROM bookmarks_bookmark")
     faster.delete()
     try:
-        with meanwhile('INSERT INTO "bookmarks_bookmark"', again):
+        with concurrently('INSERT INTO "bookmarks_bookmark"', again):
             page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
     finally:
         with connection.cursor() as cursor:
@@ -217,15 +222,20 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
     assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
 
 
-@pytest.mark.parametrize("action", ["add", "rename"])
-def test_a_duplicate_collection_is_refused_with_a_message(admin_client, action):
+def test_a_duplicate_collection_is_not_added(admin_client):
     collection = CollectionFactory(name="A")
-    other = CollectionFactory(user_group=collection.user_group, name="B")
 
-    if action == "add":
-        page = admin_client.post(url("bookmarks_collection_add"), {"user_group": collection.user_group.pk, "name": "A"})
-    else:
-        page = admin_client.post(url("bookmarks_collection_change", other.pk), {"name": "A", "initial-name": "B"})
+    page = admin_client.post(url("bookmarks_collection_add"), {"user_group": collection.user_group.pk, "name": "A"})
+
+    assert "already has a collection with this name." in str(page.context["adminform"].errors)
+    assert Collection.objects.count() == 1
+
+
+def test_a_collection_is_not_renamed_to_a_duplicate(admin_client):
+    first = CollectionFactory(name="A")
+    second = CollectionFactory(user_group=first.user_group, name="B")
+
+    page = admin_client.post(url("bookmarks_collection_change", second.pk), {"name": "A", "initial-name": "B"})
 
     assert "already has a collection with this name." in str(page.context["adminform"].errors)
     assert set(Collection.objects.values_list("name", flat=True)) == {"A", "B"}
@@ -256,7 +266,9 @@ def test_the_user_group_cannot_be_changed(admin_client, everything, model):
 def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_db):
     user_group = UserGroupFactory()
 
-    with meanwhile('INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"):
+    with concurrently(
+        'INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"
+    ):
         page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
 
     assert page.context["adminform"].errors.keys() == {"user_group"}
@@ -309,7 +321,7 @@ def test_concurrently_deleted_rows_are_not_logged_as_deleted(admin_client, trans
     kept, gone = BookmarkFactory.create_batch(2)
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", kept, gone)
 
-    with meanwhile('SELECT "bookmarks_bookmark"."id"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"):
+    with concurrently('SELECT "bookmarks_bookmark"."id"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"):
         done = confirm(admin_client, page, "bookmarks_bookmark")
 
     assert "Deleted 1 bookmark." in done.content.decode()

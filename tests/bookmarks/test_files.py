@@ -1,4 +1,4 @@
-"""Files of bookmarks: read, stored, written."""
+"""Reading, storing and writing files of bookmarks."""
 
 import io
 import json
@@ -325,7 +325,7 @@ def exported(user_group, name):
 
 @pytest.fixture
 def bookmarks(user_group):
-    """Some in each of two collections and in none."""
+    """Bookmarks in two collections and in none."""
     one, two = (CollectionFactory(user_group=user_group, name=name) for name in ('A "quoted" <name>', " spaced / ü "))
     for place, url, title in [
         (None, "https://example.com/?a=1&b=%22<>'\"", "<b>R&amp;D</b>"),
@@ -396,7 +396,7 @@ def test_an_export_takes_one_statement(user_group, bookmarks, name):
     ],
 )
 def test_hostile_html_is_read_in_linear_time(hostile):
-    """In quadratic time, each of these takes minutes."""
+    """In quadratic time, each of these would take minutes."""
     link = b'<DL><DT><A HREF="https://example.com/">Title</A>'
 
     records = list(netscape.read(io.BytesIO(link + hostile)))

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, which they may stop, fill and lock."""
+"""A PostgreSQL server that tests can stop, fill and lock."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Runs the service as its operators do: in its own processes, with its own database, over real HTTP."""
+"""Run the service in its own processes, with its own database."""
 
 import os
 import re

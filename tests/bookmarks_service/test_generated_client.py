@@ -1,4 +1,4 @@
-"""A client generated from the OpenAPI document makes every call, as it came out of the generator."""
+"""A client that is generated from the OpenAPI document can make every call."""
 
 import importlib
 import subprocess
@@ -12,7 +12,7 @@ from tests.contract.conftest import OPERATIONS
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory, service):
-    """The package's operations by name, and its models."""
+    """Generate the client and import it."""
     folder = tmp_path_factory.mktemp("generated")
     document, config = folder / "schema.yml", folder / "config.yml"
     config.write_text("post_hooks: []\npackage_name_override: generated\n")  # formatting it would take other tools
@@ -23,13 +23,15 @@ def generated(tmp_path_factory, service):
         check=True, capture_output=True,
     )  # fmt: skip
     sys.path.insert(0, str(folder / "out"))
-    yield importlib.import_module("generated")
-    sys.path.remove(str(folder / "out"))
+    try:
+        yield importlib.import_module("generated")
+    finally:
+        sys.path.remove(str(folder / "out"))
 
 
 @pytest.fixture
 def call(generated, service):
-    """Make a call, and keep its name in ``call.made``."""
+    """Return a function that makes a call, and keeps the names of the calls in ``made``."""
     modules = {
         path.stem: path for path in Path(generated.__file__).parent.glob("api/*/*.py") if path.stem != "__init__"
     }

@@ -1,4 +1,4 @@
-"""How operators log in, and what every page forbids a browser."""
+"""The login of operators, and the security headers of pages."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the contract says, and the answers are what it says."""
+"""The OpenAPI document has all operations, and the answers match it."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_every_request_has_a_valid_example(document, name):
 
 
 def validator(document, schema):
-    """OpenAPI 3.0's ``nullable`` as JSON Schema's null."""
+    """Return a validator for the schema, with OpenAPI's ``nullable`` translated to JSON Schema."""
 
     def translate(node):
         if isinstance(node, list):
