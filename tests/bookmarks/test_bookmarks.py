@@ -87,7 +87,7 @@ def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, boo
 def test_moving_a_bookmark_onto_a_duplicate_is_a_conflict(call_bookmarks, user_group, collection, into):
     first = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     second = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
-    moved, place = (first, str(collection.pk)) if into == "collection" else (second, None)
+    moved, place = {"collection": (first, str(collection.pk)), "none": (second, None)}[into]
 
     response = call_bookmarks("PATCH", "bookmark", moved.pk, body={"collection": place, "title": "New"})
 

@@ -103,10 +103,10 @@ def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, u
 
 
 @pytest.mark.parametrize("older", ["inside", "outside"])
-@pytest.mark.parametrize("same_instant", [False, True])
-def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, same_instant):
-    places = [collection, None] if older == "inside" else [None, collection]
-    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1 if same_instant else 2, tzinfo=UTC)]
+@pytest.mark.parametrize("day", [1, 2], ids=["same time", "another time"])
+def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, day):
+    places = {"inside": [collection, None], "outside": [None, collection]}[older]
+    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, day, tzinfo=UTC)]
     first, _ = (
         BookmarkFactory(user_group=collection.user_group, url=url, collection=place, created_at=time)
         for url, place, time in zip(("https://EXAMPLE.com", URL), places, times, strict=True)

@@ -85,23 +85,15 @@ def wait_until_waiting(connection):
     wait_until(lambda: connection.execute(sql).fetchone()[0])
 
 
-def wait_for_read_only(cluster, value):
-    with cluster.connect() as connection:
-        wait_until(lambda: connection.execute("SHOW default_transaction_read_only").fetchone()[0] == value)
-
-
 def test_a_stopped_server_is_answered_with_503(service, cluster):
     assert_healthy(service)
-    cluster.stop()
-    try:
+    with cluster.stopped():
         assert_unavailable(service.update_user_group(name="New"))
         assert_unavailable(service.create_bookmark(url=new_url()))
         assert_unavailable(list_bookmarks(service))
         ready = service.request("GET", "/readyz")
         assert (ready.status_code, ready.json()["errors"][0]["code"]) == (503, "service_unavailable")
         assert service.request("GET", "/livez").status_code == 200
-    finally:
-        cluster.start()
     assert service.request("GET", "/readyz").status_code == 200
     assert_healthy(service)
 
@@ -115,35 +107,17 @@ def test_terminated_connections_are_replaced(service, cluster):
 
 def test_writes_to_a_read_only_server_are_answered_with_503(service, cluster):
     url = new_url()
-    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on")
-    cluster.execute("SELECT pg_reload_conf()")
-    try:
-        wait_for_read_only(cluster, "on")
+    with cluster.read_only():
         assert_unavailable(service.create_bookmark(url=url))
         assert_unavailable(service.update_user_group(name="New"))
         assert list_bookmarks(service).status_code == 200
-    finally:
-        with cluster.connect() as connection:
-            connection.execute("SET default_transaction_read_only = off")
-            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
-            connection.execute("SELECT pg_reload_conf()")
-    wait_for_read_only(cluster, "off")
     assert service.create_bookmark(url=url).status_code == 201
     assert_healthy(service)
 
 
 def test_a_server_without_free_connections_is_answered_with_503(service, cluster):
-    held = []
-    cluster.disconnect_all()
-    try:
-        with suppress(psycopg.OperationalError):
-            while len(held) < 30:
-                held.append(cluster.connect())
-        assert len(held) < 30
+    with cluster.without_free_connections():
         assert_unavailable(service.create_bookmark(url=new_url()))
-    finally:
-        for connection in held:
-            connection.close()
     assert_healthy(service)
 
 

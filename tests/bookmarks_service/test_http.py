@@ -291,16 +291,16 @@ def test_pipelined_requests_are_answered_in_order(service):
 
 
 @pytest.mark.parametrize(
-    ("method", "header", "status", "has_body"),
+    ("method", "header", "status", "body_start"),
     [
-        ("HEAD", "A: b", 200, False),
-        ("OPTIONS", "A: b", 405, True),
-        ("TRACE", "A: b", 405, True),
-        ("TRACE", "X-HTTP-Method-Override: GET", 405, True),
-        ("GET", "X-HTTP-Method-Override: TRACE", 200, True),
+        ("HEAD", "A: b", 200, b""),
+        ("OPTIONS", "A: b", 405, b'{"success":'),
+        ("TRACE", "A: b", 405, b'{"success":'),
+        ("TRACE", "X-HTTP-Method-Override: GET", 405, b'{"success":'),
+        ("GET", "X-HTTP-Method-Override: TRACE", 200, b'{"success":'),
     ],
 )
-def test_the_method_is_that_of_the_request_line(service, method, header, status, has_body):
+def test_the_method_is_that_of_the_request_line(service, method, header, status, body_start):
     request = (
         f"{method} /v1/bookmarks?limit=1 HTTP/1.1\r\nHost: localhost\r\n{header}\r\nConnection: close\r\n"
         f"Authorization: Bearer {service.access_token}\r\n\r\n"
@@ -310,7 +310,7 @@ def test_the_method_is_that_of_the_request_line(service, method, header, status,
 
     assert head.startswith(f"HTTP/1.1 {status} ".encode())
     assert b"Content-Type: application/json" in head
-    assert body.startswith(b'{"success":') if has_body else body == b""
+    assert body[:11] == body_start
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])

@@ -53,9 +53,12 @@ def test_a_valid_request_id_is_kept(client, sent):
     assert client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"] == sent
 
 
-@pytest.mark.parametrize("sent", [None, "", "a b", "a" * 129, "a\nb", "ü", '{"a"}'])
-def test_a_missing_or_invalid_request_id_is_replaced(client, sent):
-    response = client.get("/unknown", headers={"X-Request-ID": sent} if sent is not None else {})
+INVALID_IDS = ["", "a b", "a" * 129, "a\nb", "ü", '{"a"}']
+
+
+@pytest.mark.parametrize("headers", [{}, *({"X-Request-ID": sent} for sent in INVALID_IDS)])
+def test_a_missing_or_invalid_request_id_is_replaced(client, headers):
+    response = client.get("/unknown", headers=headers)
 
     assert re.fullmatch("[0-9a-f]{32}", response["X-Request-ID"])
 

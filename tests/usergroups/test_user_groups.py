@@ -107,8 +107,9 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name):
+@pytest.mark.parametrize(("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})])
+def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name, properties):
+    """A batch updates the group; a single call returns it unchanged."""
     made = (
         "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
         f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
@@ -120,7 +121,7 @@ def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_
 
     group = UserGroup.objects.get(provided_id="a")
     assert response.status_code == 200
-    assert (group.name, group.properties) == ("Theirs", {"b": 1} if url_name == "users-batch" else None)
+    assert (group.name, group.properties) == ("Theirs", properties)
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
