@@ -1,4 +1,4 @@
-"""What the service answers: the shape of errors, and of the objects that it shows."""
+"""The answers of the service: the shape of errors and the representation of objects."""
 
 NOT_ABOUT_A_FIELD = {"parse_error", "bad_request"}
 

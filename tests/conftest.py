@@ -19,22 +19,30 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import CacheOutage, blocked_until
 
-settings.register_profile("few", max_examples=10)
+settings.register_profile("default", max_examples=50)
+settings.register_profile("few", max_examples=10)  # for the tests in a host project, which are run twice
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
-"""Each failure that was answered, by test: tests/host compares them."""
-
+"""The answers with an error status, by test. tests/host compares them."""
 
 SECRETS: set[str] = set()
-"""Each that was made in this process."""
+"""The secrets of tokens that were issued in this process."""
 
 LOG = StringIO()
-"""All that was logged in this process, as the service writes it."""
+"""Everything that was logged in this process."""
+
+LONGEST = ("host/test_host", "bookmarks_service/test_schemathesis", "bookmarks_service/test_isolation",
+           "bookmarks_service/test_slow_clients", "bookmarks_service/test_nothing_is_lost")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest tests first, so that no process is still busy with one when the others have finished."""
+    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_secret_is_logged():
-    """Fails at the end of the run if one was."""
+    """Fail at the end of the run if the log contains the secret of a token."""
     generate = secret_format.generate
 
     def generate_and_keep(prefix: str) -> str:
@@ -58,13 +66,13 @@ def pytest_sessionfinish() -> None:
 
 
 class Caller:
-    """Calls one operation over Django's handlers, as its client would send it."""
+    """Call an operation with Django's test client."""
 
     def __init__(self, client: Client, method: str, url: str, scheme: str, token: Any) -> None:
         self.client, self.method, self.url, self.scheme, self.token = client, method, url, scheme, token
 
     def __call__(self, body: Any = b"", **extra: Any) -> HttpResponse:
-        """``body``: bytes as they are, anything else as JSON; ``extra``: of WSGI's environment, None to remove."""
+        """Send ``body``, as JSON if it is not bytes. ``extra`` changes the WSGI environment, where None removes."""
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
@@ -83,15 +91,15 @@ class Caller:
         return response
 
 
-def as_seen(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
-    """Return all of an answer but what no two have in common: the request's id and the calls that are left."""
+def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
+    """Return status, body and headers of an answer, without the headers that differ for each request."""
     headers = {name: value for name, value in response.items() if name not in ("X-Request-ID", "RateLimit")}
     return response.status_code, response.content, headers
 
 
 @pytest.fixture(autouse=True)
-def no_calls_yet():
-    """No test is throttled for what another one did."""
+def reset_rate_limits():
+    """Reset the rate limits before each test."""
     cache.clear()
     CacheOutage.until = 0
     blocked_until.clear()
@@ -99,7 +107,7 @@ def no_calls_yet():
 
 @pytest.fixture
 def client() -> Client:
-    """A client that gets the answer to a fault, as a caller does, and does not raise it."""
+    """Return a client that answers exceptions with 500, as the service does, instead of raising them."""
     return Client(raise_request_exception=False)
 
 
@@ -110,12 +118,12 @@ def user_group(db):
 
 @pytest.fixture
 def api_token(user_group):
-    return ApiTokenFactory(team=user_group.team, environment=user_group.environment, just_used=True)
+    return ApiTokenFactory(team=user_group.team, environment=user_group.environment, recently_used=True)
 
 
 @pytest.fixture
 def call_usergroups(client, api_token):
-    """Make a call to the path of this URL name with the team's API token."""
+    """Return a function that calls the view with this URL name, with an API token of the team."""
 
     def call(method, url_name, body=b"", query=None, token=api_token):
         query = f"?{urlencode(query)}" if query else ""

@@ -14,17 +14,17 @@ TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:
-    """Return the SQL of each statement that ``call`` makes, besides transaction control."""
+    """Return the SQL of each statement that ``call`` executes, without transaction control."""
     with CaptureQueriesContext(connection) as captured:
         call(*args)
     return [query["sql"] for query in captured if not query["sql"].startswith(TRANSACTION_CONTROL)]
 
 
 @contextmanager
-def meanwhile(before: str, *statements: str) -> Iterator[None]:
-    """Have somebody else run and commit these right before the first statement that begins with ``before``."""
+def concurrently(before: str, *statements: str) -> Iterator[None]:
+    """Run and commit statements on another connection before the first statement that begins with ``before``."""
     if connection.vendor == "sqlite":
-        pytest.skip("a database in memory has one connection")
+        pytest.skip("A database in memory has only one connection.")
     done: list[str] = []
 
     def execute_all() -> None:
@@ -35,7 +35,7 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(before) and not done:
             done.append(sql)
-            elsewhere(execute_all)
+            on_another_connection(execute_all)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(wrapper):
@@ -43,7 +43,7 @@ def meanwhile(before: str, *statements: str) -> Iterator[None]:
     assert done
 
 
-def elsewhere(action: Callable[[], Any]) -> None:
+def on_another_connection(action: Callable[[], Any]) -> None:
     """Run ``action`` on another connection, or on SQLite, whose test database has only one, on this connection.
 
     Raises what ``action`` raises.
@@ -76,12 +76,12 @@ def row_locked(row: models.Model) -> Iterator[None]:
 
 @contextmanager
 def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any]) -> Iterator[list[str]]:
-    """Make this connection the victim of a deadlock with another transaction, which is then rolled back.
+    """Make this connection the victim of a deadlock with another transaction.
 
-    After the first statement that begins with ``after`` the other transaction locks the rows of ``locked`` and calls
-    ``wait`` with the alias of its connection, for what must wait for this one. It is for the caller to wait for the
-    locked rows next. Before the next statement that begins with ``after`` the other transaction is awaited. Yields
-    the list of these statements.
+    After the first statement that begins with ``after``, the other transaction locks the rows of ``locked`` and calls
+    ``wait`` with the alias of its connection. ``wait`` must wait for a lock of this connection, and the code in the
+    block must then wait for the locked rows. The other transaction is rolled back before the next statement that
+    begins with ``after``. Yields the list of these statements.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
@@ -90,7 +90,9 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
     def other() -> None:
         with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
             with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL deadlock_timeout = '600s'")  # so that it is not the victim
+                cursor.execute(
+                    "SET LOCAL deadlock_timeout = '600s'"
+                )  # The other transaction does not detect the deadlock.
             list(locked.all())
             wait(connection.alias)
             raise RollBack

@@ -1,4 +1,4 @@
-"""Start servers that end with the tests, whatever happens to either."""
+"""Start servers, and stop them in any case."""
 
 import os
 import random
@@ -7,13 +7,13 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 TIMEOUT = 600
-"""Seconds that anything may take on a slow machine, so that no test hangs. No test should ever wait for that long."""
+"""A time limit in seconds that a slow machine does not reach. It only prevents a test from waiting for ever."""
 
 SETPRIV = shutil.which("setpriv")
 ENDED_WITH_ITS_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []
@@ -63,6 +63,18 @@ def start_server(
         error.add_note(log.read_text(errors="replace"))
         raise
     return process
+
+
+@contextmanager
+def running_server(
+    command: Sequence[Any], log: Path, is_ready: Callable[[], bool], **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server until the block ends, however it ends."""
+    process = start_server(command, log, is_ready, **options)
+    try:
+        yield process
+    finally:
+        stop_server(process)
 
 
 def stop_server(process: subprocess.Popen[bytes], with_signal: signal.Signals = signal.SIGTERM) -> None:

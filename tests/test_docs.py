@@ -1,4 +1,4 @@
-"""The documents are true: their examples are run, and their tables and links are compared with the code."""
+"""Examples in the documents are run, and tables and links are compared with the code."""
 
 import ast
 import json
@@ -26,7 +26,7 @@ README, *PAGES = DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted
 PACKAGES = ("usergroups", "bookmarks", "bookmarks_service")
 
 COMMAND_VERBS = ("create_a", "create_c", "create_r", "create_u", "export_", "finish_", "import_", "sync_")
-"""How the names of commands begin, and those of no method that the documents name."""
+"""Prefixes of the names of commands, which no method in the documents has."""
 
 CURL = ArgumentParser(prog="curl")
 CURL.add_argument("url")
@@ -44,7 +44,7 @@ def blocks(text, language):
 
 
 def rows_under(text, heading):
-    """Return the cells of the rows of all tables in a section, without those of their headings."""
+    """Return the rows of all tables in a section, without their headings, as lists of cells."""
     section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)[1]
     tables = re.findall(r"^\|[^\n]*\n\|[ |-]+\|\n((?:\|[^\n]*\n)+)", section, re.MULTILINE)
     rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for table in tables for line in table.splitlines()]
@@ -53,12 +53,12 @@ def rows_under(text, heading):
 
 
 def first_names(rows):
-    """Return the first words in code style of the first cells."""
+    """Return the word in code style that begins each row."""
     return {re.match(r"`(\w+)", row[0])[1] for row in rows}
 
 
-class Shown:
-    """An answer that is shown, whose placeholders stand for values that they have everywhere in a page."""
+class DocumentedAnswers:
+    """The answers in a document. A placeholder has the same value in the whole document."""
 
     ANYTHING = ("<TIME>",)
 
@@ -69,7 +69,7 @@ class Shown:
         return re.sub(r"<[A-Z_]+>", lambda match: self.values[match[0]], text)
 
     def resolved(self, shown, actual):
-        """Return what is shown, with the values of ``actual`` for placeholders that have none yet."""
+        """Return ``shown`` with its placeholders replaced. New placeholders get their value from ``actual``."""
         if isinstance(shown, dict) and isinstance(actual, dict):
             return {key: self.resolved(value, actual.get(key)) for key, value in shown.items()}
         if isinstance(shown, list) and isinstance(actual, list) and len(shown) == len(actual):
@@ -92,7 +92,7 @@ def make_call(client, command):
 def test_the_documented_calls_have_the_documented_answers(client, document, number):
     text = document.read_text()
     user_group = UserGroupFactory(team__id=1, provided_id="example_1", name="Example 1")
-    shown = Shown(
+    documented = DocumentedAnswers(
         {
             "<API_TOKEN>": ApiTokenFactory(team=user_group.team).secret,
             "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
@@ -102,10 +102,10 @@ def test_the_documented_calls_have_the_documented_answers(client, document, numb
     calls = re.findall(example, text, re.DOTALL)
 
     for command, status, answer in calls:
-        response = make_call(client, shown.fill_in(command))
+        response = make_call(client, documented.fill_in(command))
 
         actual = response.json()
-        assert actual == shown.resolved(json.loads(answer), actual)
+        assert actual == documented.resolved(json.loads(answer), actual)
         assert response.status_code == int(status)
     assert len(calls) == text.count("```sh\ncurl ") == number
 
@@ -275,7 +275,7 @@ def test_all_named_commands_exist(document):
 
 
 def anchors_of(text):
-    """Return the anchors that forges give to the headings."""
+    """Return the anchors that GitHub generates for the headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

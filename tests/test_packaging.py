@@ -1,4 +1,4 @@
-"""What ``pip install .`` brings."""
+"""The package of the apps."""
 
 import subprocess
 import sys
@@ -76,7 +76,7 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
 
 
 def test_the_apps_run_on_their_own_dependencies(wheel):
-    """In a fresh process that sees the wheel before the clone, with the settings of no service."""
+    """A new process imports the apps from the wheel, without the service."""
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={"PYTHONPATH": str(wheel), "PATH": ""}, cwd=wheel.parent, capture_output=True, text=True, check=False,

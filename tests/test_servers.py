@@ -1,4 +1,4 @@
-"""No server outlives the tests."""
+"""Servers that tests start end with the tests, even if the start fails or the tests are killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What an operator does on a list, over Django's handlers."""
+"""Actions of operators, with Django's test client."""
 
 import html
 import re
@@ -12,25 +12,26 @@ def url(name, *args):
 
 
 def ask(client, model, action, *objects, query="", **fields):
-    """Choose an action for the selected rows and return the page that asks whether it is meant."""
+    """Choose an action for the selected rows and return the confirmation page."""
     selected = {"action": action, "_selected_action": [obj.pk for obj in objects], **fields}
     return client.post(url(f"{model}_changelist") + query, selected)
 
 
 def confirm(client, page, model, query="", **fields):
-    """Answer such a page as its form would."""
+    """Submit the form of a confirmation page."""
     form = page.content.decode().partition('<div id="content"')[2]
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form))
     return client.post(url(f"{model}_changelist") + query, {**hidden, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, **fields):
+    """Choose an action and confirm it, if the operator may run it."""
     page = ask(client, model, action, *objects)
     return confirm(client, page, model, **fields)
 
 
 def allow(client, model, *verbs):
-    """Log the client in as an operator who may do this to the model and nothing else."""
+    """Log in as an operator who has only these permissions for the model."""
     operator, _ = User.objects.get_or_create(username="operator", is_staff=True)
     app_label, name = model.split("_")
     permissions = Permission.objects.filter(content_type__app_label=app_label)
@@ -39,7 +40,7 @@ def allow(client, model, *verbs):
 
 
 def shown_form(client, user_group):
-    """Return what the form of the user group's page would send if nothing were changed."""
+    """Return the data of the unchanged form of the user group."""
     page = client.get(url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
     initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())

@@ -6,7 +6,7 @@ from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFa
 
 @pytest.fixture
 def everything(db):
-    """One of each."""
+    """Create an object of each model."""
     user_group = UserGroupFactory(name="Findable", mapping={"40": 1}, properties={"plan": "pro"})
     collection = CollectionFactory(user_group=user_group, name="Findable")
     return {

@@ -1,4 +1,4 @@
-"""An operator's day in Debian's Chromium, with a service that runs as quickstart starts it."""
+"""The admin and the documentation page in Debian's Chromium, with the service as quickstart starts it."""
 
 import re
 import shutil
@@ -21,14 +21,14 @@ FILL = """
 from usergroups.models import Team, UserGroup
 
 team = Team.objects.get()
-groups = (UserGroup(team=team, provided_id=f"customer-{n}", name=f"Customer {n}") for n in range(100_000))
-UserGroup.objects.bulk_create(groups, batch_size=10_000)
+groups = (UserGroup(team=team, provided_id=f"customer-{n}", name=f"Customer {n}") for n in range(10_100))
+UserGroup.objects.bulk_create(groups)
 """
 
 
 @pytest.fixture(scope="module")
 def service():
-    """Runs with the quickstart's data and 100,000 user groups besides."""
+    """Run with more user groups than the admin lists."""
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,
@@ -49,7 +49,7 @@ def browser():
 
 @contextmanager
 def new_page(browser, service, **options):
-    """A page of a browser; fails if the console, a script or the server told of an error."""
+    """Open a page, and fail at the end if the console, a script or the server reported an error."""
     permissions = ["clipboard-read", "clipboard-write"]
     context = browser.new_context(base_url=service.base_url, permissions=permissions, **options)
     context.set_default_timeout(TIMEOUT)
@@ -58,14 +58,16 @@ def new_page(browser, service, **options):
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        context.close()
     assert errors == []
 
 
 @pytest.fixture(scope="module")
 def session(browser, service):
-    """What a browser keeps of an operator who logged in."""
+    """The cookies of an operator who is logged in."""
     with new_page(browser, service) as page:
         page.goto("/admin/")
         page.get_by_label("Username").fill("operator")
@@ -83,7 +85,7 @@ def page(browser, service, session):
 
 
 def choose(page, field, text, option):
-    """Choose one of the rows that are searched for, as Django's widget offers them."""
+    """Search for a row in an autocompletion field and choose it."""
     page.locator(f"{field} + .select2").click()
     page.locator(".select2-search__field").fill(text)
     page.locator(".select2-results__option", has_text=option).first.click()
@@ -105,14 +107,14 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_label("Name").fill("Nightly sync")
     page.get_by_role("button", name="Save").click()
 
-    # Its secret is shown, copied and used.
+    # The secret is shown, copied and used.
     expect(page.get_by_text("This is the only time that the secret is shown.")).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     secret = clipboard(page)
     assert update(service, secret).status_code == 200
 
-    # That it was used is seen, and the secret is not seen again.
+    # The list shows the last use, and does not show the secret again.
     page.get_by_role("link", name="Back to API tokens").click()
     page.locator("#searchbar").fill("nightly")
     page.get_by_role("button", name="Search").click()
@@ -121,7 +123,7 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     expect(row.locator(".field-last_used")).to_contain_text("ago")
     assert secret not in page.content()
 
-    # It is rotated, and both work during the grace.
+    # The token is rotated, and both secrets work during the grace period.
     row.get_by_role("link").first.click()
     page.get_by_role("button", name="Rotate").click()
     page.get_by_label("Old token expires").select_option("after 1 hour")
@@ -166,7 +168,7 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     told = update(service, service.api_token).json()["user_group"]
     assert told["properties"] == {"plan": "pro", "seats": 12345678901234567890}
 
-    # The token is masked until it is asked for.
+    # The token is hidden until it is revealed.
     expect(page.get_by_text(told["token"])).to_be_hidden()
     page.get_by_text("Reveal").click()
     expect(page.get_by_text(told["token"])).to_be_visible()
@@ -183,25 +185,25 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
 def test_a_user_group_is_found_among_many(service, page):
     page.goto("/admin/usergroups/usergroup/")
     expect(page.get_by_text("Only the first 10,000 are listed.")).to_be_visible()
-    page.locator("#searchbar").fill("customer-54321")
+    page.locator("#searchbar").fill("customer-5432")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("#result_list tbody tr")).to_have_count(1)
 
-    # And in the filter of the bookmarks, where one of its bookmarks is.
+    # The group is also found in the form and in the filter of bookmarks.
     page.goto("/admin/bookmarks/bookmark/add/")
-    choose(page, "#id_user_group", "customer-77777", "Customer 77777 (Demo, customer-77777)")
+    choose(page, "#id_user_group", "customer-7777", "Customer 7777 (Demo, customer-7777)")
     page.get_by_label("URL").fill("https://example.com/found")
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto("/admin/bookmarks/bookmark/")
-    choose(page, "#filter_user_group__id__exact", "customer-77777", "Customer 77777")
+    choose(page, "#filter_user_group__id__exact", "customer-7777", "Customer 7777")
     page.locator("details", has_text="By user group").get_by_role("button", name="Filter").click()
     expect(page.locator("#result_list tbody tr")).to_have_count(1)
     opened = page.get_by_role("link", name="Open")
     expect(opened).to_have_attribute("href", "https://example.com/found")
 
-    # A duplicate is told at the form.
+    # The form reports a duplicate.
     page.goto("/admin/bookmarks/bookmark/add/")
-    choose(page, "#id_user_group", "customer-77777", "Customer 77777")
+    choose(page, "#id_user_group", "customer-7777", "Customer 7777")
     page.get_by_label("URL").fill("HTTPS://EXAMPLE.COM:443/found")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("A bookmark with this URL already exists in the same collection.")).to_be_visible()

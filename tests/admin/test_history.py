@@ -1,4 +1,4 @@
-"""Django's own log of what was done in the admin: the names of fields, never a value."""
+"""The admin's log has the names of changed fields, and no values."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

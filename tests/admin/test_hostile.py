@@ -1,4 +1,4 @@
-"""What no form sends: it is refused, and nothing fails."""
+"""Requests that no form sends are refused without a server error."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Imports in the admin while others delete collections and user groups."""
+"""Imports in the admin during which collections and user groups are deleted."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from bookmarks.admin import import_export as admin_files
 from bookmarks.models import Bookmark
-from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, delete_collections, places, way  # noqa: F401
+from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections, way  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
@@ -41,7 +41,7 @@ def test_the_admin_recreates_a_deleted_collection(after_first_chunk, upload):
 
     assert "6 created" in page
     assert "errornote" not in page
-    assert places() == [None] * 2 + ["Folder"] * 4
+    assert collection_names() == [None] * 2 + ["Folder"] * 4
     assert LogEntry.objects.get().change_message == "Imported 6 bookmarks."
 
 

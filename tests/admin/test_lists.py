@@ -55,7 +55,7 @@ NUMBERS = count()
 
 
 def fill(number):
-    """Make so many rows of each model; all of the first user group's, and a user group for each team."""
+    """Create rows of each model, which belong to the first user group, and a user group for each team."""
     names = [f"e{next(NUMBERS)}" for _ in range(number)]
     teams = Team.objects.bulk_create(Team(name=name) for name in names)
     UserGroup.objects.bulk_create(UserGroup(team=team, provided_id="a", name="A") for team in teams)
@@ -80,8 +80,8 @@ def fill(number):
     }
 
 
-def costs(client, rows):
-    """Return the queries of each page."""
+def queries_of_pages(client, rows):
+    """Return the queries of each page, by the name of the page."""
     pages = {"first page": url("index")}
     for model, row in rows.items():
         pages[f"{model} list"] = url(f"{model}_changelist")
@@ -103,12 +103,12 @@ def costs(client, rows):
 
 EXPECTED = {
     # Session and user are part of all. The last 10 changes by 1, 30 days by 1, user groups by 1, and by kind of token
-    # those that expire and those that are not used by 2. Content types are remembered.
+    # those that expire and those that are not used by 2. Content types are cached.
     "first page": 9,
     # The count, up to 10,000, and the rows with what they belong to.
     "list": 4,
     "search": 4,
-    # The filter's choice besides, and its team.
+    # The same, and the choice of the filter with its team.
     "bookmarks of a group": 6,
     # The row and, one by one, its owners; a count of each model that refers to it; of a bookmark its collection.
     "usergroups_team page": 5,
@@ -123,9 +123,9 @@ EXPECTED = {
 
 
 def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
-    admin_client.get(url("index"))  # the content types are remembered from here on
-    few = costs(admin_client, fill(10))
-    many = costs(admin_client, fill(10_000))
+    admin_client.get(url("index"))  # caches the content types
+    few = queries_of_pages(admin_client, fill(10))
+    many = queries_of_pages(admin_client, fill(1_000))
 
     assert {page: len(queries) for page, queries in many.items()} == {
         page: len(queries) for page, queries in few.items()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from bookmarks.models import AccessToken
 from tests.admin.actions import act, allow, ask, confirm, url
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.queries import meanwhile
+from tests.queries import concurrently
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken
 
@@ -29,8 +29,8 @@ def secrets_on(page):
     return re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
 
 
-def where_else(client, model, *tokens, caplog):
-    """Return all that the admin shows and keeps once the page with the secret is left."""
+def shown_and_stored(client, model, *tokens, caplog):
+    """Return everything that the admin shows and stores after the page with the secret."""
     return [
         client.get(url("index")).content.decode(),
         client.get(url(f"{model}_changelist")).content.decode(),
@@ -72,7 +72,7 @@ def test_a_secret_is_shown_once_on_the_page_that_answers_its_creation(admin_clie
     [secret] = secrets_on(page)
     token = token_model.objects.authenticate(secret)
     assert token.name == "CI"
-    places = where_else(admin_client, model, token, caplog=caplog)
+    places = shown_and_stored(admin_client, model, token, caplog=caplog)
     assert [place for place in places if secret in place] == []
 
 
@@ -236,7 +236,7 @@ def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, 
         (str(token.pk), f"Rotated. Its successor is {successor.hint}…"),
         (str(successor.pk), f"Issued as the successor of {token.hint}…"),
     }
-    places = where_else(admin_client, model, token, successor, caplog=caplog)
+    places = shown_and_stored(admin_client, model, token, successor, caplog=caplog)
     assert [place for place in places if secret in place] == []
 
 
@@ -329,8 +329,8 @@ def test_the_list_shows_access_expiry_and_last_use(admin_client, model):
     cells = [
         re.findall(rf'<td class="field-{name}[^"]*">(.*?)</td>', page) for name in ("access", "expires", "last_used")
     ]
-    told = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
-    assert told == [["Read, write", "Read"], ["-", "in 3 days"], ["-", "2 hours ago"]]
+    shown = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
+    assert shown == [["Read, write", "Read"], ["-", "in 3 days"], ["-", "2 hours ago"]]
     assert f'title="{now.strftime("%Y-")}' not in page
     assert page.count('<time datetime="') == 2
 
@@ -364,10 +364,10 @@ def test_each_secret_is_shown_with_its_owner(admin_client):
 
     page = act(admin_client, "bookmarks_accesstoken", "rotate", one, other, grace="24").content.decode()
 
-    told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
-    assert f"Nightly for {one.user_group}: read and write, does not expire." in told
-    assert f"Unnamed token for {other.user_group}: read and write, does not expire." in told
-    assert "these secrets are shown" in told
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    assert f"Nightly for {one.user_group}: read and write, does not expire." in text
+    assert f"Unnamed token for {other.user_group}: read and write, does not expire." in text
+    assert "these secrets are shown" in text
 
 
 def test_the_add_page_has_one_button(admin_client):
@@ -388,7 +388,7 @@ def test_a_concurrent_revocation_is_kept(admin_client, transactional_db, action,
     page = ask(admin_client, "usergroups_apitoken", action, token)
     revoked = "UPDATE usergroups_apitoken SET revoked_at = created_at"
 
-    with meanwhile('SELECT "usergroups_apitoken"."id"', revoked):
+    with concurrently('SELECT "usergroups_apitoken"."id"', revoked):
         done = confirm(admin_client, page, "usergroups_apitoken", **fields)
 
     assert answer in done.content.decode()

@@ -20,7 +20,7 @@ import httpx
 
 from tests.bookmarks_service.cluster import Cluster
 from tests.bookmarks_service.service import Service
-from tests.bookmarks_service.test_nothing_is_lost import stored, workers_of
+from tests.bookmarks_service.test_nothing_is_lost import stored
 
 ALLOWED = {200, 201, 400, 404, 409, 503}
 
@@ -124,7 +124,7 @@ def main(seconds=300):
                     cluster.start()
                     print("the database was restarted")
                 else:
-                    os.kill(random.choice(workers_of(service)), signal.SIGKILL)
+                    os.kill(random.choice(service.worker_pids()), signal.SIGKILL)
                     kills += 1
             for caller in callers:
                 caller.join()

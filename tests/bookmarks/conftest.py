@@ -9,12 +9,12 @@ from tests.contract.conftest import valid_body  # noqa: F401
 
 @pytest.fixture
 def access_token(user_group):
-    return AccessTokenFactory(user_group=user_group, just_used=True)
+    return AccessTokenFactory(user_group=user_group, recently_used=True)
 
 
 @pytest.fixture
 def call_bookmarks(client, access_token):
-    """Make a call to the path of this URL name, and perhaps this id, with the group's access token."""
+    """Return a function that calls the view with this URL name, with an access token of the group."""
 
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
         query = f"?{urlencode(query)}" if query else ""

@@ -1,10 +1,10 @@
-"""What tests of imports beside deletions share."""
+"""Helpers for tests in which rows are deleted during an import."""
 
 import pytest
 
 from bookmarks.files import importing
 from bookmarks.models import Bookmark, Collection
-from tests.queries import elsewhere
+from tests.queries import on_another_connection
 
 CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for n in range(6))
 
@@ -23,14 +23,14 @@ def chunks_of_two(monkeypatch):
 
 
 def act_after_first_chunk(monkeypatch, module):
-    """Return a function that takes what is to be done after the first chunk that ``module`` stores."""
+    """Return a function that sets the action to run after ``module`` has stored the first chunk."""
 
     def arrange(action):
         def store(*args):
             for number, outcome in enumerate(importing.store(*args)):
                 yield outcome
                 if number == 0:
-                    elsewhere(action)
+                    on_another_connection(action)
 
         monkeypatch.setattr(module, "store", store)
 
@@ -41,6 +41,6 @@ def delete_collections():
     Collection.objects.all().delete()
 
 
-def places():
-    """Return the names of the bookmarks' collections, oldest bookmark first."""
+def collection_names():
+    """Return the name of the collection of each bookmark, or None, in the order of their URLs."""
     return list(Bookmark.objects.order_by("url").values_list("collection__name", flat=True))

@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.conftest import Caller, as_seen
+from tests.conftest import Caller, comparable
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
@@ -118,7 +118,7 @@ def test_a_group_out_of_reach_is_not_found(issue, list_tokens, environment):
 
     assert errors(issue(user_group_id="other"), 404) == [(None, "user_group_not_found")]
     assert errors(list_tokens(user_group_id="other"), 404) == [(None, "user_group_not_found")]
-    assert as_seen(issue(user_group_id="other")) == as_seen(issue(user_group_id="no such group"))
+    assert comparable(issue(user_group_id="other")) == comparable(issue(user_group_id="no such group"))
 
 
 def test_a_read_only_api_token_lists_and_does_not_issue_or_revoke(issue, list_tokens, revoke, api_token):
@@ -141,7 +141,7 @@ def test_issuing_takes_three_statements(issue):
 def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
     tokens = [
         AccessTokenFactory(user_group=user_group, name="First"),
-        AccessTokenFactory(user_group=user_group, read_only=True, just_used=True),
+        AccessTokenFactory(user_group=user_group, read_only=True, recently_used=True),
         AccessTokenFactory(user_group=user_group, expired=True),
         AccessTokenFactory(user_group=user_group, revoked=True),
     ]
@@ -192,7 +192,7 @@ def test_an_invalid_query_is_refused(list_tokens, query):
 
 
 def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, client, user_group):
-    token = AccessTokenFactory(user_group=user_group, just_used=True)
+    token = AccessTokenFactory(user_group=user_group, recently_used=True)
     read = Caller(client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
     assert read().status_code == 200
 
@@ -222,7 +222,7 @@ def test_a_token_of_another_team_or_environment_is_not_found(revoke, api_token):
 
     responses = [revoke(token.public_id) for token in (of_another_team, of_another_environment)]
 
-    assert [as_seen(response) for response in responses] == [as_seen(revoke("00" * 32))] * 2
+    assert [comparable(response) for response in responses] == [comparable(revoke("00" * 32))] * 2
     assert not AccessToken.objects.exclude(revoked_at=None).exists()
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.queries import meanwhile, queries_of
+from tests.queries import concurrently, queries_of
 
 URL = "https://example.com/"
 
@@ -167,7 +167,7 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(move, user_group, c
     table, digest = Bookmark._meta.db_table, bytes(bookmark.url_digest).hex()
     insert = f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = '{collection.pk}' WHERE id = '{other.pk}'"
 
-    with meanwhile(f'UPDATE "{table}"', insert):
+    with concurrently(f'UPDATE "{table}"', insert):
         response = move(collection, bookmark.pk)
 
     assert connection.vendor == "postgresql"

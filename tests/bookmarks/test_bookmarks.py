@@ -1,4 +1,4 @@
-"""The operations on bookmarks beside creating one."""
+"""The operations on bookmarks, except creation."""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -12,7 +12,7 @@ from bookmarks import search
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-from tests.queries import meanwhile, queries_of
+from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
@@ -139,7 +139,7 @@ def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, boo
 def test_moving_a_bookmark_onto_a_duplicate_is_a_conflict(call_bookmarks, user_group, collection, into):
     first = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     second = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
-    moved, place = (first, str(collection.pk)) if into == "collection" else (second, None)
+    moved, place = {"collection": (first, str(collection.pk)), "none": (second, None)}[into]
 
     response = call_bookmarks("PATCH", "bookmark", moved.pk, body={"collection": place, "title": "New"})
 
@@ -522,7 +522,7 @@ def test_a_batch_loads_only_the_bookmarks_that_it_names(call_bookmarks, user_gro
 
 
 def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
-    """More than SQLite takes conditions in one query."""
+    """There are more collections than SQLite allows conditions in a query."""
     collections = CollectionFactory.create_batch(1000, user_group=user_group)
     items = [{"url": URL, "collection": str(collection.pk)} for collection in collections]
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
@@ -534,12 +534,12 @@ def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
     assert [result["bookmark"]["collection"] for result in results] == [item["collection"] for item in items]
 
 
-# At the same moment
+# Conflicts
 
 
 @pytest.mark.django_db(transaction=True)
 def test_moving_a_bookmark_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
-    with meanwhile("UPDATE", "DELETE FROM bookmarks_collection"):
+    with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
 
     assert errors(response) == [("collection", "does_not_exist")]
@@ -550,7 +550,7 @@ def test_moving_a_bookmark_into_a_concurrently_deleted_collection(call_bookmarks
 def test_a_concurrently_deleted_collection_fails_one_item_of_a_batch(call_bookmarks, collection):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
-    with meanwhile("INSERT", "DELETE FROM bookmarks_collection"):
+    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     assert [result["status"] for result in response.json()["results"]] == [201, 400]
@@ -558,7 +558,7 @@ def test_a_concurrently_deleted_collection_fails_one_item_of_a_batch(call_bookma
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrent_deletion_of_the_user_group_answers_a_batch_with_401(call_bookmarks):
-    with meanwhile("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
+    with concurrently("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
 
     assert response.status_code == 401
@@ -567,7 +567,7 @@ def test_a_concurrent_deletion_of_the_user_group_answers_a_batch_with_401(call_b
 
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark):
-    """And does not compute it: another release of the library may serialise a URL otherwise."""
+    """Another release of the library may serialise the URL differently."""
     Bookmark.objects.update(url="https://example.com/once-serialised-otherwise")
 
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})

@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from bookmarks.models import Bookmark, Collection
 from tests.answers import collection_json, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.conftest import as_seen
+from tests.conftest import comparable
 from tests.queries import queries_of
 
 URL = "https://example.com/"
@@ -33,13 +33,16 @@ def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, clien
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [({}, "required"), ({"name": None}, "null"), ({"name": ""}, "blank"), ({"name": 1}, "invalid"),
+    [({"name": None}, "null"), ({"name": ""}, "blank"), ({"name": 1}, "invalid"),
      ({"name": "a" * 256}, "max_length")],
 )  # fmt: skip
 def test_invalid_names_are_refused(call_bookmarks, collection, body, code):
     assert errors(call_bookmarks("POST", "collections", body=body)) == [("name", code)]
-    if body:
-        assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [("name", code)]
+    assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [("name", code)]
+
+
+def test_a_new_collection_needs_a_name(call_bookmarks):
+    assert errors(call_bookmarks("POST", "collections", body={})) == [("name", "required")]
 
 
 def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
@@ -90,22 +93,22 @@ def test_collections_take_two_statements(call_bookmarks, collection, method):
 
 def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, user_group):
     inside = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
-    elsewhere = BookmarkFactory(user_group=user_group, collection=CollectionFactory(user_group=user_group))
+    other = BookmarkFactory(user_group=user_group, collection=CollectionFactory(user_group=user_group))
 
     response = call_bookmarks("DELETE", "collection", collection.pk)
 
     assert (response.status_code, response.json()) == (200, {"success": 1})
     assert not Collection.objects.filter(pk=collection.pk).exists()
     assert set(Bookmark.objects.filter(collection=None)) == set(inside)
-    assert Bookmark.objects.filter(collection__isnull=False).get() == elsewhere
+    assert Bookmark.objects.filter(collection__isnull=False).get() == other
     assert errors(call_bookmarks("DELETE", "collection", collection.pk), 404) == [(None, "collection_not_found")]
 
 
 @pytest.mark.parametrize("older", ["inside", "outside"])
-@pytest.mark.parametrize("same_instant", [False, True])
-def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, same_instant):
-    places = [collection, None] if older == "inside" else [None, collection]
-    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1 if same_instant else 2, tzinfo=UTC)]
+@pytest.mark.parametrize("day", [1, 2], ids=["same time", "another time"])
+def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, day):
+    places = {"inside": [collection, None], "outside": [None, collection]}[older]
+    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, day, tzinfo=UTC)]
     first, _ = (
         BookmarkFactory(user_group=collection.user_group, url=url, collection=place, created_at=time)
         for url, place, time in zip(("https://EXAMPLE.com", URL), places, times, strict=True)
@@ -166,28 +169,33 @@ def test_objects_of_another_owner_are_answered_like_unknown_ones(call_bookmarks,
     answers = [call_bookmarks(method, url_name, key, body={"name": "New", "title": "New"}) for key in (theirs.pk, none)]
 
     assert errors(answers[0], 404) == [(None, f"{url_name}_not_found")]
-    assert as_seen(answers[0]) == as_seen(answers[1])
+    assert comparable(answers[0]) == comparable(answers[1])
     theirs.refresh_from_db()
 
 
-@pytest.mark.parametrize("url_name", ["bookmarks", "bookmark", "bookmarks-batch"])
-def test_a_collection_of_another_owner_is_answered_like_an_unknown_one(call_bookmarks, user_group, url_name):
-    own = [BookmarkFactory(user_group=user_group).pk] if url_name == "bookmark" else []
+@pytest.mark.parametrize(
+    ("method", "url_name", "number"),
+    [("POST", "bookmarks", 0), ("POST", "bookmarks-batch", 0), ("PATCH", "bookmark", 1)],
+)
+def test_a_collection_of_another_owner_is_answered_like_an_unknown_one(
+    call_bookmarks, user_group, method, url_name, number
+):
+    own = [bookmark.pk for bookmark in BookmarkFactory.create_batch(number, user_group=user_group)]
 
     def answer(collection):
         body = {"url": URL, "collection": collection, "bookmarks": [{"url": URL, "collection": collection}]}
-        return call_bookmarks("PATCH" if own else "POST", url_name, *own, body=body)
+        return call_bookmarks(method, url_name, *own, body=body)
 
-    theirs, none = answer(str(CollectionFactory().pk)), answer("nobodys")
+    theirs, none = answer(str(CollectionFactory().pk)), answer("unknown")
 
     assert "does_not_exist" in theirs.content.decode()
-    assert as_seen(theirs) == as_seen(none)
+    assert comparable(theirs) == comparable(none)
 
 
 def test_a_filter_by_a_collection_of_another_owner_is_answered_like_an_unknown_one(call_bookmarks):
     theirs, none = (
-        call_bookmarks("GET", "bookmarks", query={"collection": key}) for key in (CollectionFactory().pk, "nobodys")
+        call_bookmarks("GET", "bookmarks", query={"collection": key}) for key in (CollectionFactory().pk, "unknown")
     )
 
     assert errors(theirs) == [("collection", "does_not_exist")]
-    assert as_seen(theirs) == as_seen(none)
+    assert comparable(theirs) == comparable(none)

@@ -7,7 +7,7 @@ from django.utils.http import quote_etag
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code
 from tests.contract.conftest import caller
-from tests.queries import meanwhile, queries_of
+from tests.queries import concurrently, queries_of
 from usergroups.models import UserGroup
 
 WRITES = {
@@ -151,7 +151,7 @@ def test_a_change_right_before_the_write_is_not_overwritten(client, user_group):
     table = UserGroup._meta.db_table
     other_change = f"UPDATE {table} SET name = 'Other', updated_at = now()"
 
-    with meanwhile(f'UPDATE "{table}"', other_change):
+    with concurrently(f'UPDATE "{table}"', other_change):
         response = call({"user_group_id": user_group.provided_id, "name": "New"}, HTTP_IF_MATCH=etag_of(user_group))
 
     assert error_code(response, 412) == "precondition_failed"
@@ -164,7 +164,7 @@ def test_a_change_right_before_the_deletion_is_not_deleted(client, user_group):
     bookmark = Bookmark.objects.get()
     table = Bookmark._meta.db_table
 
-    with meanwhile("SELECT", f"UPDATE {table} SET title = 'Other', updated_at = now()"):
+    with concurrently("SELECT", f"UPDATE {table} SET title = 'Other', updated_at = now()"):
         response = call(HTTP_IF_MATCH=etag_of(bookmark))
 
     assert connection.vendor == "postgresql"

@@ -1,4 +1,4 @@
-"""Imports while others delete collections and user groups."""
+"""Imports during which collections and user groups are deleted."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -8,8 +8,8 @@ from bookmarks.files.records import Record
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import CollectionFactory
-from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, delete_collections, places, way  # noqa: F401
-from tests.queries import elsewhere
+from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections, way  # noqa: F401
+from tests.queries import on_another_connection
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -47,7 +47,7 @@ def test_the_command_recreates_a_deleted_collection(user_group, after_first_chun
     run_command()
 
     assert capsys.readouterr().out == "6 created, 0 already existed, 0 refused.\n"
-    assert places() == [None] * 2 + ["Folder"] * 4
+    assert collection_names() == [None] * 2 + ["Folder"] * 4
 
 
 @pytest.mark.usefixtures("way", "chunks_of_two")
@@ -55,13 +55,13 @@ def test_a_collection_that_is_deleted_within_a_chunk_is_recreated(user_group):
     def records():
         for n in range(6):
             if n == 3:
-                elsewhere(delete_collections)
+                on_another_connection(delete_collections)
             yield Record(n, f"https://example.com/{n}", "", "Folder")
 
     outcomes = list(importing.store(user_group, records()))
 
     assert sum(outcome.created for outcome in outcomes) == 6
-    assert places()[-4:] == ["Folder"] * 4
+    assert collection_names()[-4:] == ["Folder"] * 4
 
 
 def test_the_command_continues_without_the_given_collection_after_its_deletion(
@@ -75,19 +75,19 @@ def test_the_command_continues_without_the_given_collection_after_its_deletion(
     out, err = capsys.readouterr()
     assert out == "6 created, 0 already existed, 0 refused.\n"
     assert err == "The collection was deleted during the import. Later bookmarks are in no collection.\n"
-    assert places() == [None] * 6
+    assert collection_names() == [None] * 6
 
 
 @pytest.mark.usefixtures("way", "chunks_of_two")
 def test_an_outcome_reports_the_deletion_of_the_given_collection(user_group):
     collection = CollectionFactory(user_group=user_group)
-    told = []
+    reported = []
 
     for outcome in importing.store(user_group, (Record(n, f"https://example.com/{n}") for n in range(6)), collection):
-        told.append(outcome.collection_deleted)
-        elsewhere(delete_collections)
+        reported.append(outcome.collection_deleted)
+        on_another_connection(delete_collections)
 
-    assert told == [False, True, True]
+    assert reported == [False, True, True]
 
 
 def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_first_chunk, run_command):
@@ -105,7 +105,7 @@ def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_firs
 def test_deleting_the_user_group_raises_user_group_deleted(user_group):
     stored = importing.store(user_group, iter([Record(n, f"https://example.com/{n}", "", str(n)) for n in range(6)]))
     next(stored)
-    elsewhere(delete_user_groups)
+    on_another_connection(delete_user_groups)
 
     with pytest.raises(importing.UserGroupDeleted):
         list(stored)

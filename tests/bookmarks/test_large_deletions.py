@@ -1,4 +1,4 @@
-"""Deleting what has too many dependants for one transaction: it is hidden at once, and deleted in chunks."""
+"""Deletion of objects with many dependants, which are hidden at once and deleted in chunks."""
 
 import threading
 from datetime import timedelta

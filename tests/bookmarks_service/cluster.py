@@ -1,17 +1,20 @@
-"""A PostgreSQL server of the tests' own, which they may stop, fill and lock."""
+"""A PostgreSQL server that tests can stop, fill and lock."""
 
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from tests.servers import free_port, start_server, stop_server
+from tests.servers import free_port, start_server, stop_server, wait_until
+
+MAX_CONNECTIONS = 20
 
 
 def binaries() -> Path | None:
@@ -53,7 +56,7 @@ class Cluster:
         self.log.unlink(missing_ok=True)
 
     def start(self) -> None:
-        settings = ["listen_addresses=127.0.0.1", "max_connections=20", "fsync=off"]
+        settings = ["listen_addresses=127.0.0.1", f"max_connections={MAX_CONNECTIONS}", "fsync=off"]
         command = [binaries() / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder]
         for setting in settings:
             command += ["-c", setting]
@@ -67,6 +70,45 @@ class Cluster:
     def stop(self) -> None:
         """End the server at once, as a crash does."""
         stop_server(self.process, signal.SIGQUIT)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server until the block ends."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Let transactions be read-only by default until the block ends."""
+        self.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        self.reload("default_transaction_read_only", "on")
+        try:
+            yield
+        finally:
+            with self.connect() as connection:
+                connection.execute("SET default_transaction_read_only = off")
+                connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            self.reload("default_transaction_read_only", "off")
+
+    def reload(self, setting: str, value: str) -> None:
+        """Reload the configuration and wait until a setting has its new value."""
+        self.execute("SELECT pg_reload_conf()")
+        with self.connect() as connection:
+            wait_until(lambda: connection.execute(f"SHOW {setting}").fetchone()[0] == value)
+
+    @contextmanager
+    def without_free_connections(self) -> Iterator[None]:
+        """Use all connections that the server accepts until the block ends."""
+        self.disconnect_all()
+        with ExitStack() as stack:
+            with suppress(psycopg.OperationalError):
+                for _ in range(MAX_CONNECTIONS + 1):
+                    stack.enter_context(self.connect())
+                raise AssertionError("The server accepted too many connections.")
+            yield
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url, autocommit=True)

@@ -1,12 +1,13 @@
-"""Runs the service as its operators do: in its own processes, with its own database, over real HTTP."""
+"""Run the service in its own processes, with its own database."""
 
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -37,6 +38,22 @@ def empty_database(folder: Path) -> Iterator[str]:
             yield f"{server}/{name}"
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def writes_locked(database_url: str) -> Iterator[None]:
+    """Hold a lock that prevents the service from writing bookmarks."""
+    if database_url.startswith("sqlite:"):
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+        return
+    import psycopg  # noqa: PLC0415
+
+    with psycopg.connect(database_url) as connection:
+        connection.execute("LOCK TABLE bookmarks_bookmark IN EXCLUSIVE MODE")
+        yield
+        connection.rollback()
 
 
 @contextmanager
@@ -114,6 +131,21 @@ class Service:
     def create_bookmark(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.access_token}"}
         return (client or httpx).post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=TIMEOUT)
+
+    def worker_pids(self) -> list[int]:
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in path.read_text().split()]
+
+    def database_connections(self) -> int:
+        """Return how many connections to the database the service has."""
+        if self.database_url.startswith("sqlite:"):
+            files = [file for pid in self.worker_pids() for file in Path(f"/proc/{pid}/fd").iterdir()]
+            return sum(os.path.realpath(file) == self.database_url.removeprefix("sqlite:///") for file in files)
+        import psycopg  # noqa: PLC0415
+
+        sql = "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+        with psycopg.connect(self.database_url) as connection:
+            return int(connection.execute(sql).fetchone()[0])
 
     def connect(self, data: bytes = b"") -> socket.socket:
         """Open a connection and send ``data``."""

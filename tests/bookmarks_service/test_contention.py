@@ -1,4 +1,4 @@
-"""Callers in each other's way: nobody is told of it by a fault, and no token is called bad that is good."""
+"""Concurrent calls on the same objects cause neither server errors nor failed authentications."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""What a caller is told when the database cannot: each fault is a real one, of a server of the tests' own."""
+"""The answers to faults of PostgreSQL, which the tests cause on a server of their own."""
 
 import tempfile
 import threading
@@ -47,10 +47,16 @@ def new_url():
     return f"https://example.com/{time.time_ns()}"
 
 
-def assert_well(service):
-    """At the first call, without a restart."""
+def assert_healthy(service):
+    """Check that the first calls succeed, without a restart."""
     assert service.update_user_group(name="Well").status_code == 200
     assert service.create_bookmark(url=new_url()).status_code == 201
+
+
+def first_refusal(service):
+    """Create large bookmarks until one is refused, and return the answer."""
+    answers = (service.create_bookmark(url=new_url().ljust(8000, "a")) for _ in range(200))
+    return next(answer for answer in answers if answer.status_code != 201)
 
 
 def list_bookmarks(service):
@@ -59,8 +65,8 @@ def list_bookmarks(service):
 
 
 @contextmanager
-def later(action):
-    """Do it in a thread; yield a function that returns what it gave."""
+def in_thread(action):
+    """Run ``action`` in a thread. Yield a function that waits for it and returns its result."""
     results = []
     thread = threading.Thread(target=lambda: results.append(action()))
     thread.start()
@@ -79,66 +85,40 @@ def wait_until_waiting(connection):
     wait_until(lambda: connection.execute(sql).fetchone()[0])
 
 
-def wait_for_read_only(cluster, value):
-    with cluster.connect() as connection:
-        wait_until(lambda: connection.execute("SHOW default_transaction_read_only").fetchone()[0] == value)
-
-
 def test_a_stopped_server_is_answered_with_503(service, cluster):
-    assert_well(service)
-    cluster.stop()
-    try:
+    assert_healthy(service)
+    with cluster.stopped():
         assert_unavailable(service.update_user_group(name="New"))
         assert_unavailable(service.create_bookmark(url=new_url()))
         assert_unavailable(list_bookmarks(service))
         ready = service.request("GET", "/readyz")
         assert (ready.status_code, ready.json()["errors"][0]["code"]) == (503, "service_unavailable")
         assert service.request("GET", "/livez").status_code == 200
-    finally:
-        cluster.start()
     assert service.request("GET", "/readyz").status_code == 200
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_terminated_connections_are_replaced(service, cluster):
     for _ in range(3):
-        assert_well(service)
+        assert_healthy(service)
         cluster.disconnect_all()
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_writes_to_a_read_only_server_are_answered_with_503(service, cluster):
     url = new_url()
-    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on")
-    cluster.execute("SELECT pg_reload_conf()")
-    try:
-        wait_for_read_only(cluster, "on")
+    with cluster.read_only():
         assert_unavailable(service.create_bookmark(url=url))
         assert_unavailable(service.update_user_group(name="New"))
         assert list_bookmarks(service).status_code == 200
-    finally:
-        with cluster.connect() as connection:
-            connection.execute("SET default_transaction_read_only = off")
-            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
-            connection.execute("SELECT pg_reload_conf()")
-    wait_for_read_only(cluster, "off")
     assert service.create_bookmark(url=url).status_code == 201
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_a_server_without_free_connections_is_answered_with_503(service, cluster):
-    held = []
-    cluster.disconnect_all()
-    try:
-        with suppress(psycopg.OperationalError):
-            while len(held) < 30:
-                held.append(cluster.connect())
-        assert len(held) < 30
+    with cluster.without_free_connections():
         assert_unavailable(service.create_bookmark(url=new_url()))
-    finally:
-        for connection in held:
-            connection.close()
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_a_lock_timeout_is_answered_with_503(service, cluster):
@@ -174,64 +154,62 @@ def test_a_deadlock_is_retried(service, cluster):
     lock = "SELECT 1 FROM usergroups_usergroup WHERE provided_id = %s FOR UPDATE"
     with cluster.connect() as other:
         other.execute("BEGIN")
-        other.execute("SET LOCAL deadlock_timeout = '600s'")  # so that it is the service that finds out, and gives way
+        other.execute(
+            "SET LOCAL deadlock_timeout = '600s'"
+        )  # so that the service detects the deadlock and is its victim
         other.execute(lock, ["second"])
         cluster.execute("ALTER SYSTEM SET deadlock_timeout = '200ms'")
         cluster.execute("SELECT pg_reload_conf()")
-        with cluster.connect() as onlooker, later(put) as answer:
+        with cluster.connect() as onlooker, in_thread(put) as answer:
             wait_until_waiting(onlooker)
-            other.execute(lock, ["first"])  # which the service has given back, to try once more
+            other.execute(lock, ["first"])  # which the service has released, to retry
             other.execute("COMMIT")
             assert answer().status_code == 200
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_a_serialization_failure_is_retried(service, cluster):
     cluster.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'")
     cluster.disconnect_all()
     try:
-        assert_well(service)
+        assert_healthy(service)
         with cluster.connect() as other, cluster.connect() as onlooker:
             other.execute("BEGIN")
             other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
-            with later(lambda: service.update_user_group(name="Mine")) as answer:
+            with in_thread(lambda: service.update_user_group(name="Mine")) as answer:
                 wait_until_waiting(onlooker)
                 other.execute("COMMIT")
-                assert answer().json()["user_group"]["name"] == "Mine"  # tried once more
+                assert answer().json()["user_group"]["name"] == "Mine"  # retried
     finally:
         cluster.execute("ALTER DATABASE postgres RESET default_transaction_isolation")
         cluster.disconnect_all()
-    assert_well(service)
+    assert_healthy(service)
 
 
 def test_a_full_disk_is_answered_with_503(tmp_path):
-    """Of a server whose disk has room for itself and little more."""
-    folder = Path(tempfile.gettempdir()) / f"disk_{uuid4().hex}"  # where the server's own user may go
+    """The disk has room for the server and little more."""
+    folder = Path(tempfile.gettempdir()) / f"disk_{uuid4().hex}"  # where the user of the server has access
     with (
         small_disk(folder, megabytes=160) as disk,
         Cluster(disk) as cluster,
         Service(tmp_path, cluster.url, **TIMEOUTS) as service,
     ):
-        assert_well(service)
+        assert_healthy(service)
         with (disk / "filler").open("wb") as file, suppress(OSError):
             while True:
                 file.write(b"x" * 65536)
-        for _ in range(200):
-            response = service.create_bookmark(url=new_url().ljust(8000, "a"))
-            if response.status_code != 201:
-                break
-        assert_unavailable(response)
+        assert_unavailable(first_refusal(service))
         (disk / "filler").unlink()
         # The server may have to restart.
         wait_until(lambda: service.request("GET", "/readyz").status_code == 200)
-        assert_well(service)
+        assert_healthy(service)
 
 
 def test_faults_leak_no_connections(service, cluster):
-    """One process of eight threads keeps one connection each at most, whatever went wrong before."""
+    """One process with eight threads keeps at most one connection for each."""
     for _ in range(3):
         cluster.disconnect_all()
-        assert_well(service)
+        assert_healthy(service)
 
     with cluster.connect() as connection:
         sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"

@@ -1,4 +1,4 @@
-"""What reaches no view, over Django's handlers; the tests over HTTP are of the same in processes of their own."""
+"""Answers to requests that reach no view."""
 
 import pytest
 from django.db import InterfaceError, InternalError, OperationalError, connection

@@ -1,4 +1,4 @@
-"""What load balancers are told."""
+"""The health checks for load balancers."""
 
 import pytest
 from django.core.management import call_command
@@ -9,7 +9,7 @@ from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered():
+def empty_cache():
     health.require_migrations.cache_clear()
 
 
@@ -28,7 +28,7 @@ def test_livez_does_not_use_the_database(client):
 def test_readyz_takes_one_statement(client, db):
     client.get("/readyz")
 
-    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # to see that the database answers
+    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # checks that the database answers
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from django.db import connection
 
 from tests.answers import error_code
 from tests.servers import TIMEOUT
@@ -191,15 +192,14 @@ def test_several_authorization_headers_are_refused(service):
     assert service.send(request.encode()).startswith(b"HTTP/1.1 401 ")
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite does not list its connections.")
 def test_database_connections_are_reused(service):
-    if not service.database_url.startswith("postgres"):
-        pytest.skip("SQLite does not list its connections")
     import psycopg  # noqa: PLC0415
 
     def backends():
-        with psycopg.connect(service.database_url) as connection:
+        with psycopg.connect(service.database_url) as other:
             sql = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            return {pid for (pid,) in connection.execute(sql)}
+            return {pid for (pid,) in other.execute(sql)}
 
     with httpx.Client(timeout=TIMEOUT) as client:  # One connection is served by one process.
         service.create_bookmark(client, url="https://example.com/")
@@ -291,16 +291,16 @@ def test_pipelined_requests_are_answered_in_order(service):
 
 
 @pytest.mark.parametrize(
-    ("method", "header", "status", "has_body"),
+    ("method", "header", "status", "body_start"),
     [
-        ("HEAD", "A: b", 200, False),
-        ("OPTIONS", "A: b", 405, True),
-        ("TRACE", "A: b", 405, True),
-        ("TRACE", "X-HTTP-Method-Override: GET", 405, True),
-        ("GET", "X-HTTP-Method-Override: TRACE", 200, True),
+        ("HEAD", "A: b", 200, b""),
+        ("OPTIONS", "A: b", 405, b'{"success":'),
+        ("TRACE", "A: b", 405, b'{"success":'),
+        ("TRACE", "X-HTTP-Method-Override: GET", 405, b'{"success":'),
+        ("GET", "X-HTTP-Method-Override: TRACE", 200, b'{"success":'),
     ],
 )
-def test_the_method_is_that_of_the_request_line(service, method, header, status, has_body):
+def test_the_method_is_that_of_the_request_line(service, method, header, status, body_start):
     request = (
         f"{method} /v1/bookmarks?limit=1 HTTP/1.1\r\nHost: localhost\r\n{header}\r\nConnection: close\r\n"
         f"Authorization: Bearer {service.access_token}\r\n\r\n"
@@ -310,7 +310,7 @@ def test_the_method_is_that_of_the_request_line(service, method, header, status,
 
     assert head.startswith(f"HTTP/1.1 {status} ".encode())
     assert b"Content-Type: application/json" in head
-    assert body.startswith(b'{"success":') if has_body else body == b""
+    assert body[:11] == body_start
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])

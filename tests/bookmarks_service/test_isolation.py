@@ -1,4 +1,4 @@
-"""No sequence of calls shows or changes what a token does not own: beside the service stands a model of it."""
+"""No sequence of calls shows or changes an object of another owner. A model in memory predicts each answer."""
 
 import json
 
@@ -24,12 +24,12 @@ FOREIGN = {"team_id": 1, "team": 1, "token": "x", "id": "x", "provided_id": "x",
 
 
 class Isolation(RuleBasedStateMachine):
-    """Two teams, each with and without an environment: four owners of groups with the same ids."""
+    """Two teams, each with and without an environment, are four owners of groups with the same ids."""
 
     def __init__(self):
         super().__init__()
-        self.undone = transaction.atomic()
-        self.undone.__enter__()
+        self.rolled_back = transaction.atomic()
+        self.rolled_back.__enter__()
         self.client = Client(raise_request_exception=False)
         teams = TeamFactory.create_batch(2)
         self.scopes = [(team, environment) for team in teams for environment in ("", "Testing")]
@@ -82,7 +82,7 @@ class Isolation(RuleBasedStateMachine):
         assert listed == self.groups[owner]
 
     def secret_of(self, owner, group):
-        """Return a secret of the group's, or None if there is no such group."""
+        """Return the secret of a token of the group, or None if there is no such group."""
         if group not in self.groups[owner]:
             return None
         if (owner, group) not in self.access:
@@ -103,11 +103,11 @@ class Isolation(RuleBasedStateMachine):
 
     @rule(owner=OWNERS, group=GROUPS, url=URLS, data=st.data())
     def create_bookmark(self, owner, group, url, data):
-        """In any collection that there is, whoever owns it."""
+        """Choose any collection, whoever owns it."""
         if not (secret := self.secret_of(owner, group)):
             return
-        everybodys = sorted(key for own in self.collections.values() for key in own)
-        place = data.draw(st.none() | st.sampled_from(everybodys or [None]))
+        all_keys = sorted(key for own in self.collections.values() for key in own)
+        place = data.draw(st.none() | st.sampled_from(all_keys or [None]))
         mine = place is None or place in self.collections.get((owner, group), {})
         own = self.bookmarks.setdefault((owner, group), {})
         status, answer = self.call("POST", "/v1/bookmarks", secret, {**FOREIGN, "url": url, "collection": place})
@@ -116,12 +116,12 @@ class Isolation(RuleBasedStateMachine):
             own[answer["bookmark"]["id"]] = (url, place)
 
     @rule(owner=OWNERS, group=GROUPS, data=st.data())
-    def touch_a_bookmark(self, owner, group, data):
-        """Any that there is, whoever owns it."""
-        everybodys = sorted(key for own in self.bookmarks.values() for key in own)
-        if not everybodys or not (secret := self.secret_of(owner, group)):
+    def use_bookmark(self, owner, group, data):
+        """Choose any bookmark, whoever owns it."""
+        all_keys = sorted(key for own in self.bookmarks.values() for key in own)
+        if not all_keys or not (secret := self.secret_of(owner, group)):
             return
-        key = data.draw(st.sampled_from(everybodys))
+        key = data.draw(st.sampled_from(all_keys))
         own = self.bookmarks.get((owner, group), {})
         method = data.draw(st.sampled_from(["GET", "PATCH", "DELETE"]))
         status, _ = self.call(method, f"/v1/bookmarks/{key}", secret, {**FOREIGN, "title": "t"})
@@ -139,20 +139,20 @@ class Isolation(RuleBasedStateMachine):
 
     @rule(owner=OWNERS, group=GROUPS)
     def swap_tokens(self, owner, group):
-        """A token of the one kind is none of the other."""
+        """Use each kind of token where the other one is required."""
         if secret := self.secret_of(owner, group):
             assert self.call("GET", "/api/users", secret)[0] == 401
         assert self.call("GET", "/v1/bookmarks", self.tokens[owner].secret)[0] == 401
 
     @invariant()
-    def what_is_stored_is_what_was_done(self):
+    def the_database_has_as_many_rows_as_the_model(self):
         assert UserGroup.objects.count() == sum(map(len, self.groups))
         assert Bookmark.objects.count() == sum(map(len, self.bookmarks.values()))
         assert Collection.objects.count() == sum(map(len, self.collections.values()))
 
     def teardown(self):
         transaction.set_rollback(True)
-        self.undone.__exit__(None, None, None)
+        self.rolled_back.__exit__(None, None, None)
 
 
 @pytest.mark.django_db
@@ -160,6 +160,6 @@ def test_no_sequence_of_calls_reaches_objects_of_another_owner():
     run_state_machine_as_test(
         Isolation,
         settings=settings(
-            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=25, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -1,4 +1,4 @@
-"""How operators log in, and what every page forbids a browser."""
+"""The login of operators, and the security headers of pages."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -104,10 +104,8 @@ def test_failures_from_a_known_address_do_not_lock_out_unknown_addresses(operato
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="A database in memory has only one connection.")
 def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(operator):
-    if connection.vendor == "sqlite":
-        pytest.skip("a database in memory has one connection")
-
     def fail(_):
         with closing(connection):
             return fail_to_log_in("operator", REMOTE_ADDR="")

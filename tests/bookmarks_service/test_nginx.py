@@ -200,12 +200,14 @@ def test_links_have_the_scheme_and_the_host_of_the_client(nginx, https_service):
     assert page.json()["next"].startswith("https://localhost/v1/bookmarks?")
 
 
-@pytest.mark.parametrize("sent", ["an-id-of-the-client", None])
-def test_the_request_id_is_passed_through(nginx, https_service, sent):
-    with nginx.client(https_service, **({"X-Request-ID": sent} if sent else {})) as client:
+@pytest.mark.parametrize(
+    ("headers", "pattern"), [({"X-Request-ID": "an-id-of-the-client"}, "an-id-of-the-client"), ({}, "[0-9a-f]{32}")]
+)
+def test_the_request_id_is_passed_through(nginx, https_service, headers, pattern):
+    with nginx.client(https_service, **headers) as client:
         [answered] = client.get("/v1/bookmarks").headers.get_list("X-Request-ID")
 
-    assert sent is None or answered == sent
+    assert re.fullmatch(pattern, answered)
     assert f'"request_id": "{answered}"' in https_service.log.read_text()
 
 

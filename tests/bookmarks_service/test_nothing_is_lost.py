@@ -1,17 +1,15 @@
-"""Acknowledged means stored, whatever ends; refused means nothing changed; a deploy is not noticed."""
+"""Acknowledged writes are stored whatever is killed, refused ones are not, and a reload or a stop drops no call."""
 
 import os
 import signal
-import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.service import Service, empty_database, writes_locked
 from tests.servers import TIMEOUT, wait_until
 
 
@@ -21,13 +19,8 @@ def database_url(tmp_path):
         yield url
 
 
-def workers_of(service):
-    path = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children")
-    return [int(pid) for pid in path.read_text().split()]
-
-
 class Load:
-    """Callers that create bookmarks as fast as they are answered, until they are told to stop."""
+    """Callers that create bookmarks, each one after another, until the block ends or ``stop`` is called."""
 
     def __init__(self, service, callers=8, keep_alive=True):
         self.service, self.keep_alive = service, keep_alive
@@ -56,6 +49,9 @@ class Load:
         return self
 
     def __exit__(self, *exc_info):
+        self.stop()
+
+    def stop(self):
         self.stopped.set()
         for thread in self.threads:
             thread.join(timeout=TIMEOUT)
@@ -78,11 +74,11 @@ def stored(service):
 
 def test_killing_workers_loses_no_acknowledged_write(database_url, tmp_path):
     with Service(tmp_path, database_url) as service, Load(service) as load:
-        for _ in range(4):
-            load.wait_for(50)
-            os.kill(workers_of(service)[0], signal.SIGKILL)
-        load.wait_for(50)
-        load.__exit__()
+        for _ in range(2):
+            load.wait_for(20)
+            os.kill(service.worker_pids()[0], signal.SIGKILL)
+        load.wait_for(20)
+        load.stop()
 
         found = stored(service)
         assert load.acknowledged <= found
@@ -92,10 +88,10 @@ def test_killing_workers_loses_no_acknowledged_write(database_url, tmp_path):
 def test_killing_the_service_loses_no_acknowledged_write(database_url, tmp_path):
     first = Service(tmp_path, database_url)
     with first, Load(first) as load:
-        load.wait_for(200)
-        for pid in (first.process.pid, *workers_of(first)):
+        load.wait_for(50)
+        for pid in (first.process.pid, *first.worker_pids()):
             os.kill(pid, signal.SIGKILL)
-        load.__exit__()
+        load.stop()
 
     with Service(tmp_path, database_url) as second:
         found = stored(second)
@@ -107,47 +103,24 @@ def test_killing_the_service_loses_no_acknowledged_write(database_url, tmp_path)
 @pytest.mark.parametrize("keep_alive", [True, False])
 def test_a_reload_drops_no_call(database_url, tmp_path, keep_alive):
     with Service(tmp_path, database_url) as service, Load(service, keep_alive=keep_alive) as load:
-        for _ in range(2):
-            load.wait_for(50)
-            before = set(workers_of(service))
-            service.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: before.isdisjoint(workers_of(service)))  # noqa: B023
-        load.wait_for(50)
-        load.__exit__()
+        load.wait_for(20)
+        before = set(service.worker_pids())
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: before.isdisjoint(service.worker_pids()))
+        load.wait_for(20)
+        load.stop()
 
         assert (load.broken, load.refused) == ([], set())
 
 
-@contextmanager
-def nobody_can_write(database_url):
-    """For as long as the block lasts."""
-    if database_url.startswith("sqlite:"):
-        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield
-    else:
-        import psycopg  # noqa: PLC0415
-
-        with psycopg.connect(database_url) as connection:
-            connection.execute("LOCK TABLE bookmarks_bookmark IN EXCLUSIVE MODE")
-            yield
-            connection.rollback()
-
-
-def test_a_stop_waits_for_calls_in_progress(database_url, tmp_path):
-    answers = []
-    with Service(tmp_path, database_url) as service:
-        service.create_bookmark(url="https://example.com/before")
-        with nobody_can_write(database_url):
-            thread = threading.Thread(
-                target=lambda: answers.append(service.create_bookmark(url="https://example.com/during"))
-            )
-            thread.start()
-            time.sleep(1)
+def test_a_stop_waits_for_a_call_in_progress(database_url, tmp_path):
+    with Service(tmp_path, database_url, WEB_CONCURRENCY="1") as service, ThreadPoolExecutor(1) as pool:
+        idle = service.database_connections()
+        with writes_locked(database_url):
+            call = pool.submit(service.create_bookmark, url="https://example.com/")
+            wait_until(lambda: service.database_connections() > idle)
             service.process.send_signal(signal.SIGTERM)
-            time.sleep(1)
-            assert not answers
-        thread.join(timeout=TIMEOUT)
+            wait_until(lambda: "Handling signal: term" in service.log.read_text())
+            assert not call.done()
+        assert call.result().status_code == 201
         assert service.process.wait(timeout=TIMEOUT) == 0
-
-    assert [answer.status_code for answer in answers] == [201]

@@ -1,4 +1,4 @@
-"""quickstart without serving; the tests over HTTP are of one that serves."""
+"""The command quickstart without the server, which the tests over HTTP cover."""
 
 import re
 import socket

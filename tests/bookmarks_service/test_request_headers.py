@@ -1,4 +1,4 @@
-"""Headers that WSGI, gunicorn or proxies give a meaning to, sent by a client.
+"""Headers that have a meaning for WSGI, gunicorn or proxies, sent by a client.
 
 No header changes the path, the scheme or the address of a request, and none causes a server error or an HTML page.
 """
@@ -117,7 +117,7 @@ def two_bookmarks(service):
         service.create_bookmark(url=f"https://example.com/headers/{n}")
 
 
-def ask(service, path, *headers):
+def get(service, path, *headers):
     lines = [f"GET {path} HTTP/1.1", "Host: localhost", *headers, f"Authorization: Bearer {service.access_token}"]
     request = "\r\n".join([*lines, "Connection: close", "", ""])
     answer = service.send(request.encode("latin-1")).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -128,9 +128,9 @@ def ask(service, path, *headers):
 @pytest.mark.parametrize("header", IGNORED, ids=ids(IGNORED))
 def test_ignored_headers_do_not_change_the_answer(service, two_bookmarks, header):
     """``next`` has the scheme, the host and the path that Django sees."""
-    expected = ask(service, "/v1/bookmarks?limit=1")
+    expected = get(service, "/v1/bookmarks?limit=1")
 
-    status, head, body = ask(service, "/v1/bookmarks?limit=1", header)
+    status, head, body = get(service, "/v1/bookmarks?limit=1", header)
 
     assert (status, body) == (expected[0], expected[2])
     assert json.loads(body)["next"].startswith("http://localhost/v1/bookmarks?")
@@ -141,7 +141,7 @@ def test_ignored_headers_do_not_change_the_answer(service, two_bookmarks, header
 def test_a_script_name_does_not_lead_to_another_page(service, header):
     """A proxy that protects /admin/ by its path must see the same path as Django."""
     for path in ("/static/..x/admin/login/", "/zzz/admin/login/"):
-        status, _, body = ask(service, path, header, f"SCRIPT_NAME: {path.removesuffix('/admin/login/')}")
+        status, _, body = get(service, path, header, f"SCRIPT_NAME: {path.removesuffix('/admin/login/')}")
 
         assert status == 404
         assert b"csrfmiddlewaretoken" not in body
@@ -150,7 +150,7 @@ def test_a_script_name_does_not_lead_to_another_page(service, header):
 @pytest.mark.parametrize("header", REFUSED, ids=ids(REFUSED))
 @pytest.mark.parametrize("path", ["/v1/bookmarks", "/unknown", "/admin/login/"])
 def test_a_malformed_request_is_answered_in_json(service, header, path):
-    status, head, body = ask(service, path, header)
+    status, head, body = get(service, path, header)
 
     assert 400 <= status < 500 or status == 501
     assert "Content-Type: application/json" in head
@@ -192,4 +192,4 @@ def test_no_header_changes_the_address(tmp_path):
         service.access_token = "x"
 
         assert limited.status_code == 429
-        assert {ask(service, "/v1/bookmarks", header)[0] for header in IGNORED} == {429}
+        assert {get(service, "/v1/bookmarks", header)[0] for header in IGNORED} == {429}

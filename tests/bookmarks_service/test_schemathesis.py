@@ -1,21 +1,23 @@
-"""schemathesis tries what the OpenAPI document says, on the running service: all of its checks, calls in a row too."""
+"""schemathesis tests the running service against its OpenAPI document, with single calls and sequences of calls."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.servers import TIMEOUT
+
 CONFIG = """
 [generation]
-allow-x00 = false  # refused anywhere in a body, which JSON Schema cannot say
-allow-extra-parameters = false  # unknown ones are ignored
+allow-x00 = false  # It is refused anywhere in a body, which JSON Schema cannot express.
+allow-extra-parameters = false  # Unknown parameters are ignored.
 
 [checks]
-# That a text is a URL, an id or a cursor JSON Schema cannot say either.
+# JSON Schema cannot express that a string is a valid URL, id or cursor either.
 positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
 
 [[operations]]
 include-path-regex = "/batch(/[a-z]+)?$"
-checks.negative_data_rejection.enabled = false  # the item is refused, and not the call
+checks.negative_data_rejection.enabled = false  # The item is refused, not the call.
 
 [[operations]]
 include-path-regex = "^/api/"
@@ -35,8 +37,8 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
 
     result = subprocess.run(
         [Path(sys.executable).with_name("schemathesis"), "run", f"{service.base_url}/schema/",
-         "--max-examples", "30", "--continue-on-failure", "--no-color"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+         "--max-examples", "10", "--continue-on-failure", "--no-color"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
 
     assert result.returncode == 0, result.stdout

@@ -1,4 +1,4 @@
-"""Large bodies for the admin: only an operator's are read."""
+"""The admin reads large bodies only of operators who are logged in."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile

@@ -14,10 +14,10 @@ class Operation(NamedTuple):
     method: str
     url_name: str
     has_body: bool = False
-    about: str | None = None
-    """What the path names by its id."""
+    object_in_path: str | None = None
+    """The kind of object whose id is in the path."""
     query: bool = False
-    """Whether the query names the user group."""
+    """Whether the user group is in the query."""
     max_body_size: int = MIB
     is_read: bool = False
     """Whether a read-only token may call it, although its method is not safe."""
@@ -39,58 +39,65 @@ if apps.is_installed("bookmarks"):
     OPERATIONS |= {
         "list_access_tokens": Operation("GET", "access_tokens:access-tokens", query=True),
         "issue_access_token": Operation("POST", "access_tokens:access-tokens", True),
-        "revoke_access_token": Operation("DELETE", "access_tokens:access-token", about="access token"),
+        "revoke_access_token": Operation("DELETE", "access_tokens:access-token", object_in_path="access token"),
         "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
         "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
         "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
         "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", True),
         "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", True),
-        "get_bookmark": Operation("GET", "bookmarks:bookmark", about="bookmark"),
-        "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, about="bookmark"),
-        "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", about="bookmark"),
+        "get_bookmark": Operation("GET", "bookmarks:bookmark", object_in_path="bookmark"),
+        "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, object_in_path="bookmark"),
+        "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", object_in_path="bookmark"),
         "list_collections": Operation("GET", "bookmarks:collections"),
         "create_collection": Operation("POST", "bookmarks:collections", True),
-        "get_collection": Operation("GET", "bookmarks:collection", about="collection"),
-        "update_collection": Operation("PATCH", "bookmarks:collection", True, about="collection"),
-        "delete_collection": Operation("DELETE", "bookmarks:collection", about="collection"),
+        "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
+        "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
+        "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
     }
+
+
+WITH_A_BODY = [name for name, operation in OPERATIONS.items() if operation.has_body]
+READS = [name for name, operation in OPERATIONS.items() if operation.method == "GET" or operation.is_read]
+WRITES = [name for name in OPERATIONS if name not in READS]
+BATCHES = [name for name, operation in OPERATIONS.items() if operation.max_body_size > MIB]
+WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
 
 
 def caller(client, user_group, name):
     operation = OPERATIONS[name]
     if operation.url_name.startswith(("usergroups:", "access_tokens:")):
-        scheme, token = "Token", ApiTokenFactory(team=user_group.team, just_used=True)
+        scheme, token = "Token", ApiTokenFactory(team=user_group.team, recently_used=True)
     else:
-        scheme, token = "Bearer", AccessTokenFactory(user_group=user_group, just_used=True)
+        scheme, token = "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True)
     things = {
         None: lambda: [],
         "bookmark": lambda: [BookmarkFactory(user_group=user_group).pk],
         "collection": lambda: [CollectionFactory(user_group=user_group).pk],
         "access token": lambda: [AccessTokenFactory(user_group=user_group).public_id],
     }
-    url = reverse(operation.url_name, args=things[operation.about]())
+    url = reverse(operation.url_name, args=things[operation.object_in_path]())
     if operation.query:
         url += f"?user_group_id={user_group.provided_id}"
     made = Caller(client, operation.method, url, scheme, token)
-    made.about = operation
+    made.operation = operation
     return made
 
 
-@pytest.fixture(params=[name for name, operation in OPERATIONS.items() if operation.has_body])
+@pytest.fixture(params=WITH_A_BODY)
 def operation(request, client, user_group):
-    """Each operation with a body, of the apps that are installed, ready to be called."""
+    """Call each operation with a body."""
     return caller(client, user_group, request.param)
 
 
 @pytest.fixture(params=OPERATIONS)
 def any_operation(request, client, user_group):
-    """Each operation of the apps that are installed, ready to be called."""
+    """Call each operation."""
     return caller(client, user_group, request.param)
 
 
 @pytest.fixture
 def valid_body(user_group):
-    """A body that every operation accepts, with room for more keys."""
+    """Return a body that every operation accepts."""
     return {
         "user_group_id": user_group.provided_id,
         "name": "A name",

@@ -1,4 +1,4 @@
-"""Exceptions of views and of what surrounds them, as answers."""
+"""The answers to exceptions in views and outside of them."""
 
 import json
 from io import BytesIO
@@ -58,7 +58,7 @@ def test_errors_have_dotted_paths():
 
 
 class Trickle(BytesIO):
-    """Gives one byte at a time, as a slow connection may."""
+    """Return one byte at a time, as a slow connection may."""
 
     def read(self, size=-1):
         return super().read(min(size, 1))

@@ -1,4 +1,4 @@
-"""What a call costs is bounded by the bytes it sends and the rows it asks for."""
+"""The cost of a call is limited by the size of its body and the number of rows that it requests."""
 
 import tracemalloc
 
@@ -18,7 +18,7 @@ BAD = {str(number): [] for number in range(10_000)}
 
 @pytest.fixture
 def validations(monkeypatch):
-    """The values of mappings that were validated."""
+    """List the values of mappings that are validated."""
     values = []
     run_validation = DataSourceField.run_validation
     monkeypatch.setattr(
@@ -84,7 +84,7 @@ def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
     assert peak < 40 * len(body)
 
 
-# Large user groups: a short request may name many of them
+# Short requests for many large user groups
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every list, page by page."""
+"""The pages of lists."""
 
 from datetime import UTC, datetime
 
@@ -15,8 +15,8 @@ LISTS = {"list_user_groups": "user_groups", "list_bookmarks": "bookmarks", "list
 
 @pytest.fixture(params=[name for name in LISTS if name in OPERATIONS])
 def listing(request, client, user_group):
-    """One of the lists: how to get a page, what is on it, and how to make one more row, all of one instant."""
-    UserGroup.objects.update(environment="Testing")  # not itself in the list of groups
+    """Return functions that get a page of a list, return the keys on it, and create a row with this time."""
+    UserGroup.objects.update(environment="Testing")  # so that it is not in the list of groups
     make = {"list_user_groups": lambda time: UserGroupFactory(team=user_group.team, created_at=time).provided_id}
     if apps.is_installed("bookmarks"):
         from tests.bookmarks.factories import BookmarkFactory, CollectionFactory  # noqa: PLC0415
@@ -99,7 +99,7 @@ def test_deleted_rows_do_not_shift_the_following_pages(listing):
 
     models = [model for model in apps.get_models() if model.__name__ in ("UserGroup", "Bookmark", "Collection")]
     for model in models:
-        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the one that the cursor names
+        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the row in the cursor
 
     assert follow(page, keys, first["next"], "next") == [made[2:4], made[4:6]]
 

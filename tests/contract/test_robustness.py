@@ -1,4 +1,4 @@
-"""No input gives a 500, and every answer has the contract's shape."""
+"""No input causes a server error, and every answer has the shape that the contract defines."""
 
 import json
 
@@ -33,7 +33,7 @@ bodies = (
     | st.lists(st.sampled_from(rb'[ ] { } " \ : , a 1e999 \u0000 \ud800'.split())).map(b"".join)
 )  # fmt: skip
 
-# What a server hands on: any bytes but controls, read as Latin-1.
+# Servers pass on any bytes except control characters, decoded as Latin-1.
 header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
 robust = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

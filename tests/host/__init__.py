@@ -1,1 +1,1 @@
-"""Somebody else's Django project with the apps plugged in: it shares nothing with the service."""
+"""A foreign Django project with the apps plugged in. It shares nothing with the service."""

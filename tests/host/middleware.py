@@ -4,7 +4,7 @@ from django.core.exceptions import RequestDataTooBig
 
 
 def read_body(get_response):
-    """What middleware of hosts does, to log or to sign."""
+    """Read the body before the view, as middleware for logging or signatures does."""
 
     def middleware(request):
         with suppress(RequestDataTooBig):

@@ -1,4 +1,4 @@
-"""A host that wants everything otherwise."""
+"""A host project whose settings for REST framework differ from the contract wherever they can."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The same host with Django's own admin, at another path and without anything of the service's."""
+"""The same host with Django's own admin at another path, and without anything of the service."""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS, MIDDLEWARE

@@ -12,7 +12,7 @@ def hours_ago(hours: int) -> Any:
 
 
 class TokenFactory(factory.django.DjangoModelFactory):
-    """Keeps the secret, which the model itself never has, as ``secret`` on the instance."""
+    """Issue a token. The instance has its secret as ``secret``, which the model does not store."""
 
     class Meta:
         abstract = True
@@ -23,7 +23,7 @@ class TokenFactory(factory.django.DjangoModelFactory):
         rotated = factory.Trait(rotated_at=hours_ago(1))
         expiring = factory.Trait(expires_at=hours_ago(-24))
         unused = factory.Trait(created_at=hours_ago(91 * 24))
-        just_used = factory.Trait(last_used_at=hours_ago(0))
+        recently_used = factory.Trait(last_used_at=hours_ago(0))
 
     @classmethod
     def _create(cls, model_class, **fields):

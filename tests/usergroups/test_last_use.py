@@ -1,4 +1,4 @@
-"""Writing a token's last use neither waits for anything nor fails a request."""
+"""Writing the last use of a token does not wait for locks, and its failure does not fail the request."""
 
 import pytest
 from django.db import OperationalError, connection, transaction

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.answers import errors, user_group_detail_json
-from tests.conftest import as_seen
+from tests.conftest import comparable
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.tokens import secret_format
@@ -24,9 +24,9 @@ def test_the_group_of_a_token_is_found(resolve, user_group):
 
 def test_a_group_of_another_team_or_environment_is_not_found(resolve, user_group):
     others = [UserGroupFactory(), UserGroupFactory(team=user_group.team, environment="Testing")]
-    unknown = as_seen(resolve(secret_format.generate("ugt")))
+    unknown = comparable(resolve(secret_format.generate("ugt")))
 
-    assert [as_seen(resolve(other.token)) for other in others] == [unknown, unknown]
+    assert [comparable(resolve(other.token)) for other in others] == [unknown, unknown]
     assert errors(resolve(others[0].token), 404) == [(None, "user_group_not_found")]
 
 

@@ -1,4 +1,4 @@
-"""What tokens are, whoever they speak for."""
+"""The model of tokens and the format of secrets."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The operations on user groups beside the update."""
+"""The operations on user groups, except the update."""
 
 from contextlib import closing, suppress
 
@@ -7,8 +7,8 @@ from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
 from tests.answers import errors, user_group_detail_json, user_group_json
-from tests.conftest import as_seen
-from tests.queries import meanwhile, queries_of
+from tests.conftest import comparable
+from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -91,7 +91,7 @@ def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
 def test_a_new_group_takes_three_statements(call_usergroups):
     queries = queries_of(lambda: call_usergroups("POST", "user", {"user_group_id": "new"}))
 
-    assert len(queries) == 3  # the token with its team, the look for the group, the insert
+    assert len(queries) == 3  # the token with its team, the search for the group, the insert
 
 
 @pytest.mark.django_db(transaction=True)
@@ -99,7 +99,7 @@ def test_a_new_group_takes_three_statements(call_usergroups):
 def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups, user_group, url_name):
     UserGroup.objects.all().delete()
 
-    with meanwhile("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
+    with concurrently("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
         response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
 
     assert response.status_code == 401
@@ -107,46 +107,47 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name):
+@pytest.mark.parametrize(("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})])
+def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name, properties):
+    """A batch updates the group; a single call returns it unchanged."""
     made = (
         "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
         f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
     )
 
-    with meanwhile("INSERT", made):
+    with concurrently("INSERT", made):
         body = {"user_group_id": "a", "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}]}
         response = call_usergroups("POST", url_name, body)
 
     group = UserGroup.objects.get(provided_id="a")
     assert response.status_code == 200
-    assert (group.name, group.properties) == ("Theirs", {"b": 1} if url_name == "users-batch" else None)
+    assert (group.name, group.properties) == ("Theirs", properties)
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_writes_a_group_that_is_repeatedly_created_and_deleted(call_usergroups, user_group):
-    """Another caller creates the group before each INSERT, and deletes it, unless it is locked, before each look."""
+    """Another connection creates the group before each INSERT, and tries to delete it before each SELECT."""
     other = connection.copy()
     theirs = UserGroup(team_id=user_group.team_id, provided_id="a", name="Theirs")
 
-    def elsewhere(sql, *params):
+    def execute_on_other(sql, *params):
         with suppress(OperationalError), other.cursor() as cursor:
             cursor.execute(sql, params)
 
     def interfere(execute, sql, params, many, context):
         if sql.startswith("INSERT"):
             values = [theirs.team_id, "a", "Theirs", theirs.token]
-            elsewhere(
+            execute_on_other(
                 "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, created_at,"
                 " updated_at) VALUES (%s, '', %s, %s, %s, '{}', now(), now()) ON CONFLICT DO NOTHING",
                 *values,
             )
         elif sql.startswith("SELECT") and "FOR UPDATE" in sql:
-            elsewhere("DELETE FROM usergroups_usergroup WHERE provided_id = 'a'")
+            execute_on_other("DELETE FROM usergroups_usergroup WHERE provided_id = 'a'")
         return execute(sql, params, many, context)
 
-    elsewhere("SET lock_timeout = '100ms'")
+    execute_on_other("SET lock_timeout = '100ms'")
     with closing(other), connection.execute_wrapper(interfere):
         response = call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "a", "name": "Mine"}]})
 
@@ -345,28 +346,33 @@ def test_a_list_takes_three_statements(call_usergroups, user_group):
     ("method", "url_name"),
     [("GET", "user"), ("PUT", "user"), ("DELETE", "user"), ("POST", "user-token")],
 )
-@pytest.mark.parametrize("environment", ["", "Testing"])
+@pytest.mark.parametrize(
+    "make_foreign",
+    [
+        lambda team, **fields: UserGroupFactory(**fields),
+        lambda team, **fields: UserGroupFactory(team=team, environment="Testing", **fields),
+    ],
+    ids=["another team", "another environment"],
+)
 def test_another_owners_group_is_answered_like_an_unknown_one(
-    call_usergroups, user_group, method, url_name, environment
+    call_usergroups, user_group, method, url_name, make_foreign
 ):
-    UserGroupFactory(
-        provided_id="theirs", **({"team": user_group.team} if environment else {}), environment=environment
-    )
+    make_foreign(user_group.team, provided_id="theirs")
 
     def answer(provided_id):
         names = {"user_group_id": provided_id}
         return call_usergroups(method, url_name, names, query=names)
 
-    theirs, none = answer("theirs"), answer("nobodys")
+    theirs, none = answer("theirs"), answer("unknown")
 
     assert theirs.status_code == 404
-    assert as_seen(theirs) == as_seen(none)
+    assert comparable(theirs) == comparable(none)
     assert UserGroup.objects.filter(provided_id="theirs").exists()
 
 
 def test_a_cursor_of_another_team_does_not_show_its_groups(call_usergroups, user_group):
     theirs = UserGroupFactory.create_batch(3)
-    token = ApiTokenFactory(team=theirs[2].team, just_used=True)
+    token = ApiTokenFactory(team=theirs[2].team, recently_used=True)
     UserGroupFactory.create_batch(2, team=theirs[2].team)
     link = call_usergroups("GET", "users", query={"limit": 1}, token=token).json()["next"]
 

@@ -1,4 +1,4 @@
-"""The host's own models, which refer to those of the apps in each way that Django knows."""
+"""Models of the host, which refer to those of the apps with each kind of ``on_delete``."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""What the admin tells of the host's own rows; runs with the host's settings."""
+"""Deletions of user groups to which rows of the host refer. These tests run with the settings of the host."""
 
 import pytest
 from django.apps import apps
