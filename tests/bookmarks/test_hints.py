@@ -1,6 +1,7 @@
 """Errors that say what to do."""
 
 import pytest
+from django.urls import reverse
 
 from tests.answers import error_code, errors
 
@@ -10,17 +11,20 @@ def detail(response):
     return error["detail"]
 
 
-@pytest.mark.parametrize("path", ["/api/user/", "/v1/bookmarks/", "/v1/bookmarks/batch//", "/api/user/access-tokens/"])
-def test_a_trailing_slash_is_named(client, path):
-    response = client.get(path)
+@pytest.mark.parametrize("slashes", ["/", "//"])
+@pytest.mark.parametrize("url_name", ["usergroups:user", "bookmarks:bookmarks-batch", "access_tokens:access-tokens"])
+def test_a_trailing_slash_is_named(client, url_name, slashes):
+    response = client.get(reverse(url_name) + slashes)
 
     assert error_code(response, 404) == "not_found"
     assert detail(response) == "Not found. Remove the trailing slash of the path."
 
 
-@pytest.mark.parametrize("path", ["/v1/", "/api/nothing/", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "-nothing", "/nothing/", "/%00/"])
 def test_other_unknown_paths_have_no_such_hint(client, path):
-    assert detail(client.get(path)) == "Not found."
+    response = client.get(reverse("usergroups:users-batch") + path + "x")
+
+    assert detail(response) == "Not found."
 
 
 @pytest.mark.parametrize("name", ["created_since", "updated_since"])

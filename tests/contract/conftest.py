@@ -60,6 +60,7 @@ WITH_A_BODY = [name for name, operation in OPERATIONS.items() if operation.has_b
 READS = [name for name, operation in OPERATIONS.items() if operation.method == "GET" or operation.is_read]
 WRITES = [name for name in OPERATIONS if name not in READS]
 BATCHES = [name for name, operation in OPERATIONS.items() if operation.max_body_size > MIB]
+SINGLE_CALLS = [name for name in WITH_A_BODY if name not in BATCHES]
 WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.models.signals import post_init
 
-from tests.contract.conftest import BATCHES, MIB, OPERATIONS, READS, SINGLE_WRITES, WRITES
+from tests.contract.conftest import BATCHES, MIB, OPERATIONS, READS, SINGLE_CALLS, WRITES, WRITES_WITH_A_BODY
 from usergroups.tokens import secret_format
 
 
@@ -283,7 +283,7 @@ def test_the_limit_can_be_raised(operation, valid_body, settings):
     assert operation(json.dumps(valid_body).encode().ljust(9 * MIB)).status_code in (200, 201)
 
 
-@pytest.mark.parametrize("operation", SINGLE_WRITES, indirect=True)
+@pytest.mark.parametrize("operation", SINGLE_CALLS, indirect=True)
 def test_the_limit_can_be_lowered(operation, valid_body, settings):
     settings.API_MAX_BODY_SIZE = 10
 

@@ -11,6 +11,7 @@ def exception_handler(exception, context):
 
 
 urlpatterns = [
+    path("tenants/groups/", include("bookmarks.access_token_urls")),
     *urls_alone.urlpatterns,
     path("links/", include("bookmarks.urls")),
     re_path("^links/", unknown_path),
