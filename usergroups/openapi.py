@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .contract.fields import Envelope
-from .contract.openapi import LIMIT_WRONG, answer, operation
+from .contract.openapi import INVALID_LIMIT, operation, success_response
 from .exceptions import UserGroupNotFound
 from .serializers import (
     NewUserGroupEnvelope,
@@ -66,7 +66,7 @@ get_user_group = operation(
     read_only=True,
     query=UserGroupIdQuery,
     tagged=True,
-    answers={200: answer(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
+    responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -81,7 +81,7 @@ resolve_user_group = operation(
     read_only=True,
     body=(UserGroupTokenSerializer, TOKEN),
     tagged=True,
-    answers={200: answer(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
+    responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
     failures=[
         ValidationError({"token": [ErrorDetail("This field is required.", "required")]}),
         UserGroupNotFound(),
@@ -98,9 +98,13 @@ create_user_group = operation(
     tags=TAGS,
     body=(UserGroupUpdateSerializer, FIELDS),
     tagged=True,
-    answers={
-        200: answer(NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False),
-        201: answer(NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True),
+    responses={
+        200: success_response(
+            NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False
+        ),
+        201: success_response(
+            NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True
+        ),
     },
     failures=[ID_MISSING, INVALID_MAPPING],
 )
@@ -117,7 +121,7 @@ update_user_group = operation(
     body=(UserGroupUpdateSerializer, FIELDS),
     tagged=True,
     conditional=True,
-    answers={200: answer(UserGroupEnvelope, "The updated group.", user_group=USER_GROUP)},
+    responses={200: success_response(UserGroupEnvelope, "The updated group.", user_group=USER_GROUP)},
     failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
 
@@ -128,7 +132,7 @@ delete_user_group = operation(
     tags=TAGS,
     query=UserGroupIdQuery,
     conditional=True,
-    answers={200: answer(Envelope, "The group was deleted.")},
+    responses={200: success_response(Envelope, "The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -139,7 +143,7 @@ rotate_user_group_token = operation(
     tags=TAGS,
     body=(UserGroupIdSerializer, ID),
     tagged=True,
-    answers={200: answer(UserGroupEnvelope, "The group with its new token.", user_group=USER_GROUP)},
+    responses={200: success_response(UserGroupEnvelope, "The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -153,12 +157,12 @@ list_user_groups = operation(
     tags=TAGS,
     read_only=True,
     query=UserGroupListQuery,
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             UserGroupListEnvelope, "A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None
         )
     },
-    failures=[LIMIT_WRONG],
+    failures=[INVALID_LIMIT],
 )
 
 put_user_groups = operation(
@@ -171,8 +175,8 @@ put_user_groups = operation(
     ),
     tags=TAGS,
     body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]}),
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             UserGroupBatchEnvelope,
             "The result of each item.",
             results=[

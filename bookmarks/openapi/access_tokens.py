@@ -12,7 +12,7 @@ from bookmarks.serializers.access_tokens import (
     IssuedAccessTokenEnvelope,
 )
 from usergroups.contract.fields import Envelope
-from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
+from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
 from usergroups.exceptions import UserGroupNotFound
 from usergroups.openapi import ID_MISSING
 
@@ -38,8 +38,8 @@ list_access_tokens = operation(
     tags=TAGS,
     read_only=True,
     query=AccessTokenListQuery,
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             AccessTokenListEnvelope,
             "A page of access tokens.",
             access_tokens=[ACCESS_TOKEN],
@@ -47,7 +47,7 @@ list_access_tokens = operation(
             previous=None,
         )
     },
-    failures=[ID_MISSING, LIMIT_WRONG, UserGroupNotFound()],
+    failures=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
 )
 
 issue_access_token = operation(
@@ -62,8 +62,8 @@ issue_access_token = operation(
         AccessTokenCreateSerializer,
         {"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
     ),
-    answers={
-        201: answer(
+    responses={
+        201: success_response(
             IssuedAccessTokenEnvelope,
             "The access token was issued.",
             access_token={**ACCESS_TOKEN, "secret": SECRET},
@@ -78,6 +78,6 @@ revoke_access_token = operation(
     description="Revokes the token permanently. Revoking it again changes nothing.",
     tags=TAGS,
     path=ID,
-    answers={200: answer(Envelope, "The access token is revoked.")},
+    responses={200: success_response(Envelope, "The access token is revoked.")},
     failures=[AccessTokenNotFound()],
 )

@@ -12,7 +12,7 @@ from bookmarks.serializers.bookmarks import (
     BookmarkMoveSerializer,
 )
 from usergroups.contract import batch
-from usergroups.contract.openapi import answer, operation
+from usergroups.contract.openapi import operation, success_response
 from usergroups.openapi import USER_GROUP
 
 from .bookmarks import BOOKMARK, FIELDS, INVALID_URL, TAGS
@@ -34,8 +34,8 @@ create_bookmarks = operation(
     ),
     tags=TAGS,
     body=(BookmarkBatchSerializer, {"bookmarks": [FIELDS, {"url": "example.com"}]}),
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             BookmarkBatchEnvelope,
             "The result of each item.",
             user_group=USER_GROUP,
@@ -57,8 +57,8 @@ delete_bookmarks = operation(
     ),
     tags=TAGS,
     body=(BookmarkIdsSerializer, {"ids": IDS}),
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             BookmarkDeletionEnvelope,
             "The result of each id.",
             results=[batch.success(200), batch.error(BookmarkNotFound())],
@@ -76,8 +76,8 @@ move_bookmarks = operation(
     ),
     tags=TAGS,
     body=(BookmarkMoveSerializer, {"ids": IDS, "collection": BOOKMARK["collection"]}),
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             BookmarkMoveEnvelope,
             "The result of each id.",
             results=[batch.success(200, bookmark=BOOKMARK), batch.error(BookmarkExists())],

@@ -13,7 +13,7 @@ from bookmarks.serializers.bookmarks import (
     NewBookmarkEnvelope,
 )
 from usergroups.contract.fields import Envelope
-from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
+from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
 from usergroups.openapi import USER_GROUP
 
 BOOKMARK = {
@@ -41,8 +41,12 @@ list_bookmarks = operation(
     tags=TAGS,
     read_only=True,
     query=BookmarkListQuery,
-    answers={200: answer(BookmarkListEnvelope, "A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None)},
-    failures=[LIMIT_WRONG, InvalidCollection()],
+    responses={
+        200: success_response(
+            BookmarkListEnvelope, "A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None
+        )
+    },
+    failures=[INVALID_LIMIT, InvalidCollection()],
 )
 
 create_bookmark = operation(
@@ -57,9 +61,13 @@ create_bookmark = operation(
     tags=TAGS,
     body=(BookmarkCreateSerializer, FIELDS),
     tagged=True,
-    answers={
-        200: answer(NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
-        201: answer(NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
+    responses={
+        200: success_response(
+            NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK
+        ),
+        201: success_response(
+            NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK
+        ),
     },
     failures=[INVALID_URL, InvalidCollection()],
 )
@@ -71,7 +79,7 @@ get_bookmark = operation(
     read_only=True,
     path=ID,
     tagged=True,
-    answers={200: answer(BookmarkEnvelope, "The bookmark.", bookmark=BOOKMARK)},
+    responses={200: success_response(BookmarkEnvelope, "The bookmark.", bookmark=BOOKMARK)},
     failures=[BookmarkNotFound()],
 )
 
@@ -84,7 +92,7 @@ update_bookmark = operation(
     body=(BookmarkUpdateSerializer, FIELDS),
     tagged=True,
     conditional=True,
-    answers={200: answer(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
+    responses={200: success_response(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
     failures=[INVALID_URL, InvalidCollection(), BookmarkNotFound(), BookmarkExists()],
 )
 
@@ -94,6 +102,6 @@ delete_bookmark = operation(
     tags=TAGS,
     path=ID,
     conditional=True,
-    answers={200: answer(Envelope, "The bookmark was deleted.")},
+    responses={200: success_response(Envelope, "The bookmark was deleted.")},
     failures=[BookmarkNotFound()],
 )

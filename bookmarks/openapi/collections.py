@@ -11,7 +11,7 @@ from bookmarks.serializers.collections import (
     CollectionWriteSerializer,
 )
 from usergroups.contract.fields import Envelope
-from usergroups.contract.openapi import LIMIT_WRONG, answer, operation
+from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
 
 COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
@@ -31,12 +31,12 @@ list_collections = operation(
     tags=TAGS,
     read_only=True,
     query=CollectionListQuery,
-    answers={
-        200: answer(
+    responses={
+        200: success_response(
             CollectionListEnvelope, "A page of collections.", collections=[COLLECTION], next=None, previous=None
         )
     },
-    failures=[LIMIT_WRONG],
+    failures=[INVALID_LIMIT],
 )
 
 create_collection = operation(
@@ -45,7 +45,7 @@ create_collection = operation(
     tags=TAGS,
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
     tagged=True,
-    answers={201: answer(CollectionEnvelope, "The collection was created.", collection=COLLECTION)},
+    responses={201: success_response(CollectionEnvelope, "The collection was created.", collection=COLLECTION)},
     failures=[NAME_MISSING, CollectionExists()],
 )
 
@@ -56,7 +56,7 @@ get_collection = operation(
     read_only=True,
     path=ID,
     tagged=True,
-    answers={200: answer(CollectionEnvelope, "The collection.", collection=COLLECTION)},
+    responses={200: success_response(CollectionEnvelope, "The collection.", collection=COLLECTION)},
     failures=[CollectionNotFound()],
 )
 
@@ -68,7 +68,7 @@ update_collection = operation(
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
     tagged=True,
     conditional=True,
-    answers={200: answer(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
+    responses={200: success_response(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
     failures=[CollectionNotFound(), CollectionExists()],
 )
 
@@ -81,6 +81,6 @@ delete_collection = operation(
     tags=TAGS,
     path=ID,
     conditional=True,
-    answers={200: answer(Envelope, "The collection was deleted.")},
+    responses={200: success_response(Envelope, "The collection was deleted.")},
     failures=[CollectionNotFound()],
 )

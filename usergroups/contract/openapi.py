@@ -58,8 +58,8 @@ FAILURES: list[APIException] = [
     DatabaseUnavailable(),
 ]
 FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
-LIMIT_WRONG = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
-QUERY_UNREADABLE = ParseError("The query string is not UTF-8 or has too many parameters.")
+INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
+INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
 FAILURES_OF_BODIES: list[APIException] = [
     ParseError("The body is not a JSON object."),
     PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
@@ -85,7 +85,7 @@ class ContractSchema(AutoSchema):
         return f"{self.get_summary()}."
 
 
-def answer(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
+def success_response(envelope: type[serializers.Serializer[Any]], description: str, **example: Any) -> OpenApiResponse:
     """Document a successful response, with an example of the envelope's fields."""
     return OpenApiResponse(envelope, description, [OpenApiExample("Success", {"success": 1, **example})])
 
@@ -93,7 +93,7 @@ def answer(envelope: type[serializers.Serializer[Any]], description: str, **exam
 def operation(
     *,
     operation_id: str,
-    answers: dict[int, OpenApiResponse],
+    responses: dict[int, OpenApiResponse],
     body: tuple[type[serializers.Serializer[Any]], dict[str, Any]] | None = None,
     query: type[serializers.Serializer[Any]] | None = None,
     path: OpenApiParameter | None = None,
@@ -116,21 +116,21 @@ def operation(
     if not read_only:
         all_failures += FAILURES_OF_WRITING
     if query:
-        all_failures.append(QUERY_UNREADABLE)
+        all_failures.append(INVALID_QUERY)
         codes = codes.union(*map(validation_codes, query().fields.values())) - {"null"}
     if body:
         all_failures += FAILURES_OF_BODIES
         codes = codes.union({TOO_MANY["code"]}, *map(validation_codes, body[0]().fields.values()))
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
-    responses = {**answers, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
+    all_responses = {**responses, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
     document = extend_schema(
         operation_id=operation_id,
         parameters=[
             *(parameter for parameter in (path, query) if parameter),
             *([IF_MATCH] if conditional else []),
-            *_response_headers([*responses], tagged),
+            *_response_headers([*all_responses], tagged),
         ],
-        responses=responses,
+        responses=all_responses,
         **{"request": None, **description},
     )
 
