@@ -1,3 +1,4 @@
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,16 @@ from django.test.utils import CaptureQueriesContext
 from tests.servers import TIMEOUT, wait_until
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Free objects only when their last reference is gone."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:

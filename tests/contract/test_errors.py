@@ -1,15 +1,17 @@
 """The answers to exceptions in views and outside of them."""
 
 import json
+import weakref
 from io import BytesIO
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError, InternalError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.http import Http404
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.test import APIRequestFactory
 
+from tests.queries import without_garbage_collection
 from usergroups.contract.body import read_body
 from usergroups.contract.errors import failure
 from usergroups.contract.views import ContractView
@@ -70,3 +72,17 @@ def test_a_body_that_arrives_in_pieces_is_read_completely():
     request.META.pop("CONTENT_LENGTH", None)
 
     assert read_body(request, 5) == b"whole"
+
+
+def test_a_failed_query_leaves_no_cursor_to_the_garbage_collection(update_user_group):
+    cursors = []
+
+    def fail(execute, sql, params, many, context):
+        cursors.append(weakref.ref(context["cursor"]))
+        raise OperationalError("The database is locked.")
+
+    with without_garbage_collection(), connection.execute_wrapper(fail):
+        response = update_user_group({})
+
+    assert response.status_code == 503
+    assert [cursor() for cursor in cursors] == [None]

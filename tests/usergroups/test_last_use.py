@@ -1,9 +1,11 @@
 """Writing the last use of a token does not wait for locks, and its failure does not fail the request."""
 
+import weakref
+
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from tests.queries import queries_of, row_locked
+from tests.queries import queries_of, row_locked, without_garbage_collection
 from tests.usergroups.factories import ApiTokenFactory
 from usergroups.models import ApiToken
 from usergroups.tokens import last_use
@@ -42,6 +44,20 @@ def test_a_failed_write_of_one_token_does_not_delay_that_of_another():
         token.mark_used()
 
     assert len(queries_of(other.mark_used)) == 1
+
+
+@pytest.mark.django_db
+def test_a_failed_write_leaves_no_cursor_to_the_garbage_collection():
+    token, cursors = ApiTokenFactory(), []
+
+    def fail(execute, sql, params, many, context):
+        cursors.append(weakref.ref(context["cursor"]))
+        raise OperationalError("The database is locked.")
+
+    with without_garbage_collection(), connection.execute_wrapper(fail):
+        token.mark_used()
+
+    assert [cursor() for cursor in cursors] == [None]
 
 
 def test_the_number_of_remembered_tokens_is_limited():

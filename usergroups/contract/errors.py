@@ -1,5 +1,6 @@
 """Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
+import traceback
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypedDict
@@ -77,7 +78,21 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         log_response(
             "%s: %s", response.status_text, request.path, response=response, request=request, exception=exception
         )
+        release_cursors(exception)
     return response
+
+
+def release_cursors(error: Exception) -> None:
+    """Release the database cursors that the traceback of ``error`` refers to.
+
+    The traceback is part of a reference cycle. On SQLite, a thread whose garbage collection finds the cursor of another
+    thread waits until that thread's connection is idle. If that connection waits for a lock of the first thread, both
+    wait until the time limit for locks, 20 seconds by default.
+    """
+    chained: BaseException | None = error
+    while chained is not None:
+        traceback.clear_frames(chained.__traceback__)
+        chained = chained.__cause__ or chained.__context__
 
 
 def failure_response(exception: exceptions.APIException) -> HttpResponse:

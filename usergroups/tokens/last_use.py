@@ -10,6 +10,8 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, connections, router, transaction
 from django.db.models import Q
 
+from usergroups.contract.errors import release_cursors
+
 if TYPE_CHECKING:
     from .models import Token
 
@@ -42,8 +44,9 @@ def write(token: "Token", now: datetime) -> None:
     try:
         with without_busy_timeout(tokens.db), transaction.atomic(using=tokens.db):
             written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now)
-    except Error:
+    except Error as error:
         logger.warning("Could not write the last use of the token %s", token.hint, exc_info=True)
+        release_cursors(error)
     else:
         if written:
             attempts.delete(key)
