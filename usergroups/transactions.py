@@ -36,14 +36,16 @@ class WritingQuerySet(models.QuerySet[M]):
         """
         if not changes:
             self.require_version(versions)
-        elif not self._with(versions).update(**changes, updated_at=timezone.now()) and versions is not None:
-            self.require_version(())
+        else:
+            rows = self if versions is None else self.filter(updated_at__in=versions)
+            if not rows.update(**changes, updated_at=timezone.now()) and versions is not None:
+                self.require_version(())
         return self.get()
 
     def delete_version(self, versions: Sequence[datetime] | None) -> None:
         """Delete the queryset's only row. Call this in a transaction. Raises DoesNotExist or Modified."""
         self.require_version(versions)
-        if not self._with(versions).delete()[0]:
+        if not self.delete()[0]:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
@@ -52,9 +54,6 @@ class WritingQuerySet(models.QuerySet[M]):
             return
         if self.select_for_update().values_list("updated_at", flat=True).get() not in versions:
             raise Modified
-
-    def _with(self, versions: Sequence[datetime] | None) -> Self:
-        return self if versions is None else self.filter(updated_at__in=versions)
 
 
 def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:

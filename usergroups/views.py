@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from . import openapi
 from .authentication import ApiTokenAuthentication
 from .contract import batch
-from .contract.etags import PreconditionFailed
+from .contract.etags import PreconditionFailed, accepted_versions
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.parsers import BatchParser
@@ -73,13 +73,13 @@ class UserGroupView(ApiTokenView):
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated(UserGroupUpdateSerializer, request.data)
-        user_group = self.user_groups.change(versions=self.versions, **fields)
+        user_group = self.user_groups.change(versions=accepted_versions(request), **fields)
         return self.respond(UserGroupEnvelope, {"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
         query = self.validated(UserGroupIdQuery, request.query_params)
-        self.user_groups.remove(versions=self.versions, **query)
+        self.user_groups.remove(versions=accepted_versions(request), **query)
         return self.respond(Envelope, {})
 
 

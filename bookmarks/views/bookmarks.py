@@ -20,6 +20,7 @@ from bookmarks.serializers.bookmarks import (
     BookmarkUpdateSerializer,
     NewBookmarkEnvelope,
 )
+from usergroups.contract.etags import accepted_versions
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
 from usergroups.tokens.throttling import expensive_call
@@ -64,7 +65,7 @@ class BookmarkView(AccessTokenView):
             BookmarkUpdateSerializer, request.data, find_collection=self.find_collection
         )
         try:
-            bookmark = self.bookmarks.change(public_id, self.versions, **fields)
+            bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
         except Duplicate:
             raise BookmarkExists("url" if "url" in fields else "collection") from None
         except IntegrityError:
@@ -74,5 +75,5 @@ class BookmarkView(AccessTokenView):
 
     @openapi.delete_bookmark
     def delete(self, request: Request, public_id: str) -> Response:
-        self.bookmarks.remove(public_id, self.versions)
+        self.bookmarks.remove(public_id, accepted_versions(request))
         return self.respond(Envelope, {})

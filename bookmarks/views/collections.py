@@ -13,6 +13,7 @@ from bookmarks.serializers.collections import (
     CollectionListQuery,
     CollectionWriteSerializer,
 )
+from usergroups.contract.etags import accepted_versions
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page
 
@@ -49,12 +50,12 @@ class CollectionView(AccessTokenView):
     def patch(self, request: Request, public_id: str) -> Response:
         fields = self.validated(CollectionWriteSerializer, request.data, partial=True)
         try:
-            collection = self.collections.change(public_id, self.versions, **fields)
+            collection = self.collections.change(public_id, accepted_versions(request), **fields)
         except Duplicate:
             raise CollectionExists from None
         return self.respond(CollectionEnvelope, {"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
     def delete(self, request: Request, public_id: str) -> Response:
-        self.collections.remove(public_id, self.versions)
+        self.collections.remove(public_id, accepted_versions(request))
         return self.respond(Envelope, {})

@@ -13,9 +13,6 @@ MICROSECOND = timedelta(microseconds=1)
 
 _ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
 
-Versions = Sequence[datetime] | None
-"""The acceptable values of an object's ``updated_at``, or None if any is acceptable."""
-
 
 class PreconditionFailed(APIException):
     status_code = 412
@@ -28,7 +25,7 @@ def etag(updated_at: datetime) -> str:
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
 
 
-def versions(request: Request) -> Versions:
+def accepted_versions(request: Request) -> Sequence[datetime] | None:
     """Return the versions that the If-Match header of the request accepts. No version matches an invalid ETag."""
     header = request.headers.get("If-Match")
     if header is None or header.strip() == "*":

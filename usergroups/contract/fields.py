@@ -34,9 +34,6 @@ class ObjectField(serializers.DictField):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             self.fail("not_an_object")
-        return self.run_child_validation(data)
-
-    def run_child_validation(self, data: Any) -> Any:
         return data
 
     def to_representation(self, value: Any) -> Any:

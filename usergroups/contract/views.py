@@ -14,7 +14,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from .errors import NO_STORE, exception_handler
-from .etags import Versions, etag, versions
+from .etags import etag
 from .fields import Envelope
 from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser
 from .renderers import CompactJSONRenderer
@@ -83,11 +83,6 @@ class ContractView(APIView):
         serializer_context.update(context)
         validated: dict[str, Any] = serializer.run_validation(data)
         return validated
-
-    @property
-    def versions(self) -> Versions:
-        """The versions of the object that the If-Match header of the request accepts."""
-        return versions(self.request)
 
     def respond(
         self,
