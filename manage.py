@@ -13,7 +13,8 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
     # Commands store nothing that is signed with the key, so a temporary one is enough for them. The server that
     # quickstart starts also uses it, and therefore logs out the operators whenever it restarts.
-    os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
+    if "--deploy" not in sys.argv and os.environ.get("DEBUG", "0") == "0":
+        os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EnvError) as error:

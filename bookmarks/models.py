@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 from django.db.models import F, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
@@ -50,7 +50,7 @@ class Collection(DeletableModel):
     user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="collections", db_index=False)
     name = models.CharField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
+    updated_at = models.DateTimeField("updated", default=timezone.now, db_default=Now(), editable=False)
 
     objects = HidingManager.from_queryset(CollectionQuerySet)()
 
@@ -113,7 +113,7 @@ class Bookmark(models.Model):
     url_digest = URLDigestField(max_length=32, editable=False)
     title = models.CharField(max_length=MAX_TITLE_LENGTH, blank=True, help_text="The title of the page.")
     created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
+    updated_at = models.DateTimeField("updated", default=timezone.now, db_default=Now(), editable=False)
 
     objects = BookmarkQuerySet.as_manager()
 

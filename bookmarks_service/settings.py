@@ -1,5 +1,6 @@
 """The settings of the service. They are read from the environment; docs/deploy.md lists them."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -61,6 +62,9 @@ CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", [], subcast=str.strip)
 CORS_URLS_REGEX = r"^/(api|v1|schema)/"
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"]
+for origin in CORS_ALLOWED_ORIGINS:
+    if not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]-]+", origin):
+        raise ImproperlyConfigured("CORS_ALLOWED_ORIGINS is invalid. Set it to origins such as https://app.example.")
 if CORS_ALLOWED_ORIGINS:
     INSTALLED_APPS.append("corsheaders")
     MIDDLEWARE.insert(MIDDLEWARE.index("bookmarks_service.health.health") + 1, "corsheaders.middleware.CorsMiddleware")

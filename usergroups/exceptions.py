@@ -8,6 +8,10 @@ class UserGroupNotFound(NotFound):
     default_detail = "The team of the API token has no user group with this id in the environment of the token."
 
 
+class UnknownUserGroupToken(UserGroupNotFound):
+    default_detail = "The team of the API token has no user group with this token in the environment of the API token."
+
+
 class ResponseTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"

@@ -6,7 +6,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .contract.fields import Envelope
 from .contract.openapi import INVALID_LIMIT, operation, success_response
-from .exceptions import UserGroupNotFound
+from .exceptions import UnknownUserGroupToken, UserGroupNotFound
 from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
@@ -84,7 +84,7 @@ resolve_user_group = operation(
     responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
     failures=[
         ValidationError({"token": [ErrorDetail("This field is required.", "required")]}),
-        UserGroupNotFound(),
+        UnknownUserGroupToken(),
     ],
 )
 

@@ -38,8 +38,9 @@ class WritingQuerySet(models.QuerySet[M]):
             self.require_version(versions)
         else:
             rows = self if versions is None else self.filter(updated_at__in=versions)
-            if not rows.update(**changes, updated_at=timezone.now()) and versions is not None:
-                self.require_version(())
+            updated = rows.update(**changes, updated_at=timezone.now())
+            if not updated and versions is not None and self.exists():
+                raise Modified
         return self.get()
 
     def delete_version(self, versions: Sequence[datetime] | None) -> None:

@@ -14,7 +14,7 @@ from .contract.etags import PreconditionFailed, accepted_versions
 from .contract.fields import Envelope
 from .contract.pagination import Page
 from .contract.parsers import BatchParser
-from .exceptions import ResponseTooLarge, UserGroupNotFound
+from .exceptions import ResponseTooLarge, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
 from .serializers import (
@@ -93,6 +93,7 @@ class RotateUserGroupTokenView(ApiTokenView):
 
 class ResolveView(ApiTokenView):
     safe_methods = ("POST",)
+    errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
     @openapi.resolve_user_group
     def post(self, request: Request) -> Response:

@@ -55,8 +55,9 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
         self.filter(pk__in=[key for key in results if results[key] is not Duplicate]).update(
             collection=collection, updated_at=now
         )
-        for bookmark in found.values():
-            bookmark.collection, bookmark.updated_at = collection, now
+        for bookmark in results.values():
+            if bookmark is not Duplicate:
+                bookmark.collection, bookmark.updated_at = collection, now
         return results
 
     def remove_many(self, public_ids: Sequence[object]) -> list[bool]:

@@ -48,10 +48,6 @@ class IssuedAccessTokenSerializer(AccessTokenSerializer):
     secret = serializers.CharField(help_text="Send it as `Authorization: Bearer <secret>`. It is never shown again.")
 
 
-class AccessTokenEnvelope(Envelope):
-    access_token = AccessTokenSerializer()
-
-
 class IssuedAccessTokenEnvelope(Envelope):
     access_token = IssuedAccessTokenSerializer()
 

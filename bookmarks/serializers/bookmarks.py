@@ -65,17 +65,21 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     )
 
 
+class CollectionIdField(serializers.CharField):
+    """The id of a collection."""
+
+    def to_representation(self, value: Any) -> str:
+        return str(value.pk)
+
+
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
     id = serializers.CharField()
     url = serializers.CharField(help_text="The URL exactly as it was sent.")
     title = serializers.CharField(help_text="The title of the page. It may be empty.")
-    collection = serializers.CharField(
-        source="visible_collection.pk",
-        default=None,
-        allow_null=True,
-        help_text="The id of the bookmark's collection, or null.",
+    collection = CollectionIdField(
+        source="visible_collection", allow_null=True, help_text="The id of the bookmark's collection, or null."
     )
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the bookmark was last changed.")
@@ -100,7 +104,8 @@ class BookmarkListQuery(PageQuery):
     updated_since = TimestampField(
         required=False,
         help_text=(
-            "Only bookmarks created or changed at this time or later. A page may have fewer bookmarks than `limit`, "
+            "Only bookmarks created or changed at this time or later. To poll, subtract a minute from the latest "
+            "`updated_at` that you have seen. A page may have fewer bookmarks than `limit`, "
             "even none, although more follow: request `next` until it is null."
         ),
     )

@@ -54,6 +54,8 @@ class BookmarkBatchView(AccessTokenView):
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
+    parser_classes = [BatchParser]
+
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated(BookmarkIdsSerializer, request.data)["ids"]
@@ -64,6 +66,8 @@ class BookmarkBatchDeletionView(AccessTokenView):
 
 
 class BookmarkBatchMoveView(AccessTokenView):
+    parser_classes = [BatchParser]
+
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
         fields = self.validated(BookmarkMoveSerializer, request.data, find_collection=self.find_collection)

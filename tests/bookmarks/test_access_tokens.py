@@ -215,6 +215,16 @@ def test_an_unknown_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]
 
 
+@pytest.mark.parametrize("spelling", [str.upper, lambda public_id: f"{public_id[:2]}%20{public_id[2:]}"])
+def test_an_id_in_another_spelling_is_not_found(revoke, client, api_token, user_group, spelling):
+    token = AccessTokenFactory(user_group=user_group)
+    url = reverse("access_tokens:access-token", args=["x"])[:-1] + spelling(token.public_id)
+
+    assert Caller(client, "DELETE", url, "Token", api_token)().status_code == 404
+    token.refresh_from_db()
+    assert token.revoked_at is None
+
+
 def test_a_token_of_another_team_or_environment_is_not_found(revoke, api_token):
     of_another_team = AccessTokenFactory()
     elsewhere = UserGroupFactory(team=api_token.team, environment="Testing")

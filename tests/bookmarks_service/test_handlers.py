@@ -3,8 +3,10 @@
 import pytest
 from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.test import RequestFactory
+from django.urls import reverse
 
 from bookmarks_service import handlers
+from tests.answers import error_code
 
 
 def test_an_unknown_path_is_answered_in_json_except_in_the_admin(client, admin_client):
@@ -82,3 +84,19 @@ def crash(get_response):
         raise RuntimeError("the inside story")
 
     return middleware
+
+
+@pytest.mark.parametrize("slashes", ["/", "//"])
+@pytest.mark.parametrize("url_name", ["usergroups:user", "bookmarks:bookmarks-batch", "access_tokens:access-tokens"])
+def test_a_trailing_slash_is_named(client, url_name, slashes):
+    response = client.get(reverse(url_name) + slashes)
+
+    assert error_code(response, 404) == "not_found"
+    assert response.json()["errors"][0]["detail"] == "Not found. Remove the trailing slash of the path."
+
+
+@pytest.mark.parametrize("path", ["/", "-nothing", "/nothing/", "/%00/"])
+def test_other_unknown_paths_have_no_such_hint(client, path):
+    response = client.get(reverse("usergroups:users-batch") + path + "x")
+
+    assert response.json()["errors"][0]["detail"] == "Not found."

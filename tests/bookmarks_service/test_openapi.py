@@ -70,9 +70,11 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
         problem = resolved(document, resolved(document, schema)["properties"]["errors"]["items"])
         return set(resolved(document, problem["properties"]["code"])["enum"])
 
-    body = {"bad_request", "parse_error", "too_many_errors"}
+    body = {"bad_request", "parse_error"}
     assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
     assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
+    assert "too_many_errors" in codes("update_user_group", "400")
+    assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
     assert "required" not in codes("list_collections", "400")
     assert codes("get_bookmark", "400") == {"bad_request"}
     assert codes("get_bookmark", "404") == {"bookmark_not_found"}
@@ -117,6 +119,23 @@ def test_it_is_valid_in_the_version_of_a_host(version):
         validate_schema(SchemaGenerator().get_schema(request=None, public=True))
 
     assert not GENERATOR_STATS
+
+
+def test_if_match_is_the_only_header_of_requests(document):
+    headers = {
+        name: [each["name"] for each in operation.get("parameters", []) if each["in"] == "header"]
+        for name, (_, _, operation) in operations_of(document).items()
+    }
+
+    conditional = {"update_user_group", "delete_user_group", "update_bookmark", "delete_bookmark"}
+    conditional |= {"update_collection", "delete_collection"}
+    assert {name: found for name, found in headers.items() if found} == {name: ["If-Match"] for name in conditional}
+
+
+def test_every_field_of_a_bookmark_is_always_there(document):
+    bookmark = document["components"]["schemas"]["Bookmark"]
+
+    assert set(bookmark["required"]) == set(bookmark["properties"])
 
 
 OF_A_USER_GROUP = {

@@ -8,6 +8,7 @@ from contextlib import closing
 from unittest.mock import patch
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 from django.db import ConnectionHandler
 
@@ -40,6 +41,19 @@ def test_a_server_requires_a_secret_key_or_debug():
 @pytest.mark.parametrize("variables", [{"DEBUG": "1"}, {"SECRET_KEY": "x"}], ids=["DEBUG", "SECRET_KEY"])
 def test_a_secret_key_or_debug_is_sufficient(variables):
     assert load_settings(**variables)["SECRET_KEY"]
+
+
+@pytest.mark.parametrize("origin", ["https://app.example/", "app.example", "*", "null", "https://a.example/path"])
+def test_an_invalid_origin_is_reported(origin):
+    with pytest.raises(ImproperlyConfigured, match="CORS_ALLOWED_ORIGINS is invalid"):
+        load_settings(SECRET_KEY="x", CORS_ALLOWED_ORIGINS=f"https://b.example,{origin}")
+
+
+def test_the_deployment_check_requires_a_secret_key():
+    result = manage("check", "--deploy", HTTPS="1", ALLOWED_HOSTS="bookmarks.example")
+
+    assert result.returncode == 1
+    assert result.stderr.startswith("Set SECRET_KEY to a long random string")
 
 
 def test_commands_require_neither():

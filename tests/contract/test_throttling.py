@@ -73,6 +73,8 @@ def test_an_address_is_blocked_until_its_window_ends(any_operation, valid_body):
     response = any_operation(valid_body)
 
     assert response.status_code in (200, 201)
+    bad = call_with_bad_token(any_operation)
+    assert bad.status_code == 401
     assert blocked_until == {}
 
 

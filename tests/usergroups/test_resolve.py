@@ -27,7 +27,9 @@ def test_a_group_of_another_team_or_environment_is_not_found(resolve, user_group
     unknown = comparable(resolve(secret_format.generate("ugt")))
 
     assert [comparable(resolve(other.token)) for other in others] == [unknown, unknown]
-    assert errors(resolve(others[0].token), 404) == [(None, "user_group_not_found")]
+    response = resolve(others[0].token)
+    assert errors(response, 404) == [(None, "user_group_not_found")]
+    assert "has no user group with this token" in response.json()["errors"][0]["detail"]
 
 
 @pytest.mark.parametrize(

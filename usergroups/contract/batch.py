@@ -39,6 +39,9 @@ class BatchField(serializers.ListField):
     second of which may be ``too_many_errors``.
     """
 
+    has_results = True
+    """The errors of an item are in its result, not in the response to the request."""
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_ITEMS, **kwargs)
 

@@ -13,6 +13,7 @@ from rest_framework.exceptions import APIException
 from .errors import Failure, failure
 
 UNREACHABLE_CODES = {
+    "lost_plus",  # reported as "invalid"
     "date",  # for values that do not come from a request
     "make_aware",
     "not_a_dict",  # ObjectField reports "not_an_object" instead
@@ -34,7 +35,9 @@ def validation_codes(field: Any) -> set[str]:
     }
     codes = {code for code in field.error_messages if condition.get(code, True)}
     codes |= {validator.code for validator in field.validators if hasattr(validator, "code")}
-    children = [*getattr(field, "fields", {}).values(), *([field.child] if hasattr(field, "child") else [])]
+    children = [*getattr(field, "fields", {}).values()]
+    if hasattr(field, "child") and not getattr(field, "has_results", False):
+        children.append(field.child)
     return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
 
 

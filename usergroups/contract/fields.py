@@ -8,8 +8,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
-_OFFSET = re.compile(r"\d[T ]\d.*(Z|[+-]\d\d(:?\d\d)?)$", re.ASCII | re.IGNORECASE)
-_LOST_PLUS = re.compile(r" \d\d(:?\d\d)?$", re.ASCII)  # a "+" in a query string stands for a space
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 class TextField(serializers.CharField):
@@ -43,7 +42,10 @@ class ObjectField(serializers.DictField):
 class TimestampField(serializers.DateTimeField):
     """A time as in RFC 3339, rendered in UTC whatever the host's DATETIME_FORMAT and TIME_ZONE are."""
 
-    default_error_messages = {"invalid": "Not a date and time like 2026-01-31T09:26:53Z."}
+    default_error_messages = {
+        "invalid": "Not a date and time like 2026-01-31T09:26:53Z.",
+        "lost_plus": "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B.",
+    }
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(format=ISO_8601, input_formats=[ISO_8601], default_timezone=UTC, **kwargs)
@@ -52,13 +54,14 @@ class TimestampField(serializers.DateTimeField):
         try:
             return super().to_internal_value(value)
         except serializers.ValidationError:
-            if isinstance(value, str) and _LOST_PLUS.search(value):
-                raise serializers.ValidationError("In a URL, write + as %2B.", code="invalid") from None
+            # In a query string, an unencoded "+" stands for a space.
+            if isinstance(value, str) and " " in value and _RFC_3339.fullmatch(value.replace(" ", "+")):
+                raise serializers.ValidationError(self.error_messages["lost_plus"], code="invalid") from None
             raise
 
 
 class PastTimestampField(TimestampField):
-    """A time with an offset that is not in the future."""
+    """A time as in RFC 3339, with an offset, that is not in the future."""
 
     default_error_messages = {
         "no_offset": "The time has no offset such as Z or +01:00.",
@@ -66,9 +69,12 @@ class PastTimestampField(TimestampField):
     }
 
     def to_internal_value(self, value: Any) -> datetime:
-        time = super().to_internal_value(value)
-        if not _OFFSET.search(value):
+        match = _RFC_3339.fullmatch(value.upper()) if isinstance(value, str) else None
+        if match is None:
+            self.fail("invalid", format="RFC 3339")
+        if not match["offset"]:
             self.fail("no_offset")
+        time = super().to_internal_value(match[0])
         if time > timezone.now():
             self.fail("in_future")
         return time

@@ -120,7 +120,10 @@ def operation(
         codes = codes.union(*map(validation_codes, query().fields.values())) - {"null"}
     if body:
         all_failures += FAILURES_OF_BODIES
-        codes = codes.union({TOO_MANY["code"]}, *map(validation_codes, body[0]().fields.values()))
+        fields = body[0]().fields.values()
+        codes = codes.union(*map(validation_codes, fields))
+        if any(isinstance(field, serializers.DictField) for field in fields):
+            codes.add(TOO_MANY["code"])
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
     all_responses = {**responses, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
     document = extend_schema(
@@ -143,14 +146,25 @@ def operation(
 
 def _response_headers(statuses: list[int], tagged: bool) -> list[OpenApiParameter]:
     counted = [status for status in statuses if status != 401]  # the calls of a token are counted
+    etag = _header("ETag", OpenApiTypes.STR, [200, 201], "Changes with every change of the object.")
     return [
+        *([etag] if tagged else []),
         _header("Cache-Control", OpenApiTypes.STR, statuses, "Always `no-store`."),
-        _header("ETag", OpenApiTypes.STR, [200, 201] if tagged else [], "Changes with every change of the object."),
-        _header("Location", OpenApiTypes.URI_REF, [201], "The address of the new object."),
+        _header("Location", OpenApiTypes.URI_REF, [201], "The URL of the new object."),
         _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The required scheme."),
-        _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds to wait before the call is repeated."),
-        _header("RateLimit", OpenApiTypes.STR, counted, "Remaining calls, and seconds until the window ends."),
-        _header("RateLimit-Policy", OpenApiTypes.STR, counted, "Calls allowed in a window, and its seconds."),
+        _header("Retry-After", OpenApiTypes.INT, [429, 503], "Seconds to wait before repeating the request."),
+        _header(
+            "RateLimit",
+            OpenApiTypes.STR,
+            counted,
+            "The remaining calls, and the seconds until the window ends.",
+        ),
+        _header(
+            "RateLimit-Policy",
+            OpenApiTypes.STR,
+            counted,
+            "The calls allowed per window, and its length in seconds.",
+        ),
     ]
 
 

@@ -79,9 +79,11 @@ class ContractView(APIView):
         """Return the validated data. Raises ValidationError."""
         serializer = _serializer(serializer_class, partial, threading.get_ident())
         serializer_context = cast(dict[str, Any], serializer.context)
-        serializer_context.clear()
         serializer_context.update(context)
-        validated: dict[str, Any] = serializer.run_validation(data)
+        try:
+            validated: dict[str, Any] = serializer.run_validation(data)
+        finally:
+            serializer_context.clear()  # It refers to the request.
         return validated
 
     def respond(

@@ -1,5 +1,6 @@
 """The queryset of tokens."""
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,8 +73,6 @@ class TokenQuerySet(models.QuerySet[T]):
 
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
-        try:
-            digest = bytes.fromhex(public_id)
-        except ValueError:
-            raise self.model.DoesNotExist from None
-        return self.get(digest=digest)
+        if not re.fullmatch(r"[0-9a-f]{64}", public_id):
+            raise self.model.DoesNotExist
+        return self.get(digest=bytes.fromhex(public_id))

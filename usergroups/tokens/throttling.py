@@ -87,9 +87,11 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
         """Count a failure. Raises Throttled if there were too many, and blocks the address until the window ends."""
         if self.rate is None or (address := address_of(request)) is None:
             return
-        failures, seconds = self.count(address), self.wait()
+        failures, seconds, now = self.count(address), self.wait(), time.time()
+        for expired in [other for other, end in blocked_until.copy().items() if end <= now]:
+            blocked_until.pop(expired, None)
         if failures >= self.num_requests:
-            blocked_until[address] = time.time() + seconds
+            blocked_until[address] = now + seconds
         if failures > self.num_requests:
             raise Throttled(seconds)
 
@@ -103,11 +105,9 @@ It is usually empty, so that a call with a valid token does not ask the cache ab
 
 def refuse_blocked_address(request: Request) -> None:
     """Raise Throttled if the address is blocked. Called before the token is looked up."""
-    now = time.time()
-    for address in [address for address, end in blocked_until.copy().items() if end <= now]:
-        blocked_until.pop(address, None)
-    if end := blocked_until.get(address_of(request) or ""):
-        raise Throttled(end - now)
+    seconds = blocked_until.get(address_of(request) or "", 0) - time.time()
+    if seconds > 0:
+        raise Throttled(seconds)
 
 
 MAX_EXPENSIVE_CALLS = 6
