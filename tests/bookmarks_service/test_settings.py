@@ -1,10 +1,12 @@
 """The settings of the service, which it reads from the environment."""
 
+import logging
 import os
 import runpy
 import subprocess
 import sys
 from contextlib import closing
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -54,6 +56,18 @@ def test_the_deployment_check_requires_a_secret_key():
 
     assert result.returncode == 1
     assert result.stderr.startswith("Set SECRET_KEY to a long random string")
+
+
+@pytest.mark.parametrize(
+    ("workers", "cache_url", "warnings"), [(1, "", 0), (2, "", 1), (2, "redis://127.0.0.1:6379/0", 0)]
+)
+def test_a_server_whose_processes_count_calls_separately_warns(caplog, workers, cache_url, warnings):
+    with patch.dict(os.environ, CACHE_URL=cache_url):
+        configuration = runpy.run_path(str(ROOT / "bookmarks_service" / "gunicorn.conf.py"))
+        server = SimpleNamespace(cfg=SimpleNamespace(workers=workers), log=logging.getLogger("gunicorn.error"))
+        configuration["on_starting"](server)
+
+    assert caplog.text.count("each of the 2 processes counts calls separately") == warnings
 
 
 def test_commands_require_neither():
