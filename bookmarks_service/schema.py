@@ -32,7 +32,7 @@ def render(renderer: BaseRenderer, media_type: str) -> bytes:
 
     A lock prevents concurrent rendering, which takes up to a second of CPU time and slows other requests down.
     """
-    # JSONRenderer honours "Accept: application/json; indent=2", up to 8. No other parameter changes the content.
+    # JSONRenderer honors "Accept: application/json; indent=2", up to 8. No other parameter changes the content.
     indent = renderer.get_indent(media_type, {}) if isinstance(renderer, JSONRenderer) else None
     key = (renderer.format, indent)
     with lock:

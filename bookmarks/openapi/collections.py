@@ -68,6 +68,7 @@ update_collection = operation(
     body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
     tagged=True,
     conditional=True,
+    partial=True,
     responses={200: success_response(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
     failures=[CollectionNotFound(), CollectionExists()],
 )

@@ -73,6 +73,7 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     body = {"bad_request", "parse_error"}
     assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
     assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
+    assert codes("update_collection", "400") == codes("create_collection", "400") - {"required"}
     assert "too_many_errors" in codes("update_user_group", "400")
     assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
     assert "required" not in codes("list_collections", "400")

@@ -101,13 +101,14 @@ def operation(
     read_only: bool = False,
     tagged: bool = False,
     conditional: bool = False,
+    partial: bool = False,
     **description: Any,
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
     ``body`` is the serializer of the request's body and an example; ``failures`` are further errors. The responses of
-    a ``tagged`` operation have an ETag, and a ``conditional`` operation honours If-Match. This extends
-    ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
+    a ``tagged`` operation have an ETag, a ``conditional`` operation honors If-Match, and a ``partial`` one requires no
+    field. This extends ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
     """
     all_failures = [*FAILURES, *failures]
     codes: set[str] = set()
@@ -124,6 +125,8 @@ def operation(
         codes = codes.union(*map(validation_codes, fields))
         if any(isinstance(field, serializers.DictField) for field in fields):
             codes.add(TOO_MANY["code"])
+        if partial:
+            codes.discard("required")
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
     all_responses = {**responses, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
     document = extend_schema(
