@@ -136,16 +136,29 @@ class Service:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
-    def database_connections(self) -> int:
-        """Return how many connections to the database the service has."""
+    def waiting_calls(self) -> int:
+        """Return how many calls wait for a lock. On SQLite, return how many connections to the database are open."""
         if self.database_url.startswith("sqlite:"):
             files = [file for pid in self.worker_pids() for file in Path(f"/proc/{pid}/fd").iterdir()]
             return sum(os.path.realpath(file) == self.database_url.removeprefix("sqlite:///") for file in files)
         import psycopg  # noqa: PLC0415
 
-        sql = "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         with psycopg.connect(self.database_url) as connection:
             return int(connection.execute(sql).fetchone()[0])
+
+    def has_authenticated(self) -> bool:
+        """Return whether a call with the access token is past its authentication, while writes are locked.
+
+        It has then written the time of its last use, or on SQLite, where all writes are locked, failed to write it.
+        """
+        if self.database_url.startswith("sqlite:"):
+            return "Could not write the last use of the token bma_" in self.log.read_text()
+        import psycopg  # noqa: PLC0415
+
+        sql = "SELECT count(last_used_at) FROM bookmarks_accesstoken"
+        with psycopg.connect(self.database_url) as connection:
+            return connection.execute(sql).fetchone() == (1,)
 
     def connect(self, data: bytes = b"") -> socket.socket:
         """Open a connection and send ``data``."""

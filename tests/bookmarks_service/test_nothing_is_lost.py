@@ -115,10 +115,9 @@ def test_a_reload_drops_no_call(database_url, tmp_path, keep_alive):
 
 def test_a_stop_waits_for_a_call_in_progress(database_url, tmp_path):
     with Service(tmp_path, database_url, WEB_CONCURRENCY="1") as service, ThreadPoolExecutor(1) as pool:
-        idle = service.database_connections()
         with writes_locked(database_url):
             call = pool.submit(service.create_bookmark, url="https://example.com/")
-            wait_until(lambda: service.database_connections() > idle)
+            wait_until(service.has_authenticated)
             service.process.send_signal(signal.SIGTERM)
             wait_until(lambda: "Handling signal: term" in service.log.read_text())
             assert not call.done()

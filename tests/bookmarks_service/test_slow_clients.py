@@ -209,7 +209,7 @@ def test_livez_answers_while_all_threads_wait_for_the_database(patient_service):
     with ThreadPoolExecutor(20) as pool:
         with writes_locked(patient_service.database_url):
             calls = [pool.submit(patient_service.create_bookmark, url=f"{url}/{n}") for n in range(20)]
-            wait_until(lambda: patient_service.database_connections() >= 8)
+            wait_until(lambda: patient_service.waiting_calls() >= 8)
             statuses = [patient_service.request("GET", "/livez").status_code for _ in range(10)]
             assert not any(call.done() for call in calls)
         assert statuses == [200] * 10
