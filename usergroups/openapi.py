@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .contract.fields import Envelope
-from .contract.openapi import INVALID_LIMIT, operation, success_response
+from .contract.openapi import INVALID_LIMIT, missing, operation, success_response
 from .exceptions import UnknownUserGroupToken, UserGroupNotFound
 from .serializers import (
     NewUserGroupEnvelope,
@@ -52,7 +52,7 @@ ID = {"user_group_id": "example_1"}
 
 TOKEN = {"token": USER_GROUP["token"]}
 
-ID_MISSING = ValidationError({"user_group_id": [ErrorDetail("This field is required.", "required")]})
+ID_MISSING = missing("user_group_id")
 INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
 TAGS = ["User groups"]
@@ -83,7 +83,7 @@ resolve_user_group = operation(
     tagged=True,
     responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
     failures=[
-        ValidationError({"token": [ErrorDetail("This field is required.", "required")]}),
+        missing("token"),
         UnknownUserGroupToken(),
     ],
 )
@@ -185,5 +185,5 @@ put_user_groups = operation(
             ],
         )
     },
-    failures=[ValidationError({"user_groups": [ErrorDetail("This field is required.", "required")]})],
+    failures=[missing("user_groups")],
 )

@@ -12,7 +12,7 @@ from .authentication import ApiTokenAuthentication
 from .contract import batch
 from .contract.etags import PreconditionFailed, accepted_versions
 from .contract.fields import Envelope
-from .contract.pagination import Page
+from .contract.pagination import Page, pop_position
 from .contract.parsers import BatchParser
 from .exceptions import ResponseTooLarge, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
@@ -51,6 +51,10 @@ class ApiTokenView(TokenView):
         """The user groups that the token gives access to."""
         return UserGroup.objects.visible_to(self.token)
 
+    def location_of(self, user_group: UserGroup) -> str:
+        """Return the URL of the request's path for this user group."""
+        return f"{escape_uri_path(self.request.path)}?{urlencode({'user_group_id': user_group.provided_id})}"
+
 
 class UserGroupView(ApiTokenView):
     @openapi.get_user_group
@@ -67,7 +71,7 @@ class UserGroupView(ApiTokenView):
         data = {"user_group": user_group, "new_user_group": created}
         if not created:
             return self.respond(NewUserGroupEnvelope, data, tagged=user_group)
-        location = f"{escape_uri_path(request.path)}?{urlencode({'user_group_id': provided_id})}"
+        location = self.location_of(user_group)
         return self.respond(NewUserGroupEnvelope, data, tagged=user_group, status=201, location=location)
 
     @openapi.update_user_group
@@ -106,7 +110,7 @@ class UserGroupsView(ApiTokenView):
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
         query = self.validated(UserGroupListQuery, request.query_params)
-        position = {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
+        position = pop_position(query)
         page = Page(self.user_groups.matching(**query), "provided_id", **position, size=JSON_SIZE)
         return self.respond(UserGroupListEnvelope, {"user_groups": page.items, **page.links(request)})
 

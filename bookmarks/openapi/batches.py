@@ -1,7 +1,5 @@
 """Documentation of the operations on many bookmarks."""
 
-from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
-
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
 from bookmarks.serializers.bookmarks import (
     BookmarkBatchEnvelope,
@@ -12,16 +10,12 @@ from bookmarks.serializers.bookmarks import (
     BookmarkMoveSerializer,
 )
 from usergroups.contract import batch
-from usergroups.contract.openapi import operation, success_response
+from usergroups.contract.openapi import missing, operation, success_response
 from usergroups.openapi import USER_GROUP
 
 from .bookmarks import BOOKMARK, FIELDS, INVALID_URL, TAGS
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
-
-
-def _missing(field: str) -> APIException:
-    return ValidationError({field: [ErrorDetail("This field is required.", "required")]})
 
 
 create_bookmarks = operation(
@@ -45,7 +39,7 @@ create_bookmarks = operation(
             ],
         )
     },
-    failures=[_missing("bookmarks")],
+    failures=[missing("bookmarks")],
 )
 
 delete_bookmarks = operation(
@@ -64,7 +58,7 @@ delete_bookmarks = operation(
             results=[batch.success(200), batch.error(BookmarkNotFound())],
         )
     },
-    failures=[_missing("ids")],
+    failures=[missing("ids")],
 )
 
 move_bookmarks = operation(
@@ -83,5 +77,5 @@ move_bookmarks = operation(
             results=[batch.success(200, bookmark=BOOKMARK), batch.error(BookmarkExists())],
         )
     },
-    failures=[_missing("ids"), InvalidCollection()],
+    failures=[missing("ids"), InvalidCollection()],
 )

@@ -1,7 +1,6 @@
 """Documentation of the operations on collections."""
 
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
 from bookmarks.serializers.collections import (
@@ -11,7 +10,7 @@ from bookmarks.serializers.collections import (
     CollectionWriteSerializer,
 )
 from usergroups.contract.fields import Envelope
-from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
+from usergroups.contract.openapi import INVALID_LIMIT, missing, operation, success_response
 
 COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
@@ -19,7 +18,7 @@ COLLECTION = {
     "created_at": "2026-01-31T09:26:10.112233Z",
     "updated_at": "2026-01-31T09:26:10.112233Z",
 }
-NAME_MISSING = ValidationError({"name": [ErrorDetail("This field is required.", "required")]})
+NAME_MISSING = missing("name")
 
 TAGS = ["Collections"]
 ID = OpenApiParameter("public_id", str, "path", description="The collection's `id`.")

@@ -4,8 +4,6 @@ from datetime import timedelta
 
 from django.db import IntegrityError
 from django.utils import timezone
-from django.utils.encoding import escape_uri_path
-from django.utils.http import urlencode
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -43,7 +41,7 @@ class AccessTokensView(ApiTokenView):
         except IntegrityError:  # the user group has just been deleted
             raise UserGroupNotFound from None
         token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        location = f"{escape_uri_path(request.path)}?{urlencode({'user_group_id': user_group.provided_id})}"
+        location = self.location_of(user_group)
         return self.respond(IssuedAccessTokenEnvelope, {"access_token": token}, status=201, location=location)
 
 

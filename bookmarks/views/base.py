@@ -1,7 +1,10 @@
 """The base view of all bookmark operations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
+from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
 
 from bookmarks.authentication import AccessTokenAuthentication
@@ -38,10 +41,15 @@ class AccessTokenView(TokenView):
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
-    def check_collection_exists(self, collection: Collection | None) -> None:
-        """Raise InvalidCollection if the collection has been deleted since it was looked up."""
-        if collection and not self.collections.filter(pk=collection.pk).exists():
-            raise InvalidCollection
+    @contextmanager
+    def writing_to(self, collection: Collection | None) -> Iterator[None]:
+        """Raise InvalidCollection in place of an IntegrityError if the collection has been deleted meanwhile."""
+        try:
+            yield
+        except IntegrityError:
+            if collection and not self.collections.filter(pk=collection.pk).exists():
+                raise InvalidCollection from None
+            raise
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""

@@ -72,12 +72,8 @@ class BookmarkBatchMoveView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(BookmarkMoveSerializer, request.data, find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
-        try:
-            with expensive_call(self.user_group):
-                moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        except IntegrityError:
-            self.check_collection_exists(collection)
-            raise
+        with self.writing_to(collection), expensive_call(self.user_group):
+            moved = self.bookmarks.move_many(batch.valid(ids), collection)
         return self.respond(BookmarkMoveEnvelope, {"results": batch.results(ids, map(self.result, moved))})
 
     def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from typing import Any
 
-from django.db import IntegrityError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -22,7 +21,7 @@ from bookmarks.serializers.bookmarks import (
 )
 from usergroups.contract.etags import accepted_versions
 from usergroups.contract.fields import Envelope
-from usergroups.contract.pagination import Page
+from usergroups.contract.pagination import Page, pop_position
 from usergroups.tokens.throttling import expensive_call
 
 from .base import AccessTokenView
@@ -32,7 +31,7 @@ class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
         query = self.validated(BookmarkListQuery, request.query_params, find_collection=self.find_collection)
-        position = {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
+        position = pop_position(query)
         with expensive_call(self.user_group) if "q" in query else nullcontext():
             page = Page(self.bookmarks.matching(query), "id", **position, search=search.for_query(query))
         return self.respond(BookmarkListEnvelope, {"bookmarks": page.items, **page.links(request)})
@@ -41,11 +40,8 @@ class BookmarksView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(BookmarkCreateSerializer, request.data, find_collection=self.find_collection)
         user_group = self.user_group
-        try:
+        with self.writing_to(fields.get("collection")):
             bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
-        except IntegrityError:
-            self.check_collection_exists(fields.get("collection"))
-            raise
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(NewBookmarkEnvelope, data, tagged=bookmark)
@@ -65,12 +61,10 @@ class BookmarkView(AccessTokenView):
             BookmarkUpdateSerializer, request.data, find_collection=self.find_collection
         )
         try:
-            bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
+            with self.writing_to(fields.get("collection")):
+                bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
         except Duplicate:
             raise BookmarkExists("url" if "url" in fields else "collection") from None
-        except IntegrityError:
-            self.check_collection_exists(fields.get("collection"))
-            raise
         return self.respond(BookmarkEnvelope, {"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark

@@ -2,7 +2,7 @@ import pytest
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from tests.bookmarks.factories import AccessTokenFactory
+from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.contract.conftest import valid_body  # noqa: F401
 
@@ -26,3 +26,8 @@ def call_bookmarks(client, access_token):
 @pytest.fixture
 def create_bookmark(client, access_token):
     return Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token)
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group)

@@ -14,11 +14,6 @@ URL = "https://example.com/"
 
 
 @pytest.fixture
-def collection(user_group):
-    return CollectionFactory(user_group=user_group)
-
-
-@pytest.fixture
 def delete(call_bookmarks):
     return lambda *ids: call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": list(map(str, ids))})
 

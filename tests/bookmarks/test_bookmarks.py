@@ -20,11 +20,6 @@ URL = "https://example.com/"
 
 
 @pytest.fixture
-def collection(user_group):
-    return CollectionFactory(user_group=user_group)
-
-
-@pytest.fixture
 def bookmark(user_group):
     return BookmarkFactory(user_group=user_group, url=URL, title="A title")
 

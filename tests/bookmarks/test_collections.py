@@ -14,11 +14,6 @@ from tests.queries import queries_of
 URL = "https://example.com/"
 
 
-@pytest.fixture
-def collection(user_group):
-    return CollectionFactory(user_group=user_group)
-
-
 @pytest.mark.parametrize("name", ["a", " spaced ", "ü\N{GRINNING FACE}", "a" * 255])
 def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, client, access_token, name):
     response = call_bookmarks("POST", "collections", body={"name": name})

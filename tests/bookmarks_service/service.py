@@ -141,11 +141,8 @@ class Service:
         if self.database_url.startswith("sqlite:"):
             files = [file for pid in self.worker_pids() for file in Path(f"/proc/{pid}/fd").iterdir()]
             return sum(os.path.realpath(file) == self.database_url.removeprefix("sqlite:///") for file in files)
-        import psycopg  # noqa: PLC0415
-
-        sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        with psycopg.connect(self.database_url) as connection:
-            return int(connection.execute(sql).fetchone()[0])
+        condition = "datname = current_database() AND wait_event_type = 'Lock'"
+        return self.postgresql_value(f"SELECT count(*) FROM pg_stat_activity WHERE {condition}")
 
     def has_authenticated(self) -> bool:
         """Return whether a call with the access token is past its authentication, while writes are locked.
@@ -154,11 +151,14 @@ class Service:
         """
         if self.database_url.startswith("sqlite:"):
             return "Could not write the last use of the token bma_" in self.log.read_text()
+        return self.postgresql_value("SELECT count(last_used_at) FROM bookmarks_accesstoken") == 1
+
+    def postgresql_value(self, sql: str) -> int:
+        """Return the number that a query selects on a connection of its own."""
         import psycopg  # noqa: PLC0415
 
-        sql = "SELECT count(last_used_at) FROM bookmarks_accesstoken"
         with psycopg.connect(self.database_url) as connection:
-            return connection.execute(sql).fetchone() == (1,)
+            return int(connection.execute(sql).fetchone()[0])
 
     def connect(self, data: bytes = b"") -> socket.socket:
         """Open a connection and send ``data``."""

@@ -12,6 +12,20 @@ from rest_framework.exceptions import APIException
 
 from .errors import Failure, failure
 
+DESCRIPTIONS = {
+    400: "The request is malformed, or a field is missing or invalid.",
+    401: "The request has no valid token of the required scheme.",
+    403: "The token is read-only.",
+    404: "The object does not exist, or belongs to another owner.",
+    409: "The change would create a duplicate.",
+    412: "The ETag of the object does not match If-Match.",
+    413: "The body exceeds the size limit.",
+    415: "The Content-Type is not application/json.",
+    429: "Too many requests with this token, or too many failed authentications from this address.",
+    500: "Internal error.",
+    503: "The database is unreachable, overloaded or read-only.",
+}
+
 UNREACHABLE_CODES = {
     "lost_plus",  # reported as "invalid"
     "date",  # for values that do not come from a request
@@ -74,7 +88,7 @@ class FailedResultSerializer(FailureSerializer):
 
 
 def failure_responses(
-    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str], descriptions: dict[int, str]
+    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str]
 ) -> dict[int, OpenApiResponse]:
     """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
     bodies: defaultdict[int, list[Failure]] = defaultdict(list)
@@ -88,7 +102,7 @@ def failure_responses(
             types, codes = {*types, "validation_error"}, codes | codes_of_fields
         serializer = _failure_serializer(_name(operation_id, status, codes), frozenset(types), frozenset(codes))
         examples = [OpenApiExample(_example_name(body), body) for body in failures]
-        responses[status] = OpenApiResponse(serializer, descriptions[status], examples)
+        responses[status] = OpenApiResponse(serializer, DESCRIPTIONS[status], examples)
     return responses
 
 

@@ -71,7 +71,7 @@ class PastTimestampField(TimestampField):
     def to_internal_value(self, value: Any) -> datetime:
         match = _RFC_3339.fullmatch(value.upper()) if isinstance(value, str) else None
         if match is None:
-            self.fail("invalid", format="RFC 3339")
+            self.fail("invalid")
         if not match["offset"]:
             self.fail("no_offset")
         time = super().to_internal_value(match[0])
@@ -85,7 +85,7 @@ class StrictBooleanField(serializers.BooleanField):
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
-            self.fail("invalid", input=data)
+            self.fail("invalid")
         return data
 
 

@@ -33,24 +33,10 @@ from .failures import failure_responses, validation_codes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DESCRIPTIONS = {
-    400: "The request is malformed, or a field is missing or invalid.",
-    401: "The request has no valid token of the required scheme.",
-    403: "The token is read-only.",
-    404: "The object does not exist, or belongs to another owner.",
-    409: "The change would create a duplicate.",
-    412: "The ETag of the object does not match If-Match.",
-    413: "The body exceeds the size limit.",
-    415: "The Content-Type is not application/json.",
-    429: "Too many requests with this token, or too many failed authentications from this address.",
-    500: "Internal error.",
-    503: "The database is unreachable, overloaded or read-only.",
-}
-
 FAILURES: list[APIException] = [
     BadRequest(),
     NotAuthenticated(),
-    NotAuthenticated("This path takes `Authorization: Bearer <ACCESS_TOKEN>`.", code="wrong_scheme"),
+    NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
     AuthenticationFailed("The token is unknown, expired or revoked."),
     AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
     Throttled(17),
@@ -65,11 +51,14 @@ FAILURES_OF_BODIES: list[APIException] = [
     PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
     UnsupportedMediaType("text/plain"),
 ]
-
-
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
 )
+
+
+def missing(field: str) -> ValidationError:
+    """Return the error that a required field is missing."""
+    return ValidationError({field: [ErrorDetail("This field is required.", "required")]})
 
 
 class ContractSchema(AutoSchema):
@@ -128,7 +117,7 @@ def operation(
         if partial:
             codes.discard("required")
         description["request"] = OpenApiRequest(body[0], examples=[OpenApiExample("Request", body[1])])
-    all_responses = {**responses, **failure_responses(operation_id, all_failures, codes, DESCRIPTIONS)}
+    all_responses = {**responses, **failure_responses(operation_id, all_failures, codes)}
     document = extend_schema(
         operation_id=operation_id,
         parameters=[

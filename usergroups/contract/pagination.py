@@ -45,6 +45,11 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
+def pop_position(query: dict[str, Any]) -> dict[str, Any]:
+    """Remove the limit, the cursor and the order from a validated PageQuery, and return them for ``Page``."""
+    return {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
+
+
 class PageEnvelope(Envelope):
     """A page of a list."""
 

@@ -32,10 +32,15 @@ class TokenAuthentication(authentication.TokenAuthentication):
     model: type[Token]
 
     @property
-    def usage(self) -> str:
-        """A sentence that tells how to authenticate."""
+    def header_format(self) -> str:
+        """The value of the Authorization header, with a placeholder for the token."""
         placeholder = str(self.model._meta.verbose_name).upper().replace(" ", "_")
-        return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
+        return f"{self.keyword} <{placeholder}>"
+
+    @property
+    def usage(self) -> str:
+        """A sentence that says how to authenticate."""
+        return f"This path takes `Authorization: {self.header_format}`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         if not authentication.get_authorization_header(request):

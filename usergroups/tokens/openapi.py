@@ -29,11 +29,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "in": "header",
             "name": "Authorization",
             "description": (
-                f"Send `{self.target.keyword} <{self.placeholder}>`, the word and the token: "
+                f"Send `{self.target.header_format}`, the word and the token: "
                 f"`Authorization: {self.target.keyword} {secret}`"
             ),
         }
-
-    @property
-    def placeholder(self) -> str:
-        return str(self.target.model._meta.verbose_name).upper().replace(" ", "_")
