@@ -33,7 +33,7 @@ def on_starting(server: Any) -> None:
     """Warn if the processes count calls separately."""
     if server.cfg.workers > 1 and not os.environ.get("CACHE_URL"):
         server.log.warning(
-            "Without CACHE_URL, each of the %s processes counts calls separately: rate limits are that much higher.",
+            "CACHE_URL is not set: each of the %s processes counts calls separately, and has its own rate limits.",
             server.cfg.workers,
         )
 

@@ -8,8 +8,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Describes each subclass of TokenAuthentication.
 
-    Clients and generators know the http scheme ``bearer``. They do not know ``Token``, for which the caller therefore
-    gives the whole header.
+    Clients and generators know the http scheme ``bearer``. They do not know ``Token``, so the client
+    provides the whole value of the header.
     """
 
     target_class = "usergroups.tokens.authentication.TokenAuthentication"
