@@ -1,4 +1,7 @@
-"""The same host with Django's own admin at another path, and without anything of the service."""
+"""The same host with Django's own admin at another path, and without anything of the service.
+
+The keys of its users are UUIDs.
+"""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS, MIDDLEWARE
@@ -10,7 +13,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     *INSTALLED_APPS,
     "tests.host.notes",
+    "tests.host.people",
 ]
+AUTH_USER_MODEL = "people.Person"
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     *MIDDLEWARE,
