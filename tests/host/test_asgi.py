@@ -6,6 +6,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.asgi import get_asgi_application
 
+pytestmark = pytest.mark.django_db
+
 CHUNK = 64 * 1024 * b"a"
 DISCONNECT = {"type": "http.disconnect"}
 
