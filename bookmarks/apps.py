@@ -1,5 +1,8 @@
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
+from django.db.models.signals import post_save
+
+from usergroups.signals import announce_save
 
 
 class BookmarksConfig(AppConfig):
@@ -10,3 +13,5 @@ class BookmarksConfig(AppConfig):
         from .search import create_casefold_function  # noqa: PLC0415
 
         connection_created.connect(create_casefold_function)
+        for model in self.get_models():
+            post_save.connect(announce_save, sender=model)

@@ -1,6 +1,9 @@
 """The app of teams, user groups and API tokens."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_save
+
+from .signals import announce_save
 
 
 class UserGroupsConfig(AppConfig):
@@ -11,3 +14,6 @@ class UserGroupsConfig(AppConfig):
     def ready(self) -> None:
         from . import checks  # noqa: F401, PLC0415
         from .tokens import openapi  # noqa: F401, PLC0415
+
+        for model in self.get_models():
+            post_save.connect(announce_save, sender=model)

@@ -8,6 +8,8 @@ from django.db import models, router
 from django.db.models import Q
 from django.utils import timezone
 
+from usergroups.transactions import WritingQuerySet
+
 from . import secret_format
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class TokenState(models.TextChoices):
     REVOKED = "revoked", "Revoked"
 
 
-class TokenQuerySet(models.QuerySet[T]):
+class TokenQuerySet(WritingQuerySet[T]):
     """Filters, issues and authenticates tokens."""
 
     def active(self) -> "TokenQuerySet[T]":

@@ -1,14 +1,18 @@
 """The base class of views that require a token."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from django.db import IntegrityError
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
+from usergroups.signals import acting_as
 
 from .authentication import InvalidToken, TokenPermission
 from .throttling import TokenThrottle
@@ -21,6 +25,14 @@ class TokenView(ContractView):
     throttle_classes = [TokenThrottle]
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with ExitStack() as self.during_call:
+            return super().dispatch(*args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.during_call.enter_context(acting_as(request.auth))
 
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
