@@ -16,7 +16,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.bookmarks.imports import chunks_of_two, way  # noqa: F401
 from tests.bookmarks.test_large_deletions import wait_for_the_thread
 from tests.conftest import Caller
-from tests.queries import concurrently, queries_of
+from tests.queries import concurrently, deadlock, queries_of
 from tests.signals import expected, received, recorded
 from usergroups import deletion
 
@@ -60,6 +60,24 @@ def test_a_bookmark_that_another_transaction_created_is_not_announced(create_boo
 
     assert (response.status_code, response.json()["bookmark"]["id"]) == (200, str(bookmark.pk))
     assert sent == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_bookmark_that_is_retried_after_a_deadlock_is_announced_once(create_bookmark, collection, access_token):
+    same = Bookmark(user_group=collection.user_group, collection=collection, url=URL)
+
+    with (
+        received() as sent,
+        deadlock(
+            after="INSERT",
+            locked=Collection.objects.select_for_update().filter(pk=collection.pk),
+            wait=lambda alias: same.save(using=alias, force_insert=True),
+        ) as attempts,
+    ):
+        create_bookmark({"url": URL, "collection": str(collection.pk)})
+
+    assert len(attempts) == 2
+    assert sent == [expected("created", Bookmark.objects.get(), actor=access_token)]
 
 
 @pytest.mark.parametrize(
@@ -122,13 +140,14 @@ def test_deletions_of_instances_and_querysets_are_announced(user_group):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_bookmark_that_another_transaction_deleted_is_not_announced(user_group):
-    first, second = BookmarkFactory.create_batch(2, user_group=user_group)
+def test_a_bookmark_that_another_transaction_deletes_is_not_announced(user_group):
+    BookmarkFactory.create_batch(2, user_group=user_group)
+    unlocked = "SELECT id FROM bookmarks_bookmark LIMIT 1 FOR UPDATE SKIP LOCKED"
 
-    with received() as sent, concurrently("SELECT", f"DELETE FROM bookmarks_bookmark WHERE id = '{first.pk}'"):
-        Bookmark.objects.all().delete()
+    with received() as sent, concurrently("DELETE", f"DELETE FROM bookmarks_bookmark WHERE id IN ({unlocked})"):
+        deleted, _ = Bookmark.objects.all().delete()
 
-    assert sent == [expected("deleted", second)]
+    assert [len(arguments["instances"]) for _, _, arguments in sent] == [deleted]
 
 
 # Batches
