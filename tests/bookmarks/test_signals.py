@@ -2,6 +2,7 @@
 
 import pickle
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -340,6 +341,19 @@ def test_an_import_announces_only_new_bookmarks(user_group):
     assert sent == [expected("created", Bookmark.objects.exclude(pk=existing.pk).get())]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_collection_that_another_transaction_created_during_an_import_is_not_announced(user_group):
+    insert = (
+        "INSERT INTO bookmarks_collection (id, user_group_id, name, created_at) "
+        f"VALUES ('{uuid4()}', {user_group.pk}, 'Folder', now())"
+    )
+
+    with received() as sent, concurrently('INSERT INTO "bookmarks_collection"', insert):
+        list(store(user_group, [Record(1, URL, "", "Folder")]))
+
+    assert sent == [expected("created", Bookmark.objects.get())]
+
+
 @pytest.mark.parametrize(("dry_run", "number"), [(False, 1), (True, 0)])
 def test_the_command_announces_an_import_unless_it_is_a_dry_run(user_group, tmp_path, dry_run, number):
     path = tmp_path / "bookmarks.csv"
@@ -407,6 +421,14 @@ def test_only_deletions_take_one_more_query_with_receivers(call_bookmarks, colle
         queries = queries_of(act, call_bookmarks, bookmarks, collection)
 
     assert len(queries) == NUMBERS_OF_QUERIES[act] + more
+
+
+def test_an_import_only_counts_the_new_bookmarks_without_receivers(user_group):
+    existing = BookmarkFactory(user_group=user_group)  # so that PostgreSQL cannot use COPY
+
+    *_, last = queries_of(lambda: list(store(user_group, [Record(1, existing.url), Record(2, URL)])))
+
+    assert last.startswith("SELECT COUNT")
 
 
 def test_a_chunk_that_is_copied_takes_one_more_query_with_receivers(user_group):

@@ -448,6 +448,12 @@ def test_a_receiver_cannot_change_the_instances_of_the_caller(client, receiver, 
 # Costs
 
 
+def test_a_deletion_loads_only_keys_without_receivers(user_group):
+    lock, *_ = queries_of(user_group.delete)
+
+    assert "mapping" not in lock
+
+
 def test_an_update_and_a_deletion_of_a_group_take_no_more_queries_with_a_receiver(call_usergroups, user_group):
     other = UserGroupFactory(team=user_group.team)
 
