@@ -11,7 +11,6 @@ from django.core.management import call_command
 from django.db import transaction
 from django.test import TestCase
 
-from tests.conftest import Caller
 from tests.queries import queries_of
 from tests.signals import expected, received, recorded
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -434,13 +433,13 @@ def test_a_receiver_runs_in_the_thread_of_the_write_and_can_write(receiver):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_receiver_cannot_change_the_instances_of_the_caller(client, receiver, api_token):
+def test_a_receiver_cannot_change_the_instances_of_the_caller(call_usergroups, receiver):
     def rename(instances, **kwargs):
         instances[0].name = "Renamed"
 
     receiver(signals.created, rename)
 
-    response = Caller(client, "POST", "/api/user", "Token", api_token)({"user_group_id": "new", "name": "New"})
+    response = call_usergroups("POST", "user", {"user_group_id": "new", "name": "New"})
 
     assert response.json()["user_group"]["name"] == "New"
 
