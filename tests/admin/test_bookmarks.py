@@ -326,7 +326,7 @@ def test_themes_can_show_filters_in_the_form_of_the_search(admin_client):
     page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
 
     filters = re.findall(r"<details[^>]*>(.*?)</details>", page, re.DOTALL)
-    assert len(filters) > 3
+    assert len(filters) >= 3
     assert not any("<form" in each for each in filters)
 
 

@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.asgi import get_asgi_application
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 CHUNK = 64 * 1024 * b"a"
 DISCONNECT = {"type": "http.disconnect"}
