@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Value
 from django.utils import timezone
 
@@ -81,11 +82,11 @@ class BarChart:
 
     @property
     def total(self) -> str:
-        return f"{sum(count for _, count in self.days):,}"
+        return intcomma(sum(count for _, count in self.days))
 
     @property
     def maximum(self) -> str:
-        return f"{max(count for _, count in self.days):,}"
+        return intcomma(max(count for _, count in self.days))
 
     @property
     def last_day(self) -> date:
@@ -98,7 +99,7 @@ class BarChart:
         return [
             {
                 "day": day,
-                "count": f"{count:,}",
+                "count": intcomma(count),
                 "x": round(number * step + 1, 1),
                 "y": round(HEIGHT - count * scale, 1),
                 "width": round(step - 2, 1),

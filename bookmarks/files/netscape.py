@@ -13,7 +13,10 @@ from html import escape
 from html.parser import HTMLParser
 from typing import BinaryIO
 
+from django.utils.translation import gettext_noop
+
 from bookmarks.models import Bookmark
+from usergroups.contract.translatable import TranslatableText
 
 from . import references
 from .records import InvalidRecord, Record, format_timestamp
@@ -86,7 +89,8 @@ class _Parser(HTMLParser):
     def pop_records(self) -> list[Record | InvalidRecord]:
         """Return the records that were parsed since the last call."""
         if len(self.rawdata) > MAX_TAG_LENGTH:
-            self.records.append(InvalidRecord(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
+            text = gettext_noop("A tag is longer than %(max)s characters.")
+            self.records.append(InvalidRecord(self.getpos()[0], TranslatableText(text, max=MAX_TAG_LENGTH)))
             self.rawdata = ""
         records, self.records = self.records, []
         return records

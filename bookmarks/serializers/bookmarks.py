@@ -42,7 +42,7 @@ class URLField(TextField):
     """An absolute http or https URL."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs)
+        super().__init__(max_length=web_url.MAX_LENGTH, validators=[web_url.validate_in_english], **kwargs)
 
 
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from usergroups.contract import strict_json
 from usergroups.contract.errors import failure
+from usergroups.contract.translatable import translated
 
 MAX_INDENTED = 100_000  # characters
 
@@ -77,10 +79,10 @@ class JSONObjectFormField(forms.CharField):
             json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
-            raise ValidationError(str(error)) from None
+            raise ValidationError(translated(error.args[0])) from None
         except serializers.ValidationError as error:
             raise ValidationError(
-                [f"{p['attr']}: {p['detail']}" if p["attr"] else p["detail"] for p in failure(error)["errors"]]
+                [": ".join(filter(None, [p["attr"], translated(p["detail"])])) for p in failure(error)["errors"]]
             ) from None
         return self.empty if value is None else value
 
@@ -102,4 +104,5 @@ class JSONObjectForm(ModelForm):
             if not isinstance(self.fields[name], JSONObjectFormField) or initial is None:
                 continue
             if initial != Digest.of(getattr(self.instance, name)):
-                self.add_error(name, "This value changed while you were editing it. Reload the page to see it.")
+                text = _("This value changed while you were editing it. Reload the page to see it.")
+                self.add_error(name, text)

@@ -11,6 +11,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from django.utils.log import log_response
+from django.utils.translation import gettext_noop
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -32,7 +33,9 @@ class Problem(TypedDict):
     attr: str | None
 
 
-TOO_MANY = Problem(code="too_many_errors", detail="There are more errors than the ones listed.", attr=None)
+TOO_MANY = Problem(
+    code="too_many_errors", detail=gettext_noop("There are more errors than the ones listed."), attr=None
+)
 
 
 class Failure(TypedDict):
