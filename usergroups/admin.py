@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
@@ -19,9 +19,6 @@ from .admin_tools.json_object import JSONObjectForm, JSONObjectFormField, indent
 from .models import ApiToken, Environment, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin
-
-# Django logs the labels of changed fields in English, and translates them when it shows the history.
-LABELS_IN_HISTORY = (gettext_noop("Name"), gettext_noop("Expires"), gettext_noop("Mapping"), gettext_noop("Properties"))
 
 
 class EnvironmentFilter(admin.SimpleListFilter):

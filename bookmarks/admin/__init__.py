@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import Truncator
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -27,9 +27,6 @@ GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", Autoco
 
 
 OWNERS = ("user_group", "user_group__team")
-
-# Django logs the labels of changed fields in English, and translates them when it shows the history.
-LABELS_IN_HISTORY = (gettext_noop("Collection"), gettext_noop("Title"))
 
 
 @admin.register(AccessToken)

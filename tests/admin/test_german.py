@@ -14,7 +14,7 @@ from tests.admin.german import GERMAN, in_english
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
-from usergroups.models import Team
+from usergroups.models import ApiToken, Team
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +48,25 @@ def history(client, everything):
     user_group = everything["usergroups_usergroup"]
     save(client, user_group, name=f"{timezone.now()}", mapping=json.dumps({"1": f"{timezone.now()}"}), properties="{}")
     return client.get(url("usergroups_usergroup_history", user_group.pk))
+
+
+def history_of_tokens(client, everything):
+    """The histories of a token and of its successor in one response."""
+    fields = {"team": everything["usergroups_team"].pk, "name": f"{timezone.now()}"}
+    client.post(url("usergroups_apitoken_add"), fields)
+    token = ApiToken.objects.get(name=fields["name"])
+    act(client, "usergroups_apitoken", "rotate", token, grace="24")
+    act(client, "usergroups_apitoken", "revoke", token)
+    successor = ApiToken.objects.filter(name=fields["name"]).exclude(pk=token.pk).get()
+    page, other = (client.get(url("usergroups_apitoken_history", each.pk)) for each in (token, successor))
+    page.content += other.content
+    return page
+
+
+def history_of_a_group(client, everything):
+    imported(client, everything)
+    act(client, "usergroups_usergroup", "rotate_token", everything["usergroups_usergroup"])
+    return client.get(url("usergroups_usergroup_history", group(everything)))
 
 
 def rotated(client, everything):
@@ -128,7 +147,9 @@ PAGES = {
     **{f"confirmation of rotating {model}": confirmation(model, "rotate") for model in TOKENS},
     "confirmation of rotating usergroups_usergroup": confirmation("usergroups_usergroup", "rotate_token"),
     "confirmation for many rows": many,
-    "history": history,
+    "history of changes": history,
+    "history of tokens": history_of_tokens,
+    "history of a group": history_of_a_group,
     "tokens of each state": token_states,
     "a user group to view": viewed,
     "a token is issued": add("usergroups_apitoken", team=lambda all_: all_["usergroups_team"].pk, name="CI"),

@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 
 import bookmarks_service
 import usergroups
-from tests.admin.actions import url
+from tests.admin.actions import act
 from tests.admin.german import GERMAN, in_english
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import comparable
@@ -32,7 +32,7 @@ def fill():
 
 def test_the_index_page_is_german(admin_client):
     fill()
-    admin_client.post(url("usergroups_team_add"), {"name": "New"})
+    act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
     english = admin_client.get(INDEX).content.decode()
 
     german = admin_client.get(INDEX, **GERMAN).content.decode()
@@ -40,6 +40,7 @@ def test_the_index_page_is_german(admin_client):
     assert len(in_english(english)) > 15
     assert in_english(german) == set()
     assert "<h1>Übersicht</h1>" in german
+    assert "Widerrufen. Von admin, vor" in re.sub(r"<[^>]+>", "", german)
 
 
 def test_the_bars_of_the_chart_do_not_depend_on_the_language(admin_client):

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from .autocomplete import AutocompleteSelect, autocomplete_media
 from .confirmation import requires_confirmation
 from .deletion import DeletionSummary, deletion_summary
+from .history import translate_entries
 from .lists import BoundedPaginator, display_count, display_rows
 from .permissions import can_view
 from .saving import SavingAdmin
@@ -74,6 +75,12 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         if obj is not None:
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        response = super().history_view(request, object_id, extra_context)
+        if page := (getattr(response, "context_data", None) or {}).get("action_list"):
+            page.object_list = translate_entries(page.object_list)
+        return response
 
     def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
         """Render a page that Django's admin does not have."""
