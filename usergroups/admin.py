@@ -109,11 +109,11 @@ class UserGroupAdmin(OperatorAdmin):
 
     @admin.display(description=_("mapping"))
     def mapping_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.mapping))
+        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.mapping))
 
     @admin.display(description=_("properties"))
     def properties_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.properties))
+        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.properties))
 
     @admin.display(description=_("user group token"))
     def masked_token(self, user_group: UserGroup) -> str:

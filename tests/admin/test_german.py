@@ -231,6 +231,16 @@ def test_pages_work_from_right_to_left(admin_client, everything, settings, name)
     assert in_english(arabic) & in_english(english)
 
 
+def test_json_is_written_from_left_to_right(admin_client, client, everything, settings):
+    settings.LANGUAGE_CODE = "ar"
+
+    form = PAGES["page of usergroups_usergroup"](admin_client, everything).content.decode()
+    page = viewed(client, everything).content.decode()
+
+    assert len(re.findall('<textarea [^>]*dir="ltr"', form)) == 2
+    assert len(re.findall('<pre [^>]*dir="ltr"', page)) == 2
+
+
 ERRORS = {
     "no JSON": ("usergroups:user", b"{"),
     "not an object": ("usergroups:user", b'{"user_group_id": "a", "properties": []}'),

@@ -59,7 +59,7 @@ class DigestInput(forms.HiddenInput):
 class JSONObjectFormField(forms.CharField):
     """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``."""
 
-    widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false"})
+    widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false", "dir": "ltr"})
     hidden_widget = DigestInput
 
     def __init__(self, serializer_field: "serializers.Field[Any, Any, Any, Any]", empty: Any, **kwargs: Any) -> None:
