@@ -126,6 +126,3 @@ class UserGroupAdmin(OperatorAdmin):
             gettext("Copied"),
             gettext("Copy"),
         )
-
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        return super().get_search_results(request, queryset.select_related("team"), search_term)
