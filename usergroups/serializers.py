@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -26,7 +27,7 @@ from .models import (
 class DataSourceField(TextField):
     """A string of 1 to 255 characters or an integer."""
 
-    default_error_messages = {"invalid": "Not a string or an integer."}
+    default_error_messages = {"invalid": _("Not a string or an integer.")}
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_DATA_SOURCE_LENGTH, **kwargs)

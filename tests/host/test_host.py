@@ -68,7 +68,8 @@ def test_a_replica_may_lag_behind(tmp_path):
 
 
 def test_the_admin_works_in_a_foreign_host(tmp_path):
-    parts = [f"tests/admin/test_{part}.py" for part in ("tokens", "user_groups", "bookmarks", "files", "history")]
+    names = ("tokens", "user_groups", "bookmarks", "files", "history", "german")
+    parts = [f"tests/admin/test_{name}.py" for name in names]
 
     _, passed = run_tests("tests.host.settings_admin", tmp_path / "failures.json", "tests/host/notes", *parts)
 
