@@ -14,11 +14,12 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     *MIDDLEWARE,
-    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 ROOT_URLCONF = "tests.host.urls_admin"
+LANGUAGE_CODE = "en"
+USE_THOUSAND_SEPARATOR = False
 STATIC_URL = "assets/"
 TEMPLATES = [
     {

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.once
 
 
 def section(heading):
-    return re.search(rf"^## {heading}\n(.*?)(?=^## )", page("plug-in"), re.DOTALL | re.MULTILINE)[1]
+    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page("plug-in"), re.DOTALL | re.MULTILINE)[1]
 
 
 class Project:
@@ -122,7 +122,7 @@ def test_the_documented_steps_leave_nothing_of_the_apps(project):
     """The database is the same as before the installation, and the project runs without the package."""
     drop, forget, uninstall = blocks(section("Uninstall"), "sh")
     settings, urls, database = project.original
-    assert len(project.database() - database) > 100
+    assert project.database() > database
 
     project.run(drop)
     project.settings.write_text(settings)

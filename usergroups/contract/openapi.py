@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -33,23 +34,25 @@ from .failures import failure_responses, validation_codes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FAILURES: list[APIException] = [
-    BadRequest(),
-    NotAuthenticated(),
-    NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
-    AuthenticationFailed("The token is unknown, expired or revoked."),
-    AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
-    Throttled(17),
-    ServerError(),
-    DatabaseUnavailable(),
-]
+with translation.override(None):  # DRF's details in English, as the views do
+    FAILURES: list[APIException] = [
+        BadRequest(),
+        NotAuthenticated(),
+        NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
+        AuthenticationFailed("The token is unknown, expired or revoked."),
+        AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        Throttled(17),
+        ServerError(),
+        DatabaseUnavailable(),
+    ]
+    UNSUPPORTED_MEDIA_TYPE = UnsupportedMediaType("text/plain")
 FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
 INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
 FAILURES_OF_BODIES: list[APIException] = [
     ParseError("The body is not a JSON object."),
     PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-    UnsupportedMediaType("text/plain"),
+    UNSUPPORTED_MEDIA_TYPE,
 ]
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
