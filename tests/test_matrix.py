@@ -62,6 +62,16 @@ def test_the_bounds_of_python_and_django_are_those_of_the_classifiers():
     assert products()[0][0] == ["py311"]
 
 
+def test_continuous_integration_runs_the_two_corners():
+    script = (ROOT / ".ci" / "run").read_text()
+    pythons = re.search(r"^for version in (.*); do$", script, re.MULTILINE)[1].split()
+    oldest, newest = products()[0][1], products()[-1][1]
+
+    assert {f"py{digits(each)}" for each in pythons} == {factor for product in products() for factor in product[0]}
+    assert f"{oldest[0]}-lowest-sqlite\n" in script
+    assert f"{newest[-1]}-newest-postgresql\n" in script
+
+
 @pytest.mark.skipif(not ENVIRONMENT, reason="runs in the environments of tox")
 def test_the_environment_has_the_versions_of_its_name(settings):
     python, django_version, _, database = ENVIRONMENT.split("-")
