@@ -1,5 +1,6 @@
 """The versions that the apps are tested with."""
 
+import itertools
 import os
 import platform
 import re
@@ -60,6 +61,13 @@ def test_the_bounds_of_python_and_django_are_those_of_the_classifiers():
     assert supported == sorted(supported)
     assert PYPROJECT["project"]["requires-python"] == ">=3.11"
     assert products()[0][0] == ["py311"]
+
+
+def test_the_documented_combinations_are_those_of_tox():
+    rows = re.findall(r"^\| (\d\.\d) \| (.*) \|$", (ROOT / "docs" / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+
+    documented = {(f"py{digits(python)}", f"django{digits(row[0])}") for row in rows for python in row[1].split(", ")}
+    assert documented == {pair for product in products() for pair in itertools.product(*product[:2])}
 
 
 def test_continuous_integration_runs_the_two_corners():
