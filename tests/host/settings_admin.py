@@ -1,7 +1,7 @@
 """The same host with Django's own admin at another path, and without anything of the service."""
 
 from tests.host.settings import *  # noqa: F403
-from tests.host.settings import INSTALLED_APPS, MIDDLEWARE
+from tests.host.settings import INSTALLED_APPS, MIDDLEWARE, REST_FRAMEWORK
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -9,6 +9,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     *INSTALLED_APPS,
+    "drf_spectacular",
     "tests.host.notes",
 ]
 MIDDLEWARE = [
@@ -17,8 +18,20 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "tests.host.urls_admin"
+REST_FRAMEWORK = {
+    **REST_FRAMEWORK,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_VERSIONING_CLASS": None,
+}
+SPECTACULAR_SETTINGS = {
+    "PREPROCESSING_HOOKS": ["usergroups.contract.openapi.exclude_contract_views"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
+    ],
+}
 STATIC_URL = "assets/"
 TEMPLATES = [
     {

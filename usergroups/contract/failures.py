@@ -16,7 +16,7 @@ from .errors import Failure, failure
 DESCRIPTIONS = {
     400: "The request is malformed, or a field is missing or invalid.",
     401: "The request has no valid token of the required scheme.",
-    403: "The token is read-only.",
+    403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
     409: "The change would create a duplicate.",
     412: "The ETag of the object does not match If-Match.",

@@ -84,15 +84,15 @@ class ContractSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         operation = self.documentation
+        query = self._request_serializer if self.method in METHODS_WITH_QUERY else None
         return [
-            *([operation.path] if operation.path else []),
-            *([self._request_serializer] if self._request_serializer and self._has_query else []),
+            *(parameter for parameter in (operation.path, query) if parameter),
             *([IF_MATCH] if operation.conditional else []),
             *_response_headers([*self.get_response_serializers()], operation.tagged),
         ]
 
     def get_request_serializer(self) -> Any:
-        if self._request_serializer is None or self._has_query:
+        if self._request_serializer is None or self.method in METHODS_WITH_QUERY:
             return None
         examples = [OpenApiExample("Request", self.documentation.request)]
         return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
@@ -113,10 +113,6 @@ class ContractSchema(AutoSchema):
         return cast(ContractView, self.view)
 
     @property
-    def _has_query(self) -> bool:
-        return self.method in METHODS_WITH_QUERY
-
-    @property
     def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
         return self.contract_view.request_serializers.get(self.method)
 
@@ -132,7 +128,12 @@ class ContractSchema(AutoSchema):
 
     def _failures(self) -> tuple[list[APIException], set[str]]:
         """Return the errors that the operation can return, and the codes of its fields."""
-        failures = [*FAILURES, *self.documentation.failures]
+        denials = [
+            PermissionDenied(getattr(permission, "message", None), permission.code)
+            for permission in self.contract_view.permission_classes
+            if hasattr(permission, "code")
+        ]
+        failures = [*FAILURES, *self.documentation.failures, *denials]
         if self.documentation.conditional:
             failures.append(PreconditionFailed())
         if not self.documentation.read_only:
@@ -141,7 +142,7 @@ class ContractSchema(AutoSchema):
             return failures, set()
         fields = self._request_serializer().fields.values()
         codes = set[str]().union(*map(validation_codes, fields))
-        if self._has_query:
+        if self.method in METHODS_WITH_QUERY:
             return [*failures, INVALID_QUERY], codes - {"null"}
         if any(isinstance(field, serializers.DictField) for field in fields):
             codes.add(TOO_MANY["code"])
