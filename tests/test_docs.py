@@ -9,10 +9,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from types import ModuleType
 
+import django
 import pytest
 from django.apps import apps
 from django.core.management import get_commands, load_command_class
 from django.db.models import UniqueConstraint
+from django.test import Client
 from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
@@ -208,7 +210,14 @@ def test_all_system_checks_are_documented():
     assert listed == set(re.findall(r'id="(\w+\.[EW]\d+)"', source))
 
 
-def test_the_documented_urlconf_works():
+def startproject_middleware():
+    """Return the middleware of a new Django project."""
+    template = Path(django.__file__).parent / "conf/project_template/project_name/settings.py-tpl"
+    return ast.literal_eval(template.read_text().partition("MIDDLEWARE = ")[2].partition("]")[0] + "]")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_the_documented_urlconf_works(settings, method):
     urlconf = ModuleType("urlconf")
     [source] = [block for block in blocks(page("plug-in"), "python") if "urlpatterns" in block]
     exec(compile(source, "plug-in.md", "exec"), vars(urlconf))
@@ -216,6 +225,11 @@ def test_the_documented_urlconf_works():
     assert reverse("usergroups:user", urlconf) == "/groups/api/user"
     assert reverse("bookmarks:bookmarks", urlconf) == "/links/v1/bookmarks"
     assert resolve("/links/unknown", urlconf).func is vars(urlconf)["unknown_path"]
+    settings.ROOT_URLCONF = urlconf
+    settings.MIDDLEWARE = startproject_middleware()
+    for path in ("/groups", "/groups/api/users/", "/links/unknown"):
+        response = Client(enforce_csrf_checks=True).generic(method, path)
+        assert (response.status_code, response["Content-Type"]) == (404, "application/json")
 
 
 @pytest.mark.django_db

@@ -119,6 +119,3 @@ class UserGroupAdmin(OperatorAdmin):
             '<button type="button" data-copies="token" aria-live="polite">Copy</button></details>',
             user_group.token,
         )
-
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        return super().get_search_results(request, queryset.select_related("team"), search_term)

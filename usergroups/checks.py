@@ -1,19 +1,48 @@
-"""System checks of the settings."""
+"""System checks of the settings and the databases."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .contract import conf
+from .models import UserGroup
 
 
 @register
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return an error for each invalid setting."""
     return list(_errors())
+
+
+@register
+def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Return an error for each database that the models use, or may be migrated to, and that is not supported.
+
+    On other databases, migrations succeed but constraints are missing, or text is compared in another way.
+    """
+    aliases = {router.db_for_read(UserGroup), router.db_for_write(UserGroup)}
+    aliases |= {alias for alias in databases or () if router.allow_migrate_model(alias, UserGroup)}
+    return [
+        Error(
+            f"The database {alias!r} is not supported.",
+            hint="Use PostgreSQL 14 or newer, or SQLite 3.35 or newer, for the apps usergroups and bookmarks.",
+            obj=UserGroup,
+            id="usergroups.E005",
+        )
+        for alias in sorted(aliases)
+        if not _is_supported(connections[alias])
+    ]
+
+
+def _is_supported(connection: BaseDatabaseWrapper) -> bool:
+    if connection.vendor == "sqlite":
+        return connection.get_database_version() >= (3, 35)
+    return connection.vendor == "postgresql"  # Django itself refuses versions older than 14.
 
 
 def _errors() -> Iterator[Error]:

@@ -90,7 +90,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         the request body already limits them.
         """
         times = Counter(item["provided_id"] for item in items)
-        stored = self.filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
+        stored = self.for_write().filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
         repeated = (item for item in items if item.get("properties") and times[item["provided_id"]] > 1)
         size: int = sum(times[key] * size for key, size in stored)
         for item in repeated:

@@ -67,7 +67,7 @@ class CollectionAdmin(OperatorAdmin):
         user_group = request.GET.get(USER_GROUP_PARAM)
         if user_group and is_valid_value(UserGroup._meta.pk, user_group):
             queryset = queryset.filter(user_group=user_group)
-        return super().get_search_results(request, queryset.select_related("user_group__team"), search_term)
+        return super().get_search_results(request, queryset, search_term)
 
 
 @admin.register(Bookmark)
@@ -95,7 +95,7 @@ class BookmarkAdmin(ImportExportAdmin):
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and (field := form.base_fields.get("collection")):
-            field.queryset = obj.user_group.collections.all()
+            field.queryset = obj.user_group.collections.for_write()
             field.error_messages["invalid_choice"] = "The user group has no such collection."
             field.widget.widget.query_params = {USER_GROUP_PARAM: obj.user_group_id}
         return form

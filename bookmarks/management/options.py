@@ -19,7 +19,7 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
     if options["collection"] is None:
         return None
     try:
-        return Collection.objects.filter(user_group=user_group).get_by_public_id(options["collection"])
+        return Collection.objects.for_write().filter(user_group=user_group).get_by_public_id(options["collection"])
     except Collection.DoesNotExist:
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.") from None
 

@@ -80,4 +80,4 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
     def would_be_duplicate(self, **changes: Any) -> bool:
         own = self.get()
         key = {name: changes.get(name, getattr(own, name)) for name in ("url_digest", "collection")}
-        return self.model.objects.filter(user_group=own.user_group_id, **key).exclude(pk=own.pk).exists()
+        return self.model.objects.using(self.db).filter(user_group=own.user_group_id, **key).exclude(pk=own.pk).exists()

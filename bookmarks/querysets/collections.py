@@ -37,7 +37,12 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
 
     def would_be_duplicate(self, **changes: Any) -> bool:
         own = self.get()
-        return self.model.objects.filter(user_group=own.user_group_id, **changes).exclude(pk=own.pk).exists()
+        return (
+            self.model.objects.using(self.db)
+            .filter(user_group=own.user_group_id, **changes)
+            .exclude(pk=own.pk)
+            .exists()
+        )
 
     def can_delete_at_once(self, keys: Sequence[Any]) -> bool:
         bookmarks = self._bookmarks().filter(collection__in=keys)

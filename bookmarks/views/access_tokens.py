@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db import IntegrityError
+from django.db import IntegrityError, router
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,7 +36,7 @@ class AccessTokensView(ApiTokenView):
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = self.user_groups.get(provided_id=fields.pop("provided_id"))
+        user_group = self.user_groups.for_write().get(provided_id=fields.pop("provided_id"))
         if "expires_in" in fields:
             fields["expires_at"] = timezone.now() + timedelta(seconds=fields.pop("expires_in"))
         try:
@@ -53,6 +53,6 @@ class AccessTokenDetailView(ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, public_id: str) -> Response:
-        tokens = AccessToken.objects.filter(user_group__in=self.user_groups)
+        tokens = AccessToken.objects.using(router.db_for_write(AccessToken)).filter(user_group__in=self.user_groups)
         tokens.get_by_public_id(public_id).revoke()
         return self.respond({})

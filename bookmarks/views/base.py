@@ -47,18 +47,20 @@ class AccessTokenView(TokenView):
         try:
             yield
         except IntegrityError:
-            if collection and not self.collections.filter(pk=collection.pk).exists():
+            if collection and not self.collections.for_write().filter(pk=collection.pk).exists():
                 raise InvalidCollection from None
             raise
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        return self.collections.by_public_id([public_id]).get(public_id)
+        return self.collections.for_write().by_public_id([public_id]).get(public_id)
 
     def look_up_collections(self, items: Any) -> dict[object, Collection]:
         """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
         items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
-        return self.collections.by_public_id(item.get("collection") for item in items if isinstance(item, dict))
+        return self.collections.for_write().by_public_id(
+            item.get("collection") for item in items if isinstance(item, dict)
+        )
 
     def location_of(self, created: Bookmark | Collection) -> str:
         """Return the path of an object that was created by a request to its list."""

@@ -109,16 +109,16 @@ EXPECTED = {
     "list": 4,
     "search": 4,
     # The same, and the choice of the filter with its team.
-    "bookmarks of a group": 6,
-    # The row and, one by one, its owners; a count of each model that refers to it; of a bookmark its collection.
+    "bookmarks of a group": 5,
+    # The row with its owners; a count of each model that refers to it; of a bookmark the choice of its collection.
     "usergroups_team page": 5,
-    "usergroups_usergroup page": 7,
-    "usergroups_apitoken page": 4,
-    "bookmarks_collection page": 6,
-    "bookmarks_accesstoken page": 5,
-    "bookmarks_bookmark page": 6,
-    # The group and its team, and a count of bookmarks, collections and tokens each.
-    "usergroups_usergroup deletion": 7,
+    "usergroups_usergroup page": 6,
+    "usergroups_apitoken page": 3,
+    "bookmarks_collection page": 4,
+    "bookmarks_accesstoken page": 3,
+    "bookmarks_bookmark page": 4,
+    # The group with its team, and a count of bookmarks, collections and tokens each.
+    "usergroups_usergroup deletion": 6,
 }
 
 

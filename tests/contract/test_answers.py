@@ -7,6 +7,7 @@ from django.db import OperationalError, connection
 from django.db.models.signals import post_init
 
 from tests.contract.conftest import BATCHES, MIB, OPERATIONS, READS, SINGLE_CALLS, WRITES, WRITES_WITH_A_BODY
+from usergroups.contract.openapi import FAILURES, FAILURES_OF_BODIES
 from usergroups.tokens import secret_format
 
 
@@ -338,6 +339,40 @@ def test_a_format_in_the_query_is_ignored(any_operation, valid_body):
 
     assert response.status_code in (200, 201)
     assert response["Content-Type"] == "application/json"
+
+
+# Accept-Language
+
+ENGLISH = {
+    400: "This field is required.",
+    401: "Authentication credentials were not provided.",
+    405: 'Method "OPTIONS" not allowed.',
+    415: 'Unsupported media type "text/plain" in request.',
+}
+
+
+@pytest.mark.parametrize("language", ["de", "ar", "x"])
+@pytest.mark.parametrize(
+    ("extra", "status"),
+    [
+        ({}, 400),
+        ({"HTTP_AUTHORIZATION": None}, 401),
+        ({"method": "OPTIONS"}, 405),
+        ({"CONTENT_TYPE": "text/plain"}, 415),
+    ],
+)
+def test_errors_are_in_english(update_user_group, language, extra, status):
+    """A host may have LocaleMiddleware and another LANGUAGE_CODE."""
+    response = update_user_group({}, HTTP_ACCEPT_LANGUAGE=language, **extra)
+
+    assert response.status_code == status
+    assert json.loads(response.content)["errors"][0]["detail"] == ENGLISH[status]
+
+
+def test_the_errors_in_the_openapi_document_are_in_english():
+    details = {str(failure.detail) for failure in [*FAILURES, *FAILURES_OF_BODIES]}
+
+    assert {ENGLISH[401], ENGLISH[415]} <= details
 
 
 # 500 and 503

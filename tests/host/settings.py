@@ -18,8 +18,11 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "tests.host.middleware.read_body",
-    "django.middleware.common.CommonMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 APPEND_SLASH = True
 
@@ -31,6 +34,8 @@ DATABASES = {
 }
 
 TIME_ZONE = "Asia/Tokyo"
+LANGUAGE_CODE = "de"
+USE_THOUSAND_SEPARATOR = True
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.BrowsableAPIRenderer"],

@@ -15,10 +15,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     *MIDDLEWARE,
-    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "tests.host.urls_admin"
 REST_FRAMEWORK = {
@@ -32,6 +30,8 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
     ],
 }
+LANGUAGE_CODE = "en"
+USE_THOUSAND_SEPARATOR = False
 STATIC_URL = "assets/"
 TEMPLATES = [
     {

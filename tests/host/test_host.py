@@ -61,6 +61,12 @@ def test_the_contract_holds_in_a_foreign_host(failures_of_the_service, tmp_path,
     assert {test: failures.get(test) for test in expected} == expected
 
 
+def test_a_replica_may_lag_behind(tmp_path):
+    _, passed = run_tests("tests.host.settings_replica", tmp_path / "failures.json", "tests/host/replica")
+
+    assert passed > 50
+
+
 def test_the_admin_works_in_a_foreign_host(tmp_path):
     parts = [f"tests/admin/test_{part}.py" for part in ("tokens", "user_groups", "bookmarks", "files", "history")]
 

@@ -14,5 +14,5 @@ urlpatterns = [
     path("tenants/groups/", include("bookmarks.access_token_urls")),
     *urls_alone.urlpatterns,
     path("links/", include("bookmarks.urls")),
-    re_path("^links/", unknown_path),
+    re_path("^(links)/(.*)$", unknown_path),
 ]

@@ -1,6 +1,10 @@
 import pytest
 from django.core.checks import run_checks
+from django.db import connection, connections
 from django.test import override_settings
+
+from usergroups.checks import check_databases
+from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db  # Django's own checks ask the database what it can do
 
@@ -37,3 +41,42 @@ def test_rates_have_the_format_of_rest_framework(rate):
 @pytest.mark.parametrize("proxies", [-1, "1", None, True])
 def test_the_number_of_trusted_proxies_must_be_an_integer(proxies):
     assert found(API_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
+
+
+class RefuseMigrations:
+    def allow_migrate(self, db, app_label, **hints):
+        return False
+
+
+def databases_found(**kwargs):
+    return [(message.id, message.obj) for message in check_databases(**kwargs)]
+
+
+@pytest.mark.parametrize("vendor", ["mysql", "oracle", "cockroachdb", "microsoft"])
+def test_other_databases_are_refused(monkeypatch, vendor):
+    monkeypatch.setattr(connection, "vendor", vendor)
+
+    assert databases_found() == [("usergroups.E005", UserGroup)]
+
+
+@pytest.mark.parametrize(("version", "problems"), [((3, 34, 1), 1), ((3, 35, 0), 0), ((3, 100, 0), 0)])
+def test_sqlite_needs_a_certain_version(monkeypatch, version, problems):
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+    monkeypatch.setattr(connection, "get_database_version", lambda: version)
+
+    assert len(databases_found()) == problems
+
+
+@pytest.mark.parametrize(
+    ("routers", "problems"), [([], 1), ([f"{__name__}.RefuseMigrations"], 0)], ids=["allowed", "refused"]
+)
+def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(monkeypatch, settings, routers, problems):
+    """The other database is a second connection that no model uses without a router."""
+    other = connections.create_connection("default")
+    other.vendor = "mysql"
+    monkeypatch.setitem(connections.settings, "legacy", connection.settings_dict)
+    connections["legacy"] = other
+    settings.DATABASE_ROUTERS = routers
+
+    assert databases_found() == []
+    assert len(databases_found(databases=["default", "legacy"])) == problems

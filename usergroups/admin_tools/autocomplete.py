@@ -1,14 +1,14 @@
 """Form fields and filters that choose a related row by searching, because a list of all rows would be too long."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin import widgets
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, router
 from django.http import HttpRequest
 
 from .permissions import can_view
@@ -26,6 +26,12 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def choices_of(field: Any) -> models.QuerySet[Any]:
+    """Return the rows that a foreign key can refer to, with their related rows, from the database for writes."""
+    model = field.remote_field.model
+    return cast(models.QuerySet[Any], model._default_manager.using(router.db_for_write(model)).select_related())
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -52,8 +58,8 @@ class AutocompleteField(ModelChoiceField):
     """A choice of the rows that the foreign key ``field`` can refer to."""
 
     def __init__(self, field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> None:
-        rows = field.remote_field.model._default_manager.all()
-        super().__init__(rows, widget=AutocompleteSelect(field, admin_site), **kwargs)
+        rows = choices_of(field)
+        super().__init__(rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
 
 
 class AutocompleteFilter(admin.FieldListFilter):

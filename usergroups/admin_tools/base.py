@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.db import models
+from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from .autocomplete import AutocompleteSelect, autocomplete_media
+from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of
 from .confirmation import requires_confirmation
 from .deletion import DeletionSummary, deletion_summary
 from .lists import BoundedPaginator, display_count
@@ -19,7 +19,10 @@ from .strictness import StrictAdmin
 
 
 class OperatorAdmin(SavingAdmin, StrictAdmin):
-    """An admin that stays fast with many rows, confirms irreversible actions and links to related rows."""
+    """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
+
+    It reads from the database for writes, so that operators never act on the state of a replica that lags behind.
+    """
 
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -30,6 +33,7 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
 
     owner_lookups: ClassVar[tuple[str, ...]] = ()
     """Lookups of the objects that own a row. A row is hidden while one of its owners is being deleted."""
+    list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
     object_actions: ClassVar[tuple[str, ...]] = ()
@@ -52,7 +56,9 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         not_deleted = {f"{lookup}__deleted_at": None for lookup in self.owner_lookups}
-        queryset = super().get_queryset(request).filter(**not_deleted)
+        queryset = super().get_queryset(request).using(router.db_for_write(self.model)).filter(**not_deleted)
+        if self.list_select_related:  # on each page, since another query might read from a replica
+            queryset = queryset.select_related(*self.list_select_related)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
@@ -60,8 +66,9 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         return deletion_summary(objs, request, self.admin_site)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
-            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs.get("using"))
+            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db import models
+from django.db import models, router
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
@@ -31,7 +31,7 @@ def deletion_summary(objs: Sequence[models.Model], request: HttpRequest, site: a
         paths = cascading if relation.on_delete is models.CASCADE else protecting
         paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
     for model, path in cascading.items():
-        if (number := display_count(model._base_manager.filter(path))) != "0":
+        if (number := display_count(_rows(model).filter(path))) != "0":
             model_admin = site.get_model_admin(model) if site.is_registered(model) else None
             if model_admin is None or model_admin.has_view_permission(request):
                 counts[str(model._meta.verbose_name_plural)] = number
@@ -39,8 +39,12 @@ def deletion_summary(objs: Sequence[models.Model], request: HttpRequest, site: a
                 perms_needed.add(str(model._meta.verbose_name))
     for model, path in protecting.items():
         if model not in cascading:  # Otherwise a cascade may delete these rows first.
-            protected += describe(list(model._base_manager.filter(path)[:MAX_DESCRIBED]))
+            protected += describe(list(_rows(model).filter(path)[:MAX_DESCRIBED]))
     return describe(objs), counts, perms_needed, protected
+
+
+def _rows(model: Any) -> Any:
+    return model._base_manager.using(router.db_for_write(model))
 
 
 def describe(rows: Sequence[models.Model]) -> list[str]:

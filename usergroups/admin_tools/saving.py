@@ -51,11 +51,10 @@ class SavingAdmin(ModelAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         obj = super().get_object(request, object_id, from_field)
-        database = router.db_for_write(self.model)
-        if obj is None or request.method != "POST" or not connections[database].in_atomic_block:
+        if obj is None or request.method != "POST" or not connections[obj._state.db].in_atomic_block:
             return obj
         # Lock the row until it is saved or deleted.
-        return self.model._default_manager.using(database).select_for_update().filter(pk=obj.pk).first()
+        return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=obj.pk).first()
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         # After a conflict, validation finds what the other transaction has committed, and the form shows the error.

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypedDict
 
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
+from django.utils import translation
 from django.utils.log import log_response
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -102,8 +105,11 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
     return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=headers)
 
 
-def unknown_path(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Respond with 404. For use as a view or as ``handler404``."""
+@csrf_exempt
+@login_not_required
+@translation.override(None)
+def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """Respond with 404 to any method. For use as a view, whatever its pattern captures, or as ``handler404``."""
     without_slash = request.path_info.rstrip("/")
     if without_slash != request.path_info and is_valid_path(without_slash, getattr(request, "urlconf", None)):
         return failure_response(exceptions.NotFound("Not found. Remove the trailing slash of the path."))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
@@ -25,23 +26,24 @@ from .etags import PreconditionFailed
 from .failures import component_name, failure_responses, validation_codes
 from .views import METHODS_WITH_QUERY, ContractView
 
-FAILURES: list[APIException] = [
-    BadRequest(),
-    NotAuthenticated(),
-    NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
-    AuthenticationFailed("The token is unknown, expired or revoked."),
-    AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
-    Throttled(17),
-    ServerError(),
-    DatabaseUnavailable(),
-]
+with translation.override(None):  # DRF's details in English, as the views do
+    FAILURES: list[APIException] = [
+        BadRequest(),
+        NotAuthenticated(),
+        NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
+        AuthenticationFailed("The token is unknown, expired or revoked."),
+        AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        Throttled(17),
+        ServerError(),
+        DatabaseUnavailable(),
+    ]
+    FAILURES_OF_BODIES: list[APIException] = [
+        ParseError("The body is not a JSON object."),
+        PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
+        UnsupportedMediaType("text/plain"),
+    ]
 FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
-FAILURES_OF_BODIES: list[APIException] = [
-    ParseError("The body is not a JSON object."),
-    PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-    UnsupportedMediaType("text/plain"),
-]
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
 )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 from django.db import connections, transaction
 from django.http import HttpRequest
+from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -56,6 +57,10 @@ class ContractView(APIView):
     def default_response_headers(self) -> dict[str, str]:
         return {**super().default_response_headers, **NO_STORE}
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        with translation.override(None):  # DRF's error messages in English, whatever the client's language is
+            return super().dispatch(request, *args, **kwargs)
+
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         return ContractRequest(
             request,
@@ -73,8 +78,7 @@ class ContractView(APIView):
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)
         self.perform_authentication(request)
-        if request.successful_authenticator is not None:
-            self.check_throttles(request)
+        self.check_throttles(request)
         self.check_permissions(request)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:

@@ -70,7 +70,7 @@ def token_fields(options: dict[str, Any]) -> dict[str, Any]:
 def team(options: dict[str, Any]) -> Team:
     """Return the team that ``--team`` names. Raises CommandError if it does not exist."""
     try:
-        return Team.objects.get(name=options["team"])
+        return Team.objects.for_write().get(name=options["team"])
     except Team.DoesNotExist:
         raise CommandError(f"There is no team named {options['team']!r}.") from None
 
@@ -87,7 +87,11 @@ def create_team(name: str) -> Team:
 def user_group(options: dict[str, Any]) -> UserGroup:
     """Return the user group that the options name. Raises CommandError if it does not exist."""
     try:
-        return team(options).user_groups.get(environment=options["environment"], provided_id=options["user_group"])
+        return (
+            UserGroup.objects.for_write()
+            .select_related("team")
+            .get(team=team(options), environment=options["environment"], provided_id=options["user_group"])
+        )
     except UserGroup.DoesNotExist:
         environment = options["environment"] or "no environment"
         raise CommandError(

@@ -82,13 +82,9 @@ class BearerTokenAuthentication(TokenAuthentication):
 
 
 class TokenPermission(BasePermission):
-    """Requires a token. Read-only tokens are limited to safe methods and to the view's ``safe_methods``."""
+    """Limits read-only tokens to safe methods and to the view's ``safe_methods``."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        if request.successful_authenticator is None:
-            if authentication.get_authorization_header(request):
-                raise WrongScheme(getattr(view.get_authenticators()[0], "usage", None))
-            return False
         token: Any = request.auth
         if token.read_only and request.method not in (*SAFE_METHODS, *getattr(view, "safe_methods", ())):
             raise PermissionDenied("The token is read-only.", code="insufficient_scope")

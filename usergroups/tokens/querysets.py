@@ -64,11 +64,13 @@ class TokenQuerySet(models.QuerySet[T]):
     def authenticate(self, secret: str) -> T | None:
         """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.
 
-        Tokens of an owner that is being deleted are refused, although they may still be stored for a while.
+        The query goes to the database for writes: a replica that lags behind would accept a revoked token. Tokens of an
+        owner that is being deleted are refused, although they may still be stored for a while.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        tokens = self.active().filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
+        tokens = self.using(router.db_for_write(self.model)).active()
+        tokens = tokens.filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
         return tokens.select_related(self.model.owner_field).first()
 
     def get_by_public_id(self, public_id: str) -> T:

@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.db import IntegrityError
-from rest_framework.exceptions import APIException
+from django.db import IntegrityError, router
+from rest_framework.authentication import get_authorization_header
+from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
 
-from .authentication import InvalidToken, TokenPermission
+from .authentication import InvalidToken, TokenPermission, WrongScheme
+from .models import Token
 from .throttling import TokenThrottle
 
 
@@ -22,13 +25,22 @@ class TokenView(ContractView):
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
 
+    def perform_authentication(self, request: Request) -> None:
+        """Require a token, whatever the permissions of a subclass are."""
+        super().perform_authentication(request)
+        if isinstance(request.auth, Token):
+            return
+        if get_authorization_header(request):
+            raise WrongScheme(getattr(self.get_authenticators()[0], "usage", None))
+        raise NotAuthenticated
+
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
         elif isinstance(exc, IntegrityError):
             # Either the token's owner was deleted during the request, and the token with it, or all retries failed.
             owner: Any = self.request.auth.owner  # type: ignore[union-attr]
-            exists = type(owner).objects.filter(pk=owner.pk).exists()
+            exists = type(owner).objects.using(router.db_for_write(type(owner))).filter(pk=owner.pk).exists()
             error = DatabaseUnavailable() if exists else InvalidToken()
             error.__cause__ = exc  # for the log
             exc = error

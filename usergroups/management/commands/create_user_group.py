@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, router, transaction
 
 from usergroups.management import options as shared
 from usergroups.models import MAX_NAME_LENGTH, UserGroup
@@ -17,7 +17,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         team = shared.team(options)
         try:
-            with transaction.atomic():
+            with transaction.atomic(using=router.db_for_write(UserGroup)):
                 UserGroup.objects.create(
                     team=team,
                     environment=options["environment"],

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, router
+from django.utils import translation
 from rest_framework.exceptions import ValidationError
 
 from usergroups import json_lines
@@ -55,6 +56,7 @@ class Command(BaseCommand):
                 self.stderr.write(f"line {number}: {error}")
 
 
+@translation.override(None)  # DRF's messages in English, like those of the command
 def validated(value: dict[str, Any] | ValueError) -> dict[str, Any]:
     """Return the validated fields of a line. Raises ValueError with the reasons why it is invalid."""
     if isinstance(value, ValueError):

@@ -1,0 +1,107 @@
+"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import path
+from rest_framework.authentication import BaseAuthentication, BasicAuthentication
+from rest_framework.permissions import AllowAny, BasePermission
+from rest_framework.throttling import AnonRateThrottle, BaseThrottle, UserRateThrottle
+
+from tests.conftest import Caller
+from tests.contract.test_answers import problem
+from usergroups.authentication import ApiTokenAuthentication
+from usergroups.views import UserGroupView
+
+
+class OncePerDay(AnonRateThrottle):
+    rate = "1/day"
+
+
+class OncePerDayPerUser(UserRateThrottle):
+    rate = "1/day"
+
+
+class Never(BaseThrottle):
+    def allow_request(self, request, view):
+        return False
+
+
+class SomeUser(BaseAuthentication):
+    def authenticate(self, request):
+        return User(username="user"), None
+
+
+class NotOnSundays(BasePermission):
+    message = "It is Sunday."
+    code = "sunday"
+
+    def has_permission(self, request, view):
+        return False
+
+
+def view(**attributes):
+    return type("HostView", (UserGroupView,), attributes).as_view()
+
+
+urlpatterns = [
+    path("anyone", view(permission_classes=[AllowAny])),
+    path("anon-throttle", view(throttle_classes=[OncePerDay])),
+    path("user-throttle", view(throttle_classes=[OncePerDayPerUser])),
+    path("never", view(throttle_classes=[Never])),
+    path("sundays", view(permission_classes=[*UserGroupView.permission_classes, NotOnSundays])),
+    path("user", view(authentication_classes=[ApiTokenAuthentication, SomeUser])),
+    path("basic", view(authentication_classes=[BasicAuthentication])),
+]
+
+
+@pytest.fixture
+def call(client, api_token, user_group, settings):
+    settings.ROOT_URLCONF = __name__
+
+    def put(name, **extra):
+        caller = Caller(client, "PUT", f"/{name}", "Token", api_token)
+        return caller({"user_group_id": user_group.provided_id}, **extra)
+
+    return put
+
+
+def test_a_token_is_required_whatever_the_permissions_are(call):
+    assert call("anyone").status_code == 200
+    assert problem(call("anyone", HTTP_AUTHORIZATION=None), 401)["code"] == "not_authenticated"
+    assert problem(call("anyone", HTTP_AUTHORIZATION="Basic eDp5"), 401)["code"] == "wrong_scheme"
+
+
+@pytest.mark.parametrize("name", ["anon-throttle", "user-throttle"])
+def test_the_throttles_of_rest_framework_work(call, name):
+    first, second = call(name), call(name)
+
+    assert first.status_code == 200
+    assert problem(second, 429)["code"] == "throttled"
+    assert int(second["Retry-After"]) > 0
+
+
+def test_a_throttle_may_know_no_waiting_time(call):
+    response = call("never")
+
+    assert problem(response, 429)["code"] == "throttled"
+    assert "Retry-After" not in response
+
+
+def test_another_permission_is_answered_with_its_message_and_code(call):
+    refused = problem(call("sundays"), 403)
+
+    assert (refused["code"], refused["detail"]) == ("sunday", "It is Sunday.")
+
+
+def test_a_user_of_the_host_is_not_taken_for_a_token(call):
+    assert call("user").status_code == 200
+    assert problem(call("user", HTTP_AUTHORIZATION=None), 401)["code"] == "not_authenticated"
+
+
+def test_authentication_without_tokens_is_answered_with_its_challenge(call):
+    User.objects.create_user("x", password="y")
+
+    response = call("basic", HTTP_AUTHORIZATION="Basic eDp5")
+
+    assert problem(response, 401)["code"] == "wrong_scheme"
+    assert response["WWW-Authenticate"] == 'Basic realm="api"'

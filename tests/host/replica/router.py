@@ -1,0 +1,11 @@
+class ReplicaRouter:
+    """Reads the models of the apps from the replica. An operator's session would be missing there."""
+
+    def db_for_read(self, model, **hints):
+        return "replica" if model._meta.app_label in ("usergroups", "bookmarks") else "default"
+
+    def db_for_write(self, model, **hints):
+        return "default"
+
+    def allow_relation(self, obj1, obj2, **hints):
+        return None

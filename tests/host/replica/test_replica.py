@@ -1,0 +1,134 @@
+"""A read replica that lags behind. These tests run with the settings of the host, and the replica stays empty."""
+
+import io
+import json
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+if "replica" not in settings.DATABASES:
+    pytest.skip("the host has no replica", allow_module_level=True)
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.admin.actions import act, url
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.contract.conftest import OPERATIONS, READS, WRITES, caller, valid_body  # noqa: F401
+from usergroups.models import UserGroup
+
+pytestmark = pytest.mark.django_db(databases=["default", "replica"])
+
+MISSING = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
+"""The reads of one object, and of the tokens of one user group."""
+
+
+@pytest.fixture
+def primary(user_group):
+    """Return the user group and its objects, which only the primary database has."""
+    return {
+        "collection": CollectionFactory(user_group=user_group, name="Fresh"),
+        "bookmark": BookmarkFactory(user_group=user_group),
+        "user_group": user_group,
+    }
+
+
+@pytest.fixture
+def body(primary):
+    """Return a body for all operations that refers to new objects."""
+    collection, provided_id = str(primary["collection"].pk), primary["user_group"].provided_id
+    return {
+        "user_group_id": provided_id,
+        "name": "New name",
+        "url": "https://example.com/new",
+        "collection": collection,
+        "user_groups": [{"user_group_id": provided_id, "name": "New name"}],
+        "bookmarks": [{"url": "https://example.com/new", "collection": collection}],
+        "ids": [str(primary["bookmark"].pk)],
+        "token": primary["user_group"].token,
+    }
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_depends_on_nothing_in_the_replica(client, user_group, body, name):
+    call = caller(client, user_group, name)
+
+    response = call(body)
+
+    assert response.status_code in (200, 201), response.content
+    results = json.loads(response.content).get("results", [])
+    assert [result["status"] for result in results if result["status"] not in (200, 201)] == []
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
+    call = caller(client, user_group, name)
+
+    response = call(body if OPERATIONS[name].has_body else b"")
+
+    assert response.status_code == (404 if name in MISSING else 200)
+    lists = [value for value in json.loads(response.content).values() if isinstance(value, list)]
+    assert name in MISSING or lists == [[]]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_revoked_token_is_refused_before_the_replica_knows(client, user_group, body, name):
+    call = caller(client, user_group, name)
+    for row in (user_group.team, user_group, call.token):
+        row.save(using="replica", force_insert=True)
+    call.token.revoke()
+
+    assert call(body).status_code == 401
+
+
+def test_conflicts_are_found_in_the_primary_database(client, primary, body):
+    bookmark = BookmarkFactory(user_group=primary["user_group"], url=body["url"], collection=primary["collection"])
+    update = caller(client, primary["user_group"], "update_bookmark")
+    create = caller(client, primary["user_group"], "create_bookmark")
+    rename = caller(client, primary["user_group"], "update_collection")
+
+    assert json.loads(create(body).content)["bookmark"]["id"] == str(bookmark.pk)
+    assert update(body).status_code == 409
+    assert rename({"name": "Fresh"}).status_code == 409
+
+
+def test_the_admin_works_on_the_primary_database(admin_client, primary):
+    group = primary["user_group"]
+    page = admin_client.get(url("usergroups_usergroup_change", group.pk))
+    form = page.context["adminform"].form
+    initial = {f"initial-{name}": form.fields[name].prepare_value(form[name].value()) for name in form.fields}
+    data = {name.removeprefix("initial-"): value for name, value in initial.items()} | initial
+
+    admin_client.post(url("usergroups_usergroup_change", group.pk), {**data, "name": "Renamed"})
+    act(admin_client, "bookmarks_bookmark", "delete_selected", primary["bookmark"])
+    act(admin_client, "usergroups_usergroup", "rotate_token", group)
+
+    stored = UserGroup.objects.using("default").get()
+    assert stored.name == "Renamed"
+    assert stored.token != group.token
+    assert not Bookmark.objects.using("default").exists()
+
+
+def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(admin_client, primary):
+    data = {"user_group": primary["user_group"].pk, "url": "https://example.com/admin"}
+
+    page = admin_client.post(url("bookmarks_bookmark_add"), data)
+
+    assert list(page.context["adminform"].form.errors) == ["user_group"]
+    for row in (primary["user_group"].team, primary["user_group"]):
+        row.save(using="replica", force_insert=True)
+    assert admin_client.post(url("bookmarks_bookmark_add"), data).status_code == 302
+
+
+def test_the_commands_work_on_the_primary_database(primary, tmp_path):
+    group = primary["user_group"]
+    path = tmp_path / "bookmarks.jsonl"
+    path.write_text('{"url": "https://example.com/imported", "collection": "Fresh"}\n')
+    names = {"team": group.team.name, "user_group": group.provided_id, "environment": group.environment}
+
+    call_command("create_access_token", **names, stdout=io.StringIO(), stderr=io.StringIO())
+    call_command("create_collection", name="Another", **names, stdout=io.StringIO(), stderr=io.StringIO())
+    call_command("import_bookmarks", str(path), **names, stdout=io.StringIO())
+
+    assert AccessToken.objects.using("default").get().user_group_id == group.pk
+    assert set(Collection.objects.using("default").values_list("name", flat=True)) == {"Fresh", "Another"}
+    assert Bookmark.objects.using("default").filter(collection=primary["collection"]).exists()

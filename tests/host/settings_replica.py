@@ -1,0 +1,7 @@
+"""The host with an admin and a read replica, which is a database of its own that receives no changes."""
+
+from tests.host.settings_admin import *  # noqa: F403
+from tests.host.settings_admin import DATABASES
+
+DATABASES["replica"] = {**DATABASES["default"]}  # SQLite in memory, by alias
+DATABASE_ROUTERS = ["tests.host.replica.router.ReplicaRouter"]
