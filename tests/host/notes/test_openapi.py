@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.settings import patched_settings
 
-from tests.host.notes import urls
+from tests.host.notes import api_urls, urls
 
 pytestmark = pytest.mark.urls("tests.host.notes.urls")
 
@@ -52,7 +52,7 @@ def test_the_components_of_a_host_stay_as_they_are(settings, kind):
 
 @pytest.mark.parametrize("kind", ["schemas", "securitySchemes"])
 def test_the_names_of_all_components_begin_with_the_label_of_their_app(kind):
-    names = document(WITHOUT_HOOKS, urls.api)["components"][kind]
+    names = document(WITHOUT_HOOKS, api_urls.urlpatterns)["components"][kind]
 
     prefixes = ("Usergroups", "Bookmarks", "Notes")
     assert {name for name in names if not name.removeprefix("Patched").startswith(prefixes)} == set()
@@ -69,7 +69,9 @@ def test_the_host_has_components_with_the_names_of_the_apps():
 
 
 def test_the_ids_of_operations_differ_from_those_that_drf_spectacular_chooses():
-    operations = [each for path in document(WITHOUT_HOOKS, urls.api)["paths"].values() for each in path.values()]
+    operations = [
+        each for path in document(WITHOUT_HOOKS, api_urls.urlpatterns)["paths"].values() for each in path.values()
+    ]
     actions = tuple(f"_{action}" for action in (*AutoSchema.method_mapping.values(), "list"))
 
     assert [each["operationId"] for each in operations if each["operationId"].endswith(actions)] == []
@@ -77,14 +79,14 @@ def test_the_ids_of_operations_differ_from_those_that_drf_spectacular_chooses():
 
 
 def test_a_changed_view_is_described_as_it_is():
-    whole = document(WITHOUT_HOOKS, urls.api)
+    whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
     schemas, operation = whole["components"]["schemas"], whole["paths"]["/links/v1/bookmarks"]["post"]
 
     created = operation["responses"]["201"]["content"]["application/json"]
-    assert created["schema"] == {"$ref": "#/components/schemas/NotesNewBookmarkWithHostEnvelope"}
-    envelope = schemas["NotesNewBookmarkWithHostEnvelope"]["properties"]
-    assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesBookmarkWithHost"}
-    assert "host" in schemas["NotesBookmarkWithHost"]["required"]
+    assert created["schema"] == {"$ref": "#/components/schemas/NotesNewRatedBookmarkEnvelope"}
+    envelope = schemas["NotesNewRatedBookmarkEnvelope"]["properties"]
+    assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesRatedBookmark"}
+    assert "is_secure" in schemas["NotesRatedBookmark"]["required"]
     assert "examples" not in created  # They would lack the field.
     assert "examples" in operation["requestBody"]["content"]["application/json"]
 
@@ -96,7 +98,7 @@ def test_a_changed_view_is_described_as_it_is():
      ("/links/v1/bookmarks/batch", {"insufficient_scope"})],
 )  # fmt: skip
 def test_the_codes_of_permissions_are_documented(path, codes):
-    operation = document(WITHOUT_HOOKS, urls.api)["paths"][path]["post"]
+    operation = document(WITHOUT_HOOKS, api_urls.urlpatterns)["paths"][path]["post"]
 
     examples = operation["responses"]["403"]["content"]["application/json"]["examples"]
     assert {example["value"]["errors"][0]["code"] for example in examples.values()} == codes
@@ -114,11 +116,20 @@ def test_the_document_of_the_host_has_only_its_own_paths(client):
 def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
     of_the_apps = document_at(client, "/links/schema/")
 
-    assert of_the_apps == document(WITHOUT_HOOKS, urls.api)
+    assert of_the_apps == document(WITHOUT_HOOKS, api_urls.urlpatterns)
     fields = of_the_apps["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
     assert "provided_id" in fields
     assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
     assert len(of_the_apps["paths"]) == 14
+
+
+def test_the_command_writes_the_document_of_the_apps(tmp_path):
+    path, module = tmp_path / "schema.json", "tests.host.notes.api_urls"
+
+    call_command("spectacular", urlconf=module, custom_settings=f"{module}.SCHEMA_SETTINGS", file=path,
+                 format="openapi-json")  # fmt: skip
+
+    assert json.loads(path.read_text()) == document(WITHOUT_HOOKS, api_urls.urlpatterns)
 
 
 def test_without_the_recipe_a_hook_changes_the_names_of_fields():

@@ -3,11 +3,13 @@
 import pytest
 from django.apps import apps
 from django.db import IntegrityError
+from django.test import RequestFactory
 
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
 from bookmarks.models import Bookmark
+from bookmarks.views import bookmarks
 from tests.answers import bookmark_json, errors, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
@@ -38,7 +40,7 @@ def test_the_answer_has_the_field_of_the_host(create_bookmark, access_token):
     assert response.json() == {
         "success": 1,
         "user_group": user_group_json(access_token.user_group),
-        "bookmark": {**bookmark_json(Bookmark.objects.get()), "host": "example.com"},
+        "bookmark": {**bookmark_json(Bookmark.objects.get()), "is_secure": True},
     }
     assert response["Location"] == f"/links/v1/bookmarks/{Bookmark.objects.get().pk}"
 
@@ -78,6 +80,32 @@ def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
 
     assert first["RateLimit-Policy"] == '"bookmarks";q=2;w=86400'
     assert errors(third, 429) == [(None, "throttled")]
+
+
+def test_the_results_of_a_batch_may_have_another_serializer(client, access_token):
+    url = "/links/v1/bookmarks/batch"
+    response = Caller(client, "POST", url, "Bearer", access_token)({"bookmarks": [BODY, {"url": "example.com"}]})
+
+    created, invalid = response.json()["results"]
+    assert created == {
+        "status": 201,
+        "success": 1,
+        "bookmark": {**bookmark_json(Bookmark.objects.get()), "is_secure": True},
+    }
+    assert (invalid["status"], invalid["success"]) == (400, 0)
+
+
+def test_the_user_of_a_token_is_anonymous(access_token):
+    class View(bookmarks.BookmarksView):
+        def get(self, request):
+            seen.append((request.auth, request.auth.user_group, request.user.is_authenticated))
+            return super().get(request)
+
+    seen = []
+    authorization = {"Authorization": f"Bearer {access_token.secret}"}
+    View.as_view()(RequestFactory().get("/", headers=authorization))
+
+    assert seen == [(access_token, access_token.user_group, False)]
 
 
 # Organisations

@@ -1,24 +1,21 @@
-from django.urls import include, path
+from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
+from . import api_urls
 from .api import ProblemsView, UserGroupsView
 from .dashboards import dashboard
-from .organisations import UserGroupView
 from .report_tokens import ReportView
-from .views import BookmarksView
 
-api = [
-    path("groups/api/user", UserGroupView.as_view()),
-    path("groups/", include("usergroups.urls")),
-    path("groups/", include("bookmarks.access_token_urls")),
-    path("links/v1/bookmarks", BookmarksView.as_view()),
-    path("links/", include("bookmarks.urls")),
-]
-separate = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
+schema_view = SpectacularAPIView.as_view(
+    patterns=api_urls.urlpatterns,
+    custom_settings=api_urls.SCHEMA_SETTINGS,
+)
 urlpatterns = [
-    *api,
-    path("schema/", SpectacularAPIView.as_view()),
-    path("links/schema/", SpectacularAPIView.as_view(patterns=api, custom_settings=separate)),
+    *api_urls.urlpatterns,
+    path("schema/", SpectacularAPIView.as_view()),  # the document of your own API
+    path("links/schema/", schema_view),  # the document of the apps
+]
+urlpatterns += [
     path("dashboard/", dashboard),
     path("report", ReportView.as_view(schema=None)),
     path("own/user-groups/", UserGroupsView.as_view()),

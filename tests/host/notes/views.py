@@ -1,5 +1,3 @@
-from urllib.parse import urlsplit
-
 from rest_framework import serializers
 from rest_framework.permissions import BasePermission
 
@@ -8,15 +6,15 @@ from bookmarks.views import bookmarks
 from usergroups.tokens.throttling import TokenThrottle
 
 
-class BookmarkWithHostSerializer(BookmarkSerializer):
-    host = serializers.SerializerMethodField()
+class RatedBookmarkSerializer(BookmarkSerializer):
+    is_secure = serializers.SerializerMethodField()
 
-    def get_host(self, bookmark) -> str:
-        return urlsplit(bookmark.url).hostname
+    def get_is_secure(self, bookmark) -> bool:
+        return bookmark.url.lower().startswith("https:")
 
 
-class NewBookmarkWithHostEnvelope(NewBookmarkEnvelope):
-    bookmark = BookmarkWithHostSerializer()
+class NewRatedBookmarkEnvelope(NewBookmarkEnvelope):
+    bookmark = RatedBookmarkSerializer()
 
 
 class HasPlan(BasePermission):
@@ -34,6 +32,6 @@ class BookmarksThrottle(TokenThrottle):
 
 
 class BookmarksView(bookmarks.BookmarksView):
-    response_serializers = {**bookmarks.BookmarksView.response_serializers, "POST": NewBookmarkWithHostEnvelope}
+    response_serializers = {**bookmarks.BookmarksView.response_serializers, "POST": NewRatedBookmarkEnvelope}
     permission_classes = [*bookmarks.BookmarksView.permission_classes, HasPlan]
     throttle_classes = [BookmarksThrottle]
