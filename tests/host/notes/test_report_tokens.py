@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.apps import apps
+from django.core.management import call_command
 from factory import SubFactory
 
 if not apps.is_installed("tests.host.notes"):
@@ -42,6 +43,10 @@ def team():
 @pytest.fixture
 def token(team):
     return ReportTokenFactory(team=team, recently_used=True)
+
+
+def test_no_migration_is_missing_in_the_host():
+    call_command("makemigrations", check=True, dry_run=True)
 
 
 def test_a_token_is_issued_and_authenticates_its_owner(read_report, token):
