@@ -4,6 +4,7 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError
 from django.test import RequestFactory
+from rest_framework.permissions import AllowAny
 
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
@@ -71,6 +72,15 @@ def test_a_read_only_token_is_still_refused(client):
     response = Caller(client, "POST", "/links/v1/bookmarks", "Bearer", token)(BODY)
 
     assert errors(response, 403) == [(None, "insufficient_scope")]
+
+
+def test_without_the_permission_of_the_apps_a_read_only_token_can_write():
+    view = bookmarks.BookmarksView.as_view(permission_classes=[AllowAny])
+    authorization = {"Authorization": f"Bearer {AccessTokenFactory(read_only=True).secret}"}
+
+    response = view(RequestFactory().post("/", BODY, "application/json", headers=authorization))
+
+    assert response.status_code == 201
 
 
 def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
