@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from usergroups.signals import announce_update, updated
+
 if TYPE_CHECKING:
     from .querysets.bookmarks import BookmarkQuerySet
 
@@ -43,4 +45,6 @@ def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence
     bookmarks.filter(pk__in=[row.pk for row in candidates if row.pk not in kept]).delete()
     moved = bookmarks.filter(pk__in=[row.pk for row in inside if row.pk in kept])
     moved.update(collection=None, updated_at=timezone.now())
+    if updated.has_listeners(bookmarks.model):
+        announce_update(list(moved), bookmarks.db, ["collection"])
     return len(inside)

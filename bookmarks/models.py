@@ -13,6 +13,7 @@ from uuid_utils.compat import uuid7
 from usergroups.deletion import DeletableModel, HidingManager
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
+from usergroups.transactions import WritingModel
 
 from . import web_url
 from .querysets.batches import NO_COLLECTION, UniqueKey
@@ -88,7 +89,7 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
         return digest
 
 
-class Bookmark(models.Model):
+class Bookmark(WritingModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

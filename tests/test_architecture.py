@@ -10,10 +10,12 @@ ROOT = Path(__file__).parent.parent
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
+WRITING = ["usergroups.signals", "usergroups.transactions"]
+
 MAY_IMPORT = {
     "usergroups/contract": [],
-    "usergroups/admin_tools": ["usergroups.contract", "usergroups.dependants", "usergroups.transactions"],
-    "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools"],
+    "usergroups/admin_tools": ["usergroups.contract", "usergroups.dependants", *WRITING],
+    "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *WRITING],
     "usergroups": [],
     "bookmarks": ["usergroups"],
     "bookmarks_service": ["usergroups", "bookmarks"],
@@ -45,6 +47,13 @@ def test_imports_run_one_way(folder):
 
     assert own
     assert {name for name in own if not any(is_within(name, package) for package in allowed)} == set()
+
+
+@pytest.mark.parametrize("module", ["usergroups/signals.py", "usergroups/dependants.py"])
+def test_a_leaf_module_imports_nothing_of_the_project(module):
+    own = {name for name in imports_of(ROOT / module) if any(is_within(name, each) for each in APPS_AND_SERVICE)}
+
+    assert own == set()
 
 
 def test_no_file_of_the_apps_and_the_service_is_long():

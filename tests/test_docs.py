@@ -6,22 +6,29 @@ import logging
 import re
 import shlex
 from argparse import ArgumentParser
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 
 import django
 import pytest
 from django.apps import apps
+from django.core.cache import cache
 from django.core.management import get_commands, load_command_class
 from django.db.models import UniqueConstraint
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
+from bookmarks.models import Bookmark
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
-from tests.bookmarks.factories import AccessTokenFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.signals import recorded
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups import signals
 from usergroups.contract import conf
+from usergroups.tokens.models import Token
 
 ROOT = Path(__file__).parent.parent
 README, *PAGES = DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -246,6 +253,52 @@ def test_the_documented_urlconf_works(settings, method):
     for path in ("/groups", "/groups/api/users/", "/links/unknown"):
         response = Client(enforce_csrf_checks=True).generic(method, path)
         assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+
+
+def test_all_signals_are_documented_with_their_senders():
+    listed = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in signal_tables() if len(row) == 3}
+    models = {model for app in ("usergroups", "bookmarks") for model in apps.get_app_config(app).get_models()}
+    tokens = {model.__name__ for model in models if issubclass(model, Token)}
+
+    assert listed == {
+        **{name: {model.__name__ for model in models} for name in ("created", "updated", "deleted")},
+        "rotated": {"UserGroup", *tokens},
+        "revoked": tokens,
+    }
+    assert listed.keys() == {name for name, value in vars(signals).items() if isinstance(value, Signal)}
+
+
+def signal_tables():
+    return rows_under(page("plug-in"), "Signals")
+
+
+@pytest.mark.django_db
+def test_all_arguments_of_signals_are_documented():
+    listed = {row[0].strip("`") for row in signal_tables() if len(row) == 2}
+
+    with recorded() as sent:
+        token = ApiTokenFactory()
+        token.rotate(timedelta())
+        token.team.save()
+
+    assert listed == {name for _, _, arguments in sent for name in arguments}
+
+
+@pytest.mark.django_db
+def test_the_documented_receiver_works():
+    [source] = [block for block in blocks(page("plug-in"), "python") if "@receiver" in block]
+    names = {}
+    exec(compile(source, "plug-in.md", "exec"), names)
+    user_group = UserGroupFactory()
+    key = f"bookmarks-{user_group.pk}"
+    cache.set(key, 0)
+
+    with recorded():
+        BookmarkFactory(user_group=user_group)
+
+    assert cache.get(key) is None
+    disconnected = [each.disconnect(names["forget_count"], Bookmark) for each in (signals.created, signals.deleted)]
+    assert disconnected == [True, True]
 
 
 @pytest.mark.django_db

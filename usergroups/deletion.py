@@ -17,7 +17,7 @@ from django.db import DatabaseError, connections, models, router, transaction
 from django.utils import timezone
 
 from .dependants import cascades, dependants, refers_to
-from .transactions import WritingQuerySet, retry_on_conflict
+from .transactions import WritingModel, WritingQuerySet, retry_on_conflict
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class DeletableQuerySet(WritingQuerySet[M]):
 
     def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
         # Lock the rows first, so that a concurrent insert of a dependant waits and then fails.
-        keys = list(self.select_for_update().order_by("pk").values_list("pk", flat=True))
+        keys = self.lock_to_delete()
         if not keys or self.can_delete_at_once(keys):
             return self._delete_rows(keys), True
         self.delete_chunk(keys)  # The lock is held anyway, so use it for the first chunk.
@@ -104,7 +104,7 @@ class HidingManager(models.Manager[M]):
         return super().get_queryset().filter(deleted_at=None)
 
 
-class DeletableModel(models.Model):
+class DeletableModel(WritingModel):
     """A model whose rows may have millions of dependants. Its manager is a HidingManager with a DeletableQuerySet."""
 
     deleted_at = models.DateTimeField("deleted", null=True, editable=False)
@@ -118,11 +118,9 @@ class DeletableModel(models.Model):
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete or hide the row. Raises DoesNotExist if it is already deleted or hidden."""
-        model: Any = type(self)
-        database = using or router.db_for_write(model, instance=self)
-        deleted: tuple[int, dict[str, int]] = model.objects.using(database).filter(pk=self.pk).delete()
+        deleted = super().delete(using, keep_parents)
         if not deleted[0]:
-            raise model.DoesNotExist
+            raise type(self).DoesNotExist
         return deleted
 
 

@@ -1,7 +1,7 @@
 """The querysets of teams and user groups."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import CharField, TextField, Value
 from django.db.models.functions import Cast, Coalesce, Concat, Left, Length
 
+from . import signals
 from .deletion import DeletableQuerySet
 from .transactions import retry_on_conflict
 
@@ -66,7 +67,14 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
-        return self.change(provided_id, token=self.model._meta.get_field("token").get_default())
+        groups = self.for_write().filter(provided_id=provided_id)
+
+        def rotate() -> "UserGroup":
+            group = groups.update_version(None, token=self.model._meta.get_field("token").get_default())
+            signals.announce(signals.rotated, [group], groups.db)
+            return group
+
+        return retry_on_conflict(rotate, groups.db)
 
     def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
         """Delete the group and its dependants. Raises UserGroup.DoesNotExist or Modified."""
@@ -130,7 +138,18 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         changed = [stored[key].assign(wanted[key]) for key in wanted.keys() - created if len(wanted[key]) > 1]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
+        self._announce_upsert([stored[key] for key in created], changed, wanted)
         return stored, created
+
+    def _announce_upsert(
+        self, created: Sequence["UserGroup"], changed: Iterable["UserGroup"], wanted: dict[str, dict[str, Any]]
+    ) -> None:
+        signals.announce(signals.created, created, self.db)
+        by_fields = defaultdict(list)
+        for group in changed if signals.updated.has_listeners(self.model) else ():
+            by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(group)
+        for fields, groups in by_fields.items():
+            signals.announce_update(groups, self.db, fields)
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Return the groups with these ids, by id, and lock their rows until the transaction ends."""

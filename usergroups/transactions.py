@@ -1,11 +1,14 @@
-"""Write to the right database, detect lost updates, and retry transactions that conflict with others."""
+"""Write to the right database, announce the writes, detect lost updates, and retry conflicting transactions."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from django.db import IntegrityError, OperationalError, connections, models, router, transaction
+from django.db.models.signals import post_save
 from django.utils import timezone
+
+from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
@@ -41,7 +44,9 @@ class WritingQuerySet(models.QuerySet[M]):
             updated = rows.update(**changes, updated_at=timezone.now())
             if not updated and versions is not None and self.exists():
                 raise Modified
-        return self.get()
+        row = self.get()
+        announce_update([row], self.db, changes)
+        return row
 
     def delete_version(self, versions: Sequence[datetime] | None) -> None:
         """Delete the queryset's only row. Call this in a transaction. Raises DoesNotExist or Modified."""
@@ -49,12 +54,50 @@ class WritingQuerySet(models.QuerySet[M]):
         if not self.delete()[0]:
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete the rows and announce their deletion."""
+        if not deleted.has_listeners(self.model):
+            return super().delete()
+        rows = self.select_for_update()
+        with transaction.atomic(using=rows.db):
+            keys = rows.lock_to_delete()
+            return models.QuerySet(self.model, using=rows.db).filter(pk__in=keys).delete()
+
+    delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
+
+    def lock_to_delete(self) -> list[Any]:
+        """Lock the rows, announce their deletion, and return their keys. Call this in a transaction."""
+        locked = self.select_for_update().order_by("pk")
+        if not deleted.has_listeners(self.model):
+            return list(locked.values_list("pk", flat=True))
+        rows = list(locked.select_for_update(of=("self",)).select_related(None).defer(None))
+        announce(deleted, rows, locked.db)
+        return [row.pk for row in rows]
+
     def require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None. Raises DoesNotExist or Modified."""
         if versions is None:
             return
         if self.select_for_update().values_list("updated_at", flat=True).get() not in versions:
             raise Modified
+
+
+class WritingModel(models.Model):
+    """A model whose writes are announced. Its manager has a WritingQuerySet."""
+
+    class Meta:
+        abstract = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        post_save.connect(announce_save, sender=cls)
+
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """Delete the row. The instance keeps its primary key."""
+        model: Any = type(self)
+        database = using or router.db_for_write(model, instance=self)
+        result: tuple[int, dict[str, int]] = model.objects.using(database).filter(pk=self.pk).delete()
+        return result
 
 
 def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:

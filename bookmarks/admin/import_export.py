@@ -15,6 +15,7 @@ from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.signals import acting_as
 
 MAX_REASONS = 100  # on the result page
 
@@ -71,11 +72,12 @@ class ImportExportAdmin(OperatorAdmin):
         reasons: list[Any] = []
         problem = ""
         try:
-            for outcome in store(user_group, FORMATS[str(guess_format(file.name))].read(file)):
-                created += outcome.created
-                existing += outcome.existing
-                refused += len(outcome.invalid_records)
-                reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
+            with acting_as(request.user):
+                for outcome in store(user_group, FORMATS[str(guess_format(file.name))].read(file)):
+                    created += outcome.created
+                    existing += outcome.existing
+                    refused += len(outcome.invalid_records)
+                    reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
         except UserGroupDeleted:
             problem = "The user group and its bookmarks were deleted during the import."
         finally:  # Also log a failed import, because the bookmarks stored before are kept.

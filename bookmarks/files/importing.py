@@ -18,6 +18,7 @@ from uuid import UUID
 from django.db import IntegrityError, router
 
 from bookmarks.models import Bookmark, Collection
+from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
@@ -130,7 +131,7 @@ class _Importer:
         self.get_or_create_collections({row.collection for row in rows})
         bookmarks = Bookmark.objects.using(self.database)
         bookmarks.bulk_create(map(self.bookmark, rows), ignore_conflicts=True)
-        return bookmarks.filter(pk__in=[row.id for row in rows]).count()
+        return bookmarks.announce_created(row.id for row in rows)
 
     def bookmark(self, row: BookmarkRow) -> Bookmark:
         values = row._asdict()
@@ -153,6 +154,8 @@ class _Importer:
             new = [Collection(user_group=self.user_group, name=name) for name in missing]
             collections.bulk_create(new, ignore_conflicts=True)
             found = dict(named.all())
+            own = [collection for collection in new if found.get(collection.name) == collection.pk]
+            signals.announce(signals.created, own, self.database)
             if wanted - found.keys():
                 raise IntegrityError("A collection that another transaction created has been deleted.")
         self.collection_ids.update(found)

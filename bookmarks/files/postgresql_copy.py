@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import IntegrityError, OperationalError, connections, transaction
 
 from bookmarks.models import Bookmark
+from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.transactions import is_conflict
 
@@ -40,18 +41,24 @@ def copy_blocks(
         table, *columns = map(connection.ops.quote_name, (Bookmark._meta.db_table, *COLUMNS))
         sql = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
         seen: set[tuple[str, bytes]] = set()
+        ids: list[str] = []
         try:
-            with transaction.atomic(using), connection.wrap_database_errors, cursor.copy(sql) as copy:
-                for block in blocks:
-                    rows = distinct(block.rows, seen)
-                    copy.write("".join(_line(user_group.pk, collection_ids[name], *values) for name, *values in rows))
+            with transaction.atomic(using):
+                with connection.wrap_database_errors, cursor.copy(sql) as copy:
+                    for block in blocks:
+                        rows = list(distinct(block.rows, seen))
+                        lines = (_line(user_group.pk, collection_ids[name], *values) for name, *values in rows)
+                        copy.write("".join(lines))
+                        ids += [row.id for row in rows]
+                if signals.created.has_listeners(Bookmark):
+                    Bookmark.objects.using(using).announce_created(ids)
         except IntegrityError:
             return None
         except OperationalError as error:
             if is_conflict(error):
                 return None
             raise
-    return len(seen)
+    return len(ids)
 
 
 def _escape(text: str) -> str:

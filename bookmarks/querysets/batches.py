@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
+from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
@@ -51,13 +52,11 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
         results: dict[UUID | None, Any] = {}
         for key in dict.fromkeys(key for key in keys if key in found):
             results[key] = found[key] if taken.setdefault(wanted[key], key) == key else Duplicate
-        now = timezone.now()
-        self.filter(pk__in=[key for key in results if results[key] is not Duplicate]).update(
-            collection=collection, updated_at=now
-        )
-        for bookmark in results.values():
-            if bookmark is not Duplicate:
-                bookmark.collection, bookmark.updated_at = collection, now
+        moved, now = [bookmark for bookmark in results.values() if bookmark is not Duplicate], timezone.now()
+        self.filter(pk__in=[bookmark.pk for bookmark in moved]).update(collection=collection, updated_at=now)
+        for bookmark in moved:
+            bookmark.collection, bookmark.updated_at = collection, now
+        signals.announce_update(moved, self.db, ["collection"])
         return results
 
     def remove_many(self, public_ids: Sequence[object]) -> list[bool]:
@@ -94,10 +93,19 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
         self.bulk_create([new[key] for key in sorted(new)], ignore_conflicts=True)
         created = set(self.filter(pk__in=[bookmark.pk for bookmark in new.values()]).values_list("pk", flat=True))
         stored = {key: bookmark for key, bookmark in new.items() if bookmark.pk in created}
+        signals.announce(signals.created, list(stored.values()), self.db)
         stored |= self.by_unique_key(new.keys() - stored.keys())
         if new.keys() - stored.keys():
             raise IntegrityError("A conflicting bookmark was deleted before it could be read.")
         return stored
+
+    def announce_created(self, keys: Iterable[Any]) -> int:
+        """Announce the creation of the bookmarks with these keys that exist, and return their number."""
+        bookmarks = self.filter(pk__in=list(keys))
+        if not signals.created.has_listeners(self.model):
+            return bookmarks.count()
+        signals.announce(signals.created, list(bookmarks), self.db)
+        return len(bookmarks)
 
     def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
         """Return the bookmarks with these unique keys. No other rows are read, even if they have the same URLs."""

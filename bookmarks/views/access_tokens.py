@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db import IntegrityError, router
+from django.db import IntegrityError
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -53,6 +53,6 @@ class AccessTokenDetailView(ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, public_id: str) -> Response:
-        tokens = AccessToken.objects.using(router.db_for_write(AccessToken)).filter(user_group__in=self.user_groups)
+        tokens = AccessToken.objects.for_write().filter(user_group__in=self.user_groups)
         tokens.get_by_public_id(public_id).revoke()
         return self.respond({})

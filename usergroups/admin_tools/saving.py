@@ -11,6 +11,7 @@ from django.db import connections, models, router, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
+from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class SavingAdmin(ModelAdmin):
         # Lock the row until it is saved or deleted.
         return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=obj.pk).first()
 
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        with acting_as(request.user):  # for the actions
+            return super().changelist_view(request, *args, **kwargs)
+
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         # After a conflict, validation finds what the other transaction has committed, and the form shows the error.
         return self._retry_on_conflict(super().changeform_view, request, *args, **kwargs)
@@ -71,4 +76,5 @@ class SavingAdmin(ModelAdmin):
     def _retry_on_conflict(self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.method != "POST":
             return view(request, *args, **kwargs)
-        return retry_on_conflict(partial(view, request, *args, **kwargs), router.db_for_write(self.model))
+        with acting_as(request.user):
+            return retry_on_conflict(partial(view, request, *args, **kwargs), router.db_for_write(self.model))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 from django.db import connections, transaction
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.request import Request
@@ -57,7 +58,7 @@ class ContractView(APIView):
     def default_response_headers(self) -> dict[str, str]:
         return {**super().default_response_headers, **NO_STORE}
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with translation.override(None):  # DRF's error messages in English, whatever the client's language is
             return super().dispatch(request, *args, **kwargs)
 

@@ -1,11 +1,15 @@
 """The abstract model of a token that authenticates its bearer."""
 
 from contextlib import suppress
+from copy import copy
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.db import models, router, transaction
 from django.utils import timezone
+
+from usergroups.signals import announce, revoked, rotated
+from usergroups.transactions import WritingModel
 
 from . import last_use, secret_format
 from .querysets import EXPIRY_NOTICE, TokenQuerySet, TokenState
@@ -13,7 +17,7 @@ from .querysets import EXPIRY_NOTICE, TokenQuerySet, TokenState
 MAX_TOKEN_NAME_LENGTH = 255
 
 
-class Token(models.Model):
+class Token(WritingModel):
     """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
 
     prefix: ClassVar[str]
@@ -75,8 +79,10 @@ class Token(models.Model):
     def revoke(self) -> None:
         """Revoke the token permanently. A second revocation does not change the time of the first."""
         tokens = type(self).objects.using(router.db_for_write(type(self), instance=self))
-        tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
+        is_first = tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
+        if is_first:
+            announce(revoked, [self], tokens.db)
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
         """Issue a successor with the same name, owner and permissions, and return it with its secret.
@@ -94,7 +100,8 @@ class Token(models.Model):
             inherited = {field.attname: getattr(token, field.attname) for field in self.inherited_fields()}
             successor, secret = tokens.issue(**inherited, expires_at=expires_at)
             token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
-            token.save(update_fields=["rotated_at", "expires_at"])
+            tokens.filter(pk=token.pk).update(rotated_at=token.rotated_at, expires_at=token.expires_at)
+            announce(rotated, [token], tokens.db, successors=[copy(successor)])
         return successor, secret
 
     @classmethod

@@ -8,6 +8,8 @@ from django.db import models, router
 from django.db.models import Q
 from django.utils import timezone
 
+from usergroups.transactions import WritingQuerySet
+
 from . import secret_format
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class TokenState(models.TextChoices):
     REVOKED = "revoked", "Revoked"
 
 
-class TokenQuerySet(models.QuerySet[T]):
+class TokenQuerySet(WritingQuerySet[T]):
     """Filters, issues and authenticates tokens."""
 
     def active(self) -> "TokenQuerySet[T]":
@@ -69,7 +71,7 @@ class TokenQuerySet(models.QuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        tokens = self.using(router.db_for_write(self.model)).active()
+        tokens = self.for_write().active()
         tokens = tokens.filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
         return tokens.select_related(self.model.owner_field).first()
 

@@ -1,9 +1,11 @@
 """The base class of views that require a token."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, router
+from django.http.response import HttpResponseBase
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
 from rest_framework.request import Request
@@ -11,6 +13,7 @@ from rest_framework.response import Response
 
 from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
+from usergroups.signals import acting_as
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
 from .models import Token
@@ -24,6 +27,14 @@ class TokenView(ContractView):
     throttle_classes = [TokenThrottle]
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with ExitStack() as self.during_call:
+            return super().dispatch(*args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.during_call.enter_context(acting_as(request.auth))
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""

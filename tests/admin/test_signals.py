@@ -1,0 +1,164 @@
+"""The signals about changes in the admin, whose actor is the operator."""
+
+import pickle
+import re
+
+import pytest
+from django.contrib.auth.models import User
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.admin.actions import act, save, url
+from tests.admin.test_files import upload
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.signals import expected, recorded
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import ApiToken, Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+FACTORIES = {
+    "usergroups_team": TeamFactory,
+    "usergroups_usergroup": UserGroupFactory,
+    "usergroups_apitoken": ApiTokenFactory,
+    "bookmarks_accesstoken": AccessTokenFactory,
+    "bookmarks_collection": CollectionFactory,
+    "bookmarks_bookmark": BookmarkFactory,
+}
+
+URL = "https://example.com/"
+
+
+@pytest.fixture
+def operator(admin_user):
+    return admin_user
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (Team, {"name": "Acme"}),
+        (UserGroup, {"team": 1, "provided_id": "a", "name": "A", "mapping": "", "properties": ""}),
+        (Collection, {"user_group": 1, "name": "A"}),
+        (Bookmark, {"user_group": 1, "url": URL}),
+    ],
+)
+def test_an_added_row_is_announced(admin_client, operator, model, fields):
+    UserGroupFactory(pk=1, team__pk=1)
+    existing = set(model.objects.values_list("pk", flat=True))
+
+    with recorded() as sent:
+        admin_client.post(url(f"{model._meta.app_label}_{model._meta.model_name}_add"), fields)
+
+    assert sent == [expected("created", model.objects.exclude(pk__in=existing).get(), actor=operator)]
+
+
+@pytest.mark.parametrize("model", [ApiToken, AccessToken])
+def test_an_issued_token_is_announced_without_its_secret(admin_client, operator, model):
+    UserGroupFactory(pk=1, team__pk=1)
+
+    with recorded() as sent:
+        page = admin_client.post(
+            url(f"{model._meta.app_label}_{model._meta.model_name}_add"), {"team": 1, "user_group": 1}
+        )
+
+    assert sent == [expected("created", model.objects.get(), actor=operator)]
+    assert_no_secret(page, sent)
+
+
+def assert_no_secret(page, sent):
+    [secret] = re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
+    assert secret.encode() not in pickle.dumps([arguments for _, _, arguments in sent])
+    assert secret not in repr(sent)
+
+
+def test_an_edited_group_is_announced_with_the_changed_fields(admin_client, operator, user_group):
+    with recorded() as sent:
+        save(admin_client, user_group, name="New")
+
+    assert sent == [expected("updated", user_group, actor=operator, fields={"name"})]
+
+
+def test_an_unchanged_form_is_not_announced(admin_client, user_group):
+    with recorded() as sent:
+        save(admin_client, user_group)
+
+    assert sent == []
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_deleted_row_is_announced(admin_client, operator, model):
+    obj = FACTORIES[model]()
+
+    with recorded() as sent:
+        admin_client.post(url(f"{model}_delete", obj.pk), {"post": "yes"})
+
+    assert sent == [expected("deleted", obj, actor=operator)]
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_rows_that_an_action_deletes_are_announced_with_all_fields(admin_client, operator, model):
+    objects = FACTORIES[model].create_batch(2)
+
+    with recorded() as sent:
+        act(admin_client, model, "delete_selected", *objects)
+
+    assert sent == [expected("deleted", *objects, actor=operator)]
+    assert [each.get_deferred_fields() for each in sent[0][2]["instances"]] == [set(), set()]
+
+
+@pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])
+def test_revoked_tokens_are_announced(admin_client, operator, model):
+    token, revoked = FACTORIES[model](), FACTORIES[model](revoked=True)
+
+    with recorded() as sent:
+        act(admin_client, model, "revoke", token, revoked)
+
+    assert sent == [expected("revoked", token, actor=operator)]
+
+
+@pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])
+def test_a_rotated_token_is_announced_without_the_secret_of_its_successor(admin_client, operator, model):
+    token = FACTORIES[model]()
+
+    with recorded() as sent:
+        page = act(admin_client, model, "rotate", token, grace="0")
+
+    successor = type(token).objects.exclude(pk=token.pk).get()
+    assert sent == [
+        expected("created", successor, actor=operator),
+        expected("rotated", token, actor=operator, successors=[successor]),
+    ]
+    assert_no_secret(page, sent)
+
+
+def test_a_rotated_user_group_token_is_announced(admin_client, operator, user_group):
+    with recorded() as sent:
+        act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+
+    assert sent == [expected("rotated", user_group, actor=operator)]
+
+
+def test_an_import_is_announced(admin_client, operator, user_group):
+    with recorded() as sent:
+        upload(admin_client, user_group, "a.csv", f"url,collection\n{URL},Folder\n".encode())
+
+    assert sent == [
+        expected("created", Collection.objects.get(), actor=operator),
+        expected("created", Bookmark.objects.get(), actor=operator),
+    ]
+
+
+@pytest.mark.parametrize("page", ["add", "changelist", "import"])
+def test_the_operator_acts_only_during_the_request(admin_client, page):
+    admin_client.post(url(f"bookmarks_bookmark_{page}"), {})
+
+    with recorded() as sent:
+        team = TeamFactory()
+    assert sent == [expected("created", team, actor=None)]
+
+
+def test_the_actor_is_a_user(admin_client):
+    with recorded() as sent:
+        admin_client.post(url("usergroups_team_add"), {"name": "Acme"})
+
+    assert isinstance(sent[0][2]["actor"], User)

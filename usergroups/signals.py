@@ -1,0 +1,63 @@
+"""Signals about the writes of both apps, which are sent after the commit."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from typing import Any
+
+from django.db import models, transaction
+from django.dispatch import Signal
+
+created = Signal()
+updated = Signal()
+deleted = Signal()
+rotated = Signal()
+revoked = Signal()
+
+_actor: ContextVar[Any] = ContextVar("actor", default=None)
+
+
+@contextmanager
+def acting_as(actor: Any) -> Iterator[None]:
+    """Send the signals of all writes in the block with this ``actor``."""
+    reset_token = _actor.set(actor)
+    try:
+        yield
+    finally:
+        _actor.reset(reset_token)
+
+
+def announce(signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any) -> None:
+    """Send the signal with copies of the instances when the transaction on the database ``using`` is committed.
+
+    Nothing is sent if there are no instances, no receivers or if the transaction is rolled back. Errors of receivers
+    are logged.
+    """
+    if not instances or not signal.has_listeners(type(instances[0])):
+        return
+    # The caller may still change the instances. For example, a view adds a token's secret to show it in the response.
+    copies, actor = [copy(instance) for instance in instances], _actor.get()
+
+    def send() -> None:
+        signal.send_robust(type(copies[0]), instances=copies, actor=actor, using=using, **arguments)
+
+    transaction.on_commit(send, using=using, robust=True)  # Logging an error of a receiver may itself fail.
+
+
+def announce_update(instances: Sequence[models.Model], using: str, written: Iterable[str]) -> None:
+    """Announce that fields of the instances were ``written``, unless all of these fields are internal."""
+    if instances:
+        names = set(written)
+        public = (field for field in instances[0]._meta.concrete_fields if field.editable)
+        if fields := {field.name for field in public if names & {field.name, field.attname}}:
+            announce(updated, instances, using, fields=fields)
+
+
+def announce_save(sender: type[models.Model], instance: models.Model, using: str, **kwargs: Any) -> None:
+    """Announce what ``save()`` has done. This is a receiver of Django's signal ``post_save``."""
+    if kwargs["created"]:
+        announce(created, [instance], using)
+    else:
+        every_field = [field.name for field in sender._meta.concrete_fields if not field.primary_key]
+        announce_update([instance], using, kwargs["update_fields"] or every_field)
