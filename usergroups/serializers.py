@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .contract.batch import BatchField, results_field
+from .contract.batch import BatchField, ResultsField
 from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
@@ -102,7 +102,7 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
         return mapping or {}
 
 
-@extend_schema_field({"type": "string", "enum": Environment.values}, "Environment")
+@extend_schema_field({"type": "string", "enum": Environment.values}, "UsergroupsEnvironment")
 class EnvironmentField(serializers.ChoiceField):
     """The name of an environment, or null for none."""
 
@@ -167,4 +167,4 @@ class UserGroupResultSerializer(NewUserGroupEnvelope):
 
 
 class UserGroupBatchEnvelope(Envelope):
-    results = results_field("UserGroupBatchResult", UserGroupResultSerializer)
+    results = ResultsField("UsergroupsUserGroupBatchResult", UserGroupResultSerializer)

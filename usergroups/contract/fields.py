@@ -99,7 +99,7 @@ class StrictIntegerField(serializers.IntegerField):
         return data
 
 
-@extend_schema_field({"type": "integer", "enum": [1]}, "Succeeded")
+@extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[Any, Any, int, Any]):
     """The integer 1."""
 
