@@ -1,9 +1,11 @@
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
+from django.utils.translation import gettext_lazy as _
 
 
 class BookmarksConfig(AppConfig):
     name = "bookmarks"
+    verbose_name = _("Bookmarks")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

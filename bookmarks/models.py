@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 from usergroups.deletion import DeletableModel, HidingManager
@@ -16,6 +17,7 @@ from usergroups.tokens.models import Token
 from usergroups.transactions import WritingModel
 
 from . import web_url
+from .fields import URLDigestField
 from .querysets.batches import NO_COLLECTION, UniqueKey
 from .querysets.bookmarks import BookmarkQuerySet
 from .querysets.collections import CollectionQuerySet
@@ -36,10 +38,13 @@ class AccessToken(Token):
         models.CASCADE,
         related_name="access_tokens",
         db_index=False,
-        help_text="The token gives access to the bookmarks and collections of this user group only.",
+        verbose_name=_("user group"),
+        help_text=_("The token gives access to the bookmarks and collections of this user group only."),
     )
 
     class Meta:
+        verbose_name = _("access token")
+        verbose_name_plural = _("access tokens")
         permissions = [("revoke_accesstoken", "Can revoke access token")]
         indexes = [models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group")]
 
@@ -47,21 +52,27 @@ class AccessToken(Token):
 class Collection(DeletableModel):
     """A named set of a user group's bookmarks."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="collections", db_index=False)
-    name = models.CharField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
-    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    updated_at = models.DateTimeField("updated", default=timezone.now, db_default=Now(), editable=False)
+    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
+    user_group = models.ForeignKey(
+        UserGroup, models.CASCADE, related_name="collections", db_index=False, verbose_name=_("user group")
+    )
+    name = models.CharField(
+        _("name"), max_length=MAX_COLLECTION_NAME_LENGTH, help_text=_("Unique within the user group.")
+    )
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("updated"), default=timezone.now, db_default=Now(), editable=False)
 
     objects = HidingManager.from_queryset(CollectionQuerySet)()
 
     class Meta:
+        verbose_name = _("collection")
+        verbose_name_plural = _("collections")
         constraints = [
             models.UniqueConstraint(
                 fields=["user_group", "name"],
                 condition=models.Q(deleted_at=None),
                 name="bookmarks_collection_name",
-                violation_error_message="The user group already has a collection with this name.",
+                violation_error_message=_("The user group already has a collection with this name."),
             ),
         ]
         indexes = [
@@ -70,30 +81,20 @@ class Collection(DeletableModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} of {self.user_group}"
+        return _("%(name)s of %(user_group)s") % {"name": self.name, "user_group": self.user_group}
 
     def validate_constraints(self, exclude: Any = None) -> None:
         # Django skips a constraint if the form lacks one of its fields, as the form of an existing row does.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
-class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
-    """The digest of the row's ``url``, computed by save() and bulk_create().
-
-    A queryset's update() does not compute it. To change a URL, use ``BookmarkQuerySet.change``.
-    """
-
-    def pre_save(self, model_instance: models.Model, add: bool) -> bytes:
-        digest = web_url.digest(model_instance.url)  # type: ignore[attr-defined]
-        setattr(model_instance, self.attname, digest)
-        return digest
-
-
 class Bookmark(WritingModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user_group = models.ForeignKey(UserGroup, models.CASCADE, related_name="bookmarks", db_index=False)
+    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
+    user_group = models.ForeignKey(
+        UserGroup, models.CASCADE, related_name="bookmarks", db_index=False, verbose_name=_("user group")
+    )
     # CollectionQuerySet.delete() removes the bookmarks from the collection first. The foreign key prevents any other
     # deletion of a collection that has bookmarks.
     collection = models.ForeignKey(
@@ -103,29 +104,32 @@ class Bookmark(WritingModel):
         null=True,
         blank=True,
         db_index=False,
-        help_text="A collection of the user group, or empty.",
+        verbose_name=_("collection"),
+        help_text=_("A collection of the user group, or empty."),
     )
     url = models.CharField(
         "URL",
         max_length=web_url.MAX_LENGTH,
         validators=[web_url.validate],
-        help_text="An absolute http or https URL. It is stored exactly as entered and never fetched.",
+        help_text=_("An absolute http or https URL. It is stored exactly as entered and never fetched."),
     )
     url_digest = URLDigestField(max_length=32, editable=False)
-    title = models.CharField(max_length=MAX_TITLE_LENGTH, blank=True, help_text="The title of the page.")
-    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    updated_at = models.DateTimeField("updated", default=timezone.now, db_default=Now(), editable=False)
+    title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True, help_text=_("The title of the page."))
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("updated"), default=timezone.now, db_default=Now(), editable=False)
 
     objects = BookmarkQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("bookmark")
+        verbose_name_plural = _("bookmarks")
         constraints = [
             models.UniqueConstraint(
                 F("user_group"),
                 F("url_digest"),
                 Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
-                violation_error_message="A bookmark with this URL already exists in the same collection.",
+                violation_error_message=_("A bookmark with this URL already exists in the same collection."),
             ),
         ]
         indexes = [
@@ -150,7 +154,7 @@ class Bookmark(WritingModel):
     def clean(self) -> None:
         """Raise ValidationError if the collection belongs to another user group."""
         if self.collection is not None and self.collection.user_group_id != self.user_group_id:
-            raise ValidationError({"collection": "The user group has no such collection."})
+            raise ValidationError({"collection": _("The user group has no such collection.")})
 
     def validate_constraints(self, exclude: Any = None) -> None:
         exclude = set(exclude or ())

@@ -8,6 +8,7 @@ import re
 
 import can_ada
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recommends to support
 
@@ -21,25 +22,25 @@ _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
 def serialize(url: str) -> str:
     """Return the standard's serialization of ``url``. Two URLs are the same if their serializations are equal.
 
-    Raises ValueError if ``url`` is not a valid absolute http or https URL, or if it has control characters or
-    surrounding white space, which the standard would remove.
+    Raises ValueError, with a message for the client, if ``url`` is not a valid absolute http or https URL, or if it has
+    control characters or surrounding white space, which the standard would remove.
     """
     if _CONTROL_CHARACTER.search(url):
-        raise ValueError("The URL has control characters.")
+        raise ValueError(_("The URL has control characters."))
     if url != url.strip():
-        raise ValueError("The URL has surrounding white space.")
+        raise ValueError(_("The URL has surrounding white space."))
     if not _SCHEME.match(url):
-        raise ValueError("The URL has no scheme such as https://.")
+        raise ValueError(_("The URL has no scheme such as https://."))
     host = _HOST.match(url)
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
         # The time to encode a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters.
-        raise ValueError("The host is longer than a domain name can be.")
+        raise ValueError(_("The host is longer than a domain name can be."))
     try:
         parsed = can_ada.parse(url)
     except ValueError:
-        raise ValueError("The URL is not valid by the WHATWG URL Standard.") from None
+        raise ValueError(_("The URL is not valid by the WHATWG URL Standard.")) from None
     if parsed.protocol not in ("http:", "https:"):
-        raise ValueError("The URL is neither http nor https.")
+        raise ValueError(_("The URL is neither http nor https."))
     return str(parsed.href)
 
 

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.permissions import can_view
 from usergroups.tokens.addresses import address_of
@@ -22,7 +23,7 @@ class OperatorsSite(admin.AdminSite):
     """The admin site of the service."""
 
     site_header = site_title = "bookmarks_service"
-    index_title = "Overview"
+    index_title = _("Overview")
 
     def get_urls(self) -> list[Any]:
         # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.

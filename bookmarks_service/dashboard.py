@@ -1,16 +1,17 @@
 """The panels of the admin index page."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Value
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark
+from usergroups.admin_tools.history import translate_entries
 from usergroups.models import ApiToken, UserGroup
 
 DAYS = 30
@@ -60,11 +61,11 @@ def created_per_day(last: date) -> list[tuple[date, int]]:
     return [(day, counts.get(number, 0)) for number, day in enumerate(days)]
 
 
-def recent_changes(visible: list[Any]) -> Iterable[LogEntry]:
+def recent_changes(visible: list[Any]) -> list[LogEntry]:
     """Return the latest changes that operators made to these models in the admin."""
     content_types = ContentType.objects.get_for_models(*visible).values()
     entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
-    return entries.order_by("-pk")[:MAX_ROWS]
+    return translate_entries(entries.order_by("-pk")[:MAX_ROWS])
 
 
 @dataclass
@@ -81,11 +82,11 @@ class BarChart:
 
     @property
     def total(self) -> str:
-        return f"{sum(count for _, count in self.days):,}"
+        return intcomma(sum(count for _, count in self.days))
 
     @property
     def maximum(self) -> str:
-        return f"{max(count for _, count in self.days):,}"
+        return intcomma(max(count for _, count in self.days))
 
     @property
     def last_day(self) -> date:
@@ -98,7 +99,7 @@ class BarChart:
         return [
             {
                 "day": day,
-                "count": f"{count:,}",
+                "count": intcomma(count),
                 "x": round(number * step + 1, 1),
                 "y": round(HEIGHT - count * scale, 1),
                 "width": round(step - 2, 1),

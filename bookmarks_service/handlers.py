@@ -54,26 +54,27 @@ def refuse_plain_http(get_response: View) -> View:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a malformed request, such as one with an invalid Host header."""
-    if _in_admin(request):
+    if in_admin(request):
         return defaults.bad_request(request, exception)
     return failure_response(BadRequest())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a path that no URL pattern matches."""
-    if _in_admin(request):
+    if in_admin(request):
         return defaults.page_not_found(request, exception)
     return unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Respond to an unhandled exception. In the admin, there is a separate page for an unavailable database."""
-    if not _in_admin(request):
+    if not in_admin(request):
         return failure_response(ServerError())
     if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):
         return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})  # seconds
     return defaults.server_error(request)
 
 
-def _in_admin(request: HttpRequest) -> bool:
+def in_admin(request: HttpRequest) -> bool:
+    """Return whether the path belongs to the admin."""
     return request.path.startswith(reverse("admin:index"))

@@ -48,6 +48,7 @@ MIDDLEWARE = [
     "bookmarks_service.handlers.refuse_plain_http",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "bookmarks_service.language.localize_admin",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -136,7 +137,9 @@ AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed i
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes; a form with 1 MiB of JSON is larger when URL-encoded
 
 APPEND_SLASH = False  # Paths match exactly.
-USE_I18N = False
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "bookmarks_service" / "locale"]  # also for the texts in templates/
 USE_TZ = True
 TIME_ZONE = "UTC"
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+
+from .handlers import in_admin
 
 MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
 
@@ -18,7 +19,7 @@ def limit_uploads(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
     def middleware(request: HttpRequest) -> Any:
         size = request.META.get("CONTENT_LENGTH") or "0"
         is_large = not size.isdecimal() or int(size) > MAX_ANONYMOUS_BODY
-        if is_large and request.path.startswith(reverse("admin:index")) and not request.user.is_staff:
+        if is_large and in_admin(request) and not request.user.is_staff:
             return HttpResponse("Log in first.\n", status=413, content_type="text/plain")
         return get_response(request)
 

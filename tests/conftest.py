@@ -20,7 +20,7 @@ from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import CacheOutage, blocked_until
 
 settings.register_profile("default", max_examples=50)
-settings.register_profile("few", max_examples=10)  # for the tests in a host project, which are run twice
+settings.register_profile("few", max_examples=10)  # for runs in a host project or with other dependencies
 
 FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
 """The answers with an error status, by test. tests/host compares them."""

@@ -174,6 +174,22 @@ def test_the_tables_of_calls_match_the_openapi_document():
         assert query - {"limit", "cursor"} <= named, call
 
 
+@pytest.mark.parametrize("heading", ["Change the views", "Tokens of your own", "Dashboards", "OpenAPI"])
+def test_the_examples_for_a_host_project_are_those_of_a_tested_one(heading):
+    section = page("plug-in").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    host = [path.read_text() for path in (ROOT / "tests/host").rglob("*") if path.suffix in (".py", ".html")]
+    examples = blocks(section, "(?:python|html)")
+
+    assert examples
+    assert [example for example in examples if not any(example in file for file in host)] == []
+
+
+def test_a_kind_of_token_takes_less_than_20_lines():
+    [example] = [block for block in blocks(page("plug-in"), "python") if "(Token)" in block]
+
+    assert len([line for line in example.splitlines() if line]) < 20
+
+
 def test_all_settings_of_the_service_are_documented():
     settings = (ROOT / "bookmarks_service/settings.py").read_text()
     gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
@@ -226,7 +242,8 @@ def startproject_middleware():
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_the_documented_urlconf_works(settings, method):
     urlconf = ModuleType("urlconf")
-    [source] = [block for block in blocks(page("plug-in"), "python") if "urlpatterns" in block]
+    urlconf.urlpatterns = []
+    [source] = [block for block in blocks(page("plug-in"), "python") if "unknown_path" in block]
     exec(compile(source, "plug-in.md", "exec"), vars(urlconf))
 
     assert reverse("usergroups:user", urlconf) == "/groups/api/user"

@@ -3,11 +3,14 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
@@ -19,11 +22,11 @@ from .tokens.admin import TokenAdmin
 
 
 class EnvironmentFilter(admin.SimpleListFilter):
-    title = "environment"
+    title = _("environment")
     parameter_name = "environment"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("none", "None"), *Environment.choices]
+        return [("none", pgettext_lazy("environment", "None")), *Environment.choices]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         value = self.value()
@@ -35,7 +38,7 @@ class TeamAdmin(OperatorAdmin):
     list_display = ("name", "id")
     search_fields = ("name",)
     ordering = ("name",)
-    empty_text = "A team owns user groups and API tokens. Add the first team."
+    empty_text = _("A team owns user groups and API tokens. Add the first team.")
 
 
 @admin.register(ApiToken)
@@ -47,7 +50,7 @@ class ApiTokenAdmin(TokenAdmin):
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
-    empty_text = "An API token lets a team's applications manage its user groups. Add the first token."
+    empty_text = _("An API token lets a team's applications manage its user groups. Add the first token.")
 
 
 SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
@@ -66,8 +69,8 @@ class UserGroupAdmin(OperatorAdmin):
     autocomplete_fields = ("team",)
     ordering = ("-id",)
     actions = ("rotate_token", "delete_selected")
-    object_actions = ("rotate_token",)
-    empty_text = "Applications create user groups with POST /api/user. You can also add one here."
+    object_actions = {"rotate_token": _("Rotate token")}
+    empty_text = _("Applications create user groups with POST /api/user. You can also add one here.")
 
     fixed_fields = ("team", "environment", "provided_id")
     info_fields = ("masked_token", "created_at", "updated_at")
@@ -93,29 +96,33 @@ class UserGroupAdmin(OperatorAdmin):
     def has_rotate_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)
 
-    @admin.action(description="Rotate the user group tokens of selected user groups", permissions=["rotate"])
+    @admin.action(description=_("Rotate the user group tokens of selected user groups"), permissions=["rotate"])
     @requires_confirmation(
-        "Rotate the token of", "Each user group gets a new token. Dashboards that use the old token stop working."
+        _("Rotate the token of %(rows)s"),
+        _("Each user group gets a new token. Dashboards that use the old token stop working."),
     )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
             UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
             self.log_change(request, user_group, "Rotated the user group token.")
-        return f"User group tokens rotated: {len(queryset):,}."
+        return gettext("User group tokens rotated: %(number)s.") % {"number": intcomma(len(queryset))}
 
-    @admin.display(description="mapping")
+    @admin.display(description=_("mapping"))
     def mapping_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.mapping))
+        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.mapping))
 
-    @admin.display(description="properties")
+    @admin.display(description=_("properties"))
     def properties_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap">{}</pre>', indent_json(user_group.properties))
+        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.properties))
 
-    @admin.display(description="user group token")
+    @admin.display(description=_("user group token"))
     def masked_token(self, user_group: UserGroup) -> str:
         return format_html(
-            '<details class="reveal"><summary>ugt_•••• <span class="button">Reveal</span></summary>'
+            '<details class="reveal"><summary>ugt_•••• <span class="button">{}</span></summary>'
             '<code id="token">{}</code> '
-            '<button type="button" data-copies="token" aria-live="polite">Copy</button></details>',
+            '<button type="button" data-copies="token" data-copied="{}" aria-live="polite">{}</button></details>',
+            gettext("Reveal"),
             user_group.token,
+            gettext("Copied"),
+            gettext("Copy"),
         )

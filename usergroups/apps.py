@@ -1,11 +1,12 @@
 """The app of teams, user groups and API tokens."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class UserGroupsConfig(AppConfig):
     name = "usergroups"
-    verbose_name = "User groups"
+    verbose_name = _("User groups")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from django.apps import apps
 from django.db import DatabaseError, connections, models, router, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .dependants import cascades, dependants, refers_to
 from .transactions import WritingModel, WritingQuerySet, retry_on_conflict
@@ -107,7 +108,7 @@ class HidingManager(models.Manager[M]):
 class DeletableModel(WritingModel):
     """A model whose rows may have millions of dependants. Its manager is a HidingManager with a DeletableQuerySet."""
 
-    deleted_at = models.DateTimeField("deleted", null=True, editable=False)
+    deleted_at = models.DateTimeField(_("deleted"), null=True, editable=False)
 
     class Meta:
         abstract = True

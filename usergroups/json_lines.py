@@ -6,20 +6,25 @@ https://jsonlines.org/
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from django.utils.translation import gettext as _
+
 from .contract import strict_json
 
 MAX_LINE = 1024 * 1024  # bytes
 
 
 def read(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
+    """Yield the number of each non-empty line with its object, or with a ValueError if it is invalid.
+
+    The argument of the ValueError is the reason.
+    """
     number = 0
     while line := file.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
                 pass
-            yield number, ValueError(f"The line is longer than {MAX_LINE} bytes.")
+            yield number, ValueError(_("The line is longer than %(max)s bytes.") % {"max": MAX_LINE})
         elif line.strip():
             yield number, _parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
 
@@ -29,4 +34,6 @@ def _parse(line: bytes) -> dict[str, Any] | ValueError:
         value = strict_json.loads(line)
     except ValueError as error:
         return error
-    return value if isinstance(value, dict) else ValueError("The line is not a JSON object.")
+    if not isinstance(value, dict):
+        return ValueError(_("The line is not a JSON object."))
+    return value

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .deletion import DeletableModel, HidingManager
 from .fields import JSONObjectField
@@ -31,8 +32,15 @@ class Team(DeletableModel):
     objects = HidingManager.from_queryset(TeamQuerySet)()
 
     name = models.CharField(
-        max_length=MAX_NAME_LENGTH, unique=True, help_text="Shown to operators only. API clients see the id."
+        _("name"),
+        max_length=MAX_NAME_LENGTH,
+        unique=True,
+        help_text=_("Shown to operators only. API clients see the id."),
     )
+
+    class Meta:
+        verbose_name = _("team")
+        verbose_name_plural = _("teams")
 
     def __str__(self) -> str:
         return self.name
@@ -45,19 +53,21 @@ class ApiToken(Token):
     owner_field = "team"
     owner_not_deleted = {"team__deleted_at": None}
 
-    team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens")
+    team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team"))
     environment = models.CharField(
+        _("environment"),
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text=(
+        help_text=_(
             "The token gives access only to user groups in this environment. If empty, only to those without an "
             "environment."
         ),
     )
 
     class Meta:
-        verbose_name = "API token"
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
         permissions = [("revoke_apitoken", "Can revoke API token")]
 
     @property
@@ -74,45 +84,55 @@ def new_user_group_token() -> str:
 class UserGroup(DeletableModel):
     """A customer of a team. A dashboard that is rendered with the group's token shows the group's data."""
 
-    team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False, verbose_name=_("team"))
     environment = models.CharField(
+        _("environment"),
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
-        help_text=(
+        help_text=_(
             "Only API tokens of the same environment give access to the group. If empty, only those without an "
             "environment."
         ),
     )
     provided_id = models.CharField(
-        "provided id", max_length=MAX_ID_LENGTH, help_text="Your own id of the user group: user_group_id in the API."
+        _("provided id"),
+        max_length=MAX_ID_LENGTH,
+        help_text=_("Your own id of the user group: user_group_id in the API."),
     )
-    name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="The group's name, which applications may change.")
+    name = models.CharField(
+        _("name"), max_length=MAX_NAME_LENGTH, help_text=_("The group's name, which applications may change.")
+    )
     token = models.CharField(
-        "user group token",
+        _("user group token"),
         max_length=MAX_USER_GROUP_TOKEN_LENGTH,
         unique=True,
         default=new_user_group_token,
         editable=False,
-        help_text="Identifies the group to dashboards. It gives no access to this service.",
+        help_text=_("Identifies the group to dashboards. It gives no access to this service."),
     )
     mapping = JSONObjectField(
+        _("mapping"),
         default=dict,
         blank=True,
-        help_text="Maps each schema id to a data source, or to your own id of the data source.",
+        help_text=_("Maps each schema id to a data source, or to your own id of the data source."),
     )
-    properties = JSONObjectField(null=True, blank=True, help_text="Variables for dashboards and the SQL editor.")
-    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    updated_at = models.DateTimeField("updated", default=timezone.now, editable=False)
+    properties = JSONObjectField(
+        _("properties"), null=True, blank=True, help_text=_("Variables for dashboards and the SQL editor.")
+    )
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("updated"), default=timezone.now, editable=False)
 
     objects = HidingManager.from_queryset(UserGroupQuerySet)()
 
     class Meta:
+        verbose_name = _("user group")
+        verbose_name_plural = _("user groups")
         constraints = [
             models.UniqueConstraint(
                 fields=["team", "environment", "provided_id"],
                 name="usergroups_provided_id",
-                violation_error_message="The team has a user group with this id in this environment.",
+                violation_error_message=_("The team has a user group with this id in this environment."),
             ),
         ]
         indexes = [

@@ -4,22 +4,8 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .contract.fields import Envelope
 from .contract.openapi import INVALID_LIMIT, missing, operation, success_response
 from .exceptions import UnknownUserGroupToken, UserGroupNotFound
-from .serializers import (
-    NewUserGroupEnvelope,
-    UserGroupBatchEnvelope,
-    UserGroupBatchSerializer,
-    UserGroupDetailEnvelope,
-    UserGroupEnvelope,
-    UserGroupIdQuery,
-    UserGroupIdSerializer,
-    UserGroupListEnvelope,
-    UserGroupListQuery,
-    UserGroupTokenSerializer,
-    UserGroupUpdateSerializer,
-)
 
 USER_GROUP = {
     "team_id": 3,
@@ -64,9 +50,8 @@ get_user_group = operation(
     description=LOOKUP,
     tags=TAGS,
     read_only=True,
-    query=UserGroupIdQuery,
     tagged=True,
-    responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
+    responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -79,9 +64,9 @@ resolve_user_group = operation(
     ),
     tags=TAGS,
     read_only=True,
-    body=(UserGroupTokenSerializer, TOKEN),
+    request=TOKEN,
     tagged=True,
-    responses={200: success_response(UserGroupDetailEnvelope, "The group.", user_group=USER_GROUP_DETAIL)},
+    responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[
         missing("token"),
         UnknownUserGroupToken(),
@@ -96,15 +81,11 @@ create_user_group = operation(
         "environment. Otherwise creates it. `name` defaults to `user_group_id`."
     ),
     tags=TAGS,
-    body=(UserGroupUpdateSerializer, FIELDS),
+    request=FIELDS,
     tagged=True,
     responses={
-        200: success_response(
-            NewUserGroupEnvelope, "The group already existed.", user_group=USER_GROUP, new_user_group=False
-        ),
-        201: success_response(
-            NewUserGroupEnvelope, "The group was created.", user_group=USER_GROUP, new_user_group=True
-        ),
+        200: success_response("The group already existed.", user_group=USER_GROUP, new_user_group=False),
+        201: success_response("The group was created.", user_group=USER_GROUP, new_user_group=True),
     },
     failures=[ID_MISSING, INVALID_MAPPING],
 )
@@ -118,10 +99,10 @@ update_user_group = operation(
         "group. Store its `token` to render embedded dashboards."
     ),
     tags=TAGS,
-    body=(UserGroupUpdateSerializer, FIELDS),
+    request=FIELDS,
     tagged=True,
     conditional=True,
-    responses={200: success_response(UserGroupEnvelope, "The updated group.", user_group=USER_GROUP)},
+    responses={200: success_response("The updated group.", user_group=USER_GROUP)},
     failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
 
@@ -130,9 +111,8 @@ delete_user_group = operation(
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
     tags=TAGS,
-    query=UserGroupIdQuery,
     conditional=True,
-    responses={200: success_response(Envelope, "The group was deleted.")},
+    responses={200: success_response("The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -141,9 +121,9 @@ rotate_user_group_token = operation(
     summary="Rotate the token of a user group",
     description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
     tags=TAGS,
-    body=(UserGroupIdSerializer, ID),
+    request=ID,
     tagged=True,
-    responses={200: success_response(UserGroupEnvelope, "The group with its new token.", user_group=USER_GROUP)},
+    responses={200: success_response("The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -156,12 +136,7 @@ list_user_groups = operation(
     ),
     tags=TAGS,
     read_only=True,
-    query=UserGroupListQuery,
-    responses={
-        200: success_response(
-            UserGroupListEnvelope, "A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None
-        )
-    },
+    responses={200: success_response("A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None)},
     failures=[INVALID_LIMIT],
 )
 
@@ -174,10 +149,9 @@ put_user_groups = operation(
         "for each item in order, the response and the `status` of a single request."
     ),
     tags=TAGS,
-    body=(UserGroupBatchSerializer, {"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]}),
+    request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]},
     responses={
         200: success_response(
-            UserGroupBatchEnvelope,
             "The result of each item.",
             results=[
                 {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False},

@@ -56,6 +56,15 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         groups = self.for_write().filter(provided_id=provided_id)
         return retry_on_conflict(lambda: groups.update_version(versions, **changes), groups.db)
 
+    def get_by_token(self, token: str) -> "UserGroup":
+        """Return the group with this user group token, which may be any text. Raises UserGroup.DoesNotExist.
+
+        A group that is being deleted, or whose team is, does not exist.
+        """
+        if not token.isprintable():  # PostgreSQL refuses U+0000 and lone surrogates
+            raise self.model.DoesNotExist
+        return self.get(token=token, team__deleted_at=None)
+
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
         groups = self.for_write().filter(provided_id=provided_id)

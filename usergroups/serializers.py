@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .contract.batch import BatchField, results_field
+from .contract.batch import BatchField, ResultsField
 from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
@@ -26,7 +27,7 @@ from .models import (
 class DataSourceField(TextField):
     """A string of 1 to 255 characters or an integer."""
 
-    default_error_messages = {"invalid": "Not a string or an integer."}
+    default_error_messages = {"invalid": _("Not a string or an integer.")}
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_DATA_SOURCE_LENGTH, **kwargs)
@@ -101,7 +102,7 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
         return mapping or {}
 
 
-@extend_schema_field({"type": "string", "enum": Environment.values}, "Environment")
+@extend_schema_field({"type": "string", "enum": Environment.values}, "UsergroupsEnvironment")
 class EnvironmentField(serializers.ChoiceField):
     """The name of an environment, or null for none."""
 
@@ -166,4 +167,4 @@ class UserGroupResultSerializer(NewUserGroupEnvelope):
 
 
 class UserGroupBatchEnvelope(Envelope):
-    results = results_field("UserGroupBatchResult", UserGroupResultSerializer)
+    results = ResultsField("UsergroupsUserGroupBatchResult", UserGroupResultSerializer)

@@ -1,6 +1,6 @@
 """The user group operations."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
@@ -27,7 +27,6 @@ from .serializers import (
     UserGroupIdSerializer,
     UserGroupListEnvelope,
     UserGroupListQuery,
-    UserGroupSerializer,
     UserGroupTokenSerializer,
     UserGroupUpdateSerializer,
 )
@@ -57,62 +56,79 @@ class ApiTokenView(TokenView):
 
 
 class UserGroupView(ApiTokenView):
+    request_serializers = {
+        "GET": UserGroupIdQuery,
+        "POST": UserGroupUpdateSerializer,
+        "PUT": UserGroupUpdateSerializer,
+        "DELETE": UserGroupIdQuery,
+    }
+    response_serializers = {
+        "GET": UserGroupDetailEnvelope,
+        "POST": NewUserGroupEnvelope,
+        "PUT": UserGroupEnvelope,
+        "DELETE": Envelope,
+    }
+
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
-        query = self.validated(UserGroupIdQuery, request.query_params)
-        user_group = self.user_groups.get(**query)
-        return self.respond(UserGroupDetailEnvelope, {"user_group": user_group}, tagged=user_group)
+        user_group = self.user_groups.get(**self.validated())
+        return self.respond({"user_group": user_group}, tagged=user_group)
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
-        fields = self.validated(UserGroupUpdateSerializer, request.data)
+        fields = self.validated()
         provided_id = fields["provided_id"]
         user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
         data = {"user_group": user_group, "new_user_group": created}
         if not created:
-            return self.respond(NewUserGroupEnvelope, data, tagged=user_group)
-        location = self.location_of(user_group)
-        return self.respond(NewUserGroupEnvelope, data, tagged=user_group, status=201, location=location)
+            return self.respond(data, tagged=user_group)
+        return self.respond(data, tagged=user_group, status=201, location=self.location_of(user_group))
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
-        fields = self.validated(UserGroupUpdateSerializer, request.data)
+        fields = self.validated()
         user_group = self.user_groups.change(versions=accepted_versions(request), **fields)
-        return self.respond(UserGroupEnvelope, {"user_group": user_group}, tagged=user_group)
+        return self.respond({"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
-        query = self.validated(UserGroupIdQuery, request.query_params)
+        query = self.validated()
         self.user_groups.remove(versions=accepted_versions(request), **query)
-        return self.respond(Envelope, {})
+        return self.respond({})
 
 
 class RotateUserGroupTokenView(ApiTokenView):
+    request_serializers = {"POST": UserGroupIdSerializer}
+    response_serializers = {"POST": UserGroupEnvelope}
+
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        fields = self.validated(UserGroupIdSerializer, request.data)
-        user_group = self.user_groups.rotate_token(**fields)
-        return self.respond(UserGroupEnvelope, {"user_group": user_group}, tagged=user_group)
+        user_group = self.user_groups.rotate_token(**self.validated())
+        return self.respond({"user_group": user_group}, tagged=user_group)
 
 
 class ResolveView(ApiTokenView):
+    request_serializers = {"POST": UserGroupTokenSerializer}
+    response_serializers = {"POST": UserGroupDetailEnvelope}
     safe_methods = ("POST",)
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
     @openapi.resolve_user_group
     def post(self, request: Request) -> Response:
-        fields = self.validated(UserGroupTokenSerializer, request.data)
-        user_group = self.user_groups.get(**fields)
-        return self.respond(UserGroupDetailEnvelope, {"user_group": user_group}, tagged=user_group)
+        user_group = self.user_groups.get_by_token(**self.validated())
+        return self.respond({"user_group": user_group}, tagged=user_group)
 
 
 class UserGroupsView(ApiTokenView):
+    request_serializers = {"GET": UserGroupListQuery}
+    response_serializers = {"GET": UserGroupListEnvelope}
+
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
-        query = self.validated(UserGroupListQuery, request.query_params)
+        query = self.validated()
         position = pop_position(query)
         page = Page(self.user_groups.matching(**query), "provided_id", **position, size=JSON_SIZE)
-        return self.respond(UserGroupListEnvelope, {"user_groups": page.items, **page.links(request)})
+        return self.respond({"user_groups": page.items, **page.links(request)})
 
 
 MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
@@ -123,23 +139,23 @@ A small batch may refer to many large groups.
 
 
 class UserGroupBatchView(ApiTokenView):
+    request_serializers = {"POST": UserGroupBatchSerializer}
+    response_serializers = {"POST": UserGroupBatchEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         with expensive_call(self.token.team):
-            return self.upsert(request.data)
+            return self.upsert()
 
-    def upsert(self, data: Any) -> Response:
+    def upsert(self) -> Response:
         """Store the groups of the batch and return their results."""
-        items = self.validated(UserGroupBatchSerializer, data)["user_groups"]
+        items = self.validated()["user_groups"]
         valid = batch.valid(items)
         if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
             raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
         stored = (
-            batch.success(
-                201 if new else 200, user_group=self.represent(UserGroupSerializer, group), new_user_group=new
-            )
-            for group, new in UserGroup.objects.upsert(valid, self.token.scope)
+            {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
+            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
         )
-        return self.respond(UserGroupBatchEnvelope, {"results": batch.results(items, stored)})
+        return self.respond({"results": batch.results(items, stored)})

@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import Truncator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
@@ -37,7 +39,7 @@ class AccessTokenAdmin(TokenAdmin):
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
-    empty_text = "An access token lets an application manage the bookmarks of a user group. Add the first token."
+    empty_text = _("An access token lets an application manage the bookmarks of a user group. Add the first token.")
 
 
 @admin.register(Collection)
@@ -52,7 +54,7 @@ class CollectionAdmin(OperatorAdmin):
     ordering = ("-id",)
     auto_now_fields = ("updated_at",)
     fields = ("user_group", "name", "id", "created_at", "updated_at")
-    empty_text = "Applications create collections with POST /v1/collections. You can also add one here."
+    empty_text = _("Applications create collections with POST /v1/collections. You can also add one here.")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
         dates = ("id", "created_at", "updated_at")
@@ -60,7 +62,9 @@ class CollectionAdmin(OperatorAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
-        note = "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+        note = gettext(
+            "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+        )
         return [*descriptions, note], counts, perms_needed, protected
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -82,7 +86,7 @@ class BookmarkAdmin(ImportExportAdmin):
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-created_at", "-id")
     auto_now_fields = ("updated_at",)
-    empty_text = "Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here."
+    empty_text = _("Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here.")
 
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:
@@ -96,7 +100,7 @@ class BookmarkAdmin(ImportExportAdmin):
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and (field := form.base_fields.get("collection")):
             field.queryset = obj.user_group.collections.for_write()
-            field.error_messages["invalid_choice"] = "The user group has no such collection."
+            field.error_messages["invalid_choice"] = _("The user group has no such collection.")
             field.widget.widget.query_params = {USER_GROUP_PARAM: obj.user_group_id}
         return form
 
@@ -106,13 +110,13 @@ class BookmarkAdmin(ImportExportAdmin):
 
     @admin.display(description="")
     def open_link(self, bookmark: Bookmark) -> str:
-        return external_link(bookmark.url, "Open")
+        return external_link(bookmark.url, gettext("Open"))
 
     @admin.display(description="URL")
     def url_link(self, bookmark: Bookmark) -> str:
         return external_link(bookmark.url, bookmark.url)
 
-    @admin.display(description="collection")
+    @admin.display(description=_("collection"))
     def in_collection(self, bookmark: Bookmark) -> str | None:
         return bookmark.visible_collection.name if bookmark.visible_collection else None
 

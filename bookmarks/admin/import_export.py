@@ -9,7 +9,9 @@ from django.db import router, transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
-from django.utils.text import slugify
+from django.utils.text import capfirst, slugify
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import FORMATS, guess_format
 from bookmarks.files.importing import UserGroupDeleted, store
@@ -28,23 +30,29 @@ class UserGroupForm(forms.Form):
 
     def __init__(self, admin_site: admin.AdminSite, *args: Any) -> None:
         super().__init__(*args)
-        user_group = AutocompleteField(Bookmark._meta.get_field("user_group"), admin_site)
+        field: Any = Bookmark._meta.get_field("user_group")
+        user_group = AutocompleteField(field, admin_site, label=capfirst(field.verbose_name))
         self.fields = {"user_group": user_group, **self.fields}
 
 
 class ImportForm(UserGroupForm):
-    file = forms.FileField(help_text="HTML as exported by browsers, JSON Lines or CSV, with that file extension.")
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_("HTML as exported by browsers, JSON Lines or CSV, with that file extension."),
+    )
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if guess_format(file.name) is None:
-            raise forms.ValidationError(f"The file extension is not supported. Use one of: {', '.join(FORMATS)}.")
+            text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
+            raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
         return file
 
 
 class ExportForm(UserGroupForm):
     format = forms.ChoiceField(
-        choices=[("html", "HTML, for browsers"), ("jsonl", "JSON Lines"), ("csv", "CSV")],
+        label=_("Format"),
+        choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")],
     )
 
 
@@ -68,7 +76,7 @@ class ImportExportAdmin(OperatorAdmin):
             raise PermissionDenied  # The file may contain new collections.
         form = ImportForm(self.admin_site, *((request.POST, request.FILES) if request.method == "POST" else ()))
         if not form.is_valid():
-            return self.render_form(request, form, "Import bookmarks")
+            return self.render_form(request, form, gettext("Import bookmarks"))
         user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
         created = existing = refused = 0
@@ -82,19 +90,19 @@ class ImportExportAdmin(OperatorAdmin):
                     refused += len(outcome.invalid_records)
                     reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
         except UserGroupDeleted:
-            problem = "The user group and its bookmarks were deleted during the import."
+            problem = gettext("The user group and its bookmarks were deleted during the import.")
         finally:  # Also log a failed import, because the bookmarks stored before are kept.
             self.log_change(request, user_group, f"Imported {created} bookmarks.")
-        counts = {"created": created, "already existed": existing, "refused": refused}
-        result = {"user_group": name, "counts": counts, "reasons": reasons, "problem": problem}
-        return self.render_page(request, "bookmarks/imported.html", "Bookmarks imported", **result)
+        counts = {"created": created, "existing": existing, "refused": refused}
+        result = {"user_group": name, **counts, "reasons": reasons, "problem": problem}
+        return self.render_page(request, "bookmarks/imported.html", gettext("Bookmarks imported"), **result)
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = ExportForm(self.admin_site, *((request.POST,) if request.method == "POST" else ()))
         if not form.is_valid():
-            return self.render_form(request, form, "Export bookmarks")
+            return self.render_form(request, form, gettext("Export bookmarks"))
         user_group, name = form.cleaned_data["user_group"], form.cleaned_data["format"]
         text = FORMATS[name].write(Bookmark.objects.filter(user_group=user_group).for_export())
         response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])

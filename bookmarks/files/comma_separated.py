@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
+from django.utils.translation import gettext as _
+
 from bookmarks.models import Bookmark
 from usergroups.json_lines import MAX_LINE
 
@@ -33,14 +35,15 @@ def _records(text: io.TextIOWrapper) -> Iterator[Record | InvalidRecord]:
         except StopIteration:
             break
         except csv.Error as error:
-            yield InvalidRecord(line, f"Not CSV: {error}.")
+            yield InvalidRecord(line, _("Not CSV: %(reason)s.") % {"reason": str(error)})
             continue
         if columns and row:
             yield Record.from_mapping(line, {name: cell for name, cell in zip(columns, row, strict=False) if cell})
         elif row:
             columns = [name.strip().casefold() for name in row]
             if "url" not in columns:
-                yield InvalidRecord(line, "The header has no column named url, so no bookmarks can be read.")
+                reason = _("The header has no column named url, so no bookmarks can be read.")
+                yield InvalidRecord(line, reason)
                 break
 
 

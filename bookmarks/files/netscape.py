@@ -13,6 +13,8 @@ from html import escape
 from html.parser import HTMLParser
 from typing import BinaryIO
 
+from django.utils.translation import gettext as _
+
 from bookmarks.models import Bookmark
 
 from . import references
@@ -86,7 +88,8 @@ class _Parser(HTMLParser):
     def pop_records(self) -> list[Record | InvalidRecord]:
         """Return the records that were parsed since the last call."""
         if len(self.rawdata) > MAX_TAG_LENGTH:
-            self.records.append(InvalidRecord(self.getpos()[0], f"A tag is longer than {MAX_TAG_LENGTH} characters."))
+            reason = _("A tag is longer than %(max)s characters.") % {"max": MAX_TAG_LENGTH}
+            self.records.append(InvalidRecord(self.getpos()[0], reason))
             self.rawdata = ""
         records, self.records = self.records, []
         return records

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from uuid_utils import uuid7
 
 from bookmarks import web_url
@@ -85,7 +86,7 @@ def read_blocks(records: Iterable[Record | InvalidRecord], size: int, with_colle
             try:
                 block.rows.append(_to_row(record, with_collections))
             except ValueError as error:
-                block.invalid_records.append(InvalidRecord(record.line, str(error)))
+                block.invalid_records.append(InvalidRecord(record.line, error.args[0]))
         yield block
 
 
@@ -132,16 +133,17 @@ def _to_row(record: Record | InvalidRecord, with_collection: bool) -> BookmarkRo
 
 def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is not text.")
+        raise ValueError(_("%(name)s is not text.") % {"name": name})
     if not min_length <= len(value) <= max_length:
-        raise ValueError(f"{name} is not {min_length} to {max_length} characters long.")
+        text = _("%(name)s is not %(min)s to %(max)s characters long.")
+        raise ValueError(text % {"name": name, "min": min_length, "max": max_length})
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{name} is not UTF-8.") from None
+            raise ValueError(_("%(name)s is not UTF-8.") % {"name": name}) from None
     if "\0" in value:
-        raise ValueError(f"{name} contains U+0000.")
+        raise ValueError(_("%(name)s contains U+0000.") % {"name": name})
 
 
 def _to_datetime(value: Any) -> datetime:
@@ -151,4 +153,4 @@ def _to_datetime(value: Any) -> datetime:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("created_at is not a date and time such as 2026-01-31T09:26:53Z.") from None
+        raise ValueError(_("created_at is not a date and time such as 2026-01-31T09:26:53Z.")) from None

@@ -5,13 +5,6 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from bookmarks.exceptions import AccessTokenNotFound
-from bookmarks.serializers.access_tokens import (
-    AccessTokenCreateSerializer,
-    AccessTokenListEnvelope,
-    AccessTokenListQuery,
-    IssuedAccessTokenEnvelope,
-)
-from usergroups.contract.fields import Envelope
 from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
 from usergroups.exceptions import UserGroupNotFound
 from usergroups.openapi import ID_MISSING
@@ -37,10 +30,8 @@ list_access_tokens = operation(
     description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
     tags=TAGS,
     read_only=True,
-    query=AccessTokenListQuery,
     responses={
         200: success_response(
-            AccessTokenListEnvelope,
             "A page of access tokens.",
             access_tokens=[ACCESS_TOKEN],
             next=None,
@@ -58,13 +49,9 @@ issue_access_token = operation(
         "this response has its `secret`."
     ),
     tags=TAGS,
-    body=(
-        AccessTokenCreateSerializer,
-        {"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
-    ),
+    request={"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
     responses={
         201: success_response(
-            IssuedAccessTokenEnvelope,
             "The access token was issued.",
             access_token={**ACCESS_TOKEN, "secret": SECRET},
         )
@@ -78,6 +65,6 @@ revoke_access_token = operation(
     description="Revokes the token permanently. Revoking it again changes nothing.",
     tags=TAGS,
     path=ID,
-    responses={200: success_response(Envelope, "The access token is revoked.")},
+    responses={200: success_response("The access token is revoked.")},
     failures=[AccessTokenNotFound()],
 )

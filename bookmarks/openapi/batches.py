@@ -1,14 +1,6 @@
 """Documentation of the operations on many bookmarks."""
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
-from bookmarks.serializers.bookmarks import (
-    BookmarkBatchEnvelope,
-    BookmarkBatchSerializer,
-    BookmarkDeletionEnvelope,
-    BookmarkIdsSerializer,
-    BookmarkMoveEnvelope,
-    BookmarkMoveSerializer,
-)
 from usergroups.contract import batch
 from usergroups.contract.openapi import missing, operation, success_response
 from usergroups.openapi import USER_GROUP
@@ -27,15 +19,14 @@ create_bookmarks = operation(
         "`status` of a single create request, without the user group."
     ),
     tags=TAGS,
-    body=(BookmarkBatchSerializer, {"bookmarks": [FIELDS, {"url": "example.com"}]}),
+    request={"bookmarks": [FIELDS, {"url": "example.com"}]},
     responses={
         200: success_response(
-            BookmarkBatchEnvelope,
             "The result of each item.",
             user_group=USER_GROUP,
             results=[
-                batch.success(201, bookmark=BOOKMARK),
-                batch.error(INVALID_URL),
+                {"status": 201, "success": 1, "bookmark": BOOKMARK},
+                batch.failed(INVALID_URL).result,
             ],
         )
     },
@@ -50,12 +41,11 @@ delete_bookmarks = operation(
         "request."
     ),
     tags=TAGS,
-    body=(BookmarkIdsSerializer, {"ids": IDS}),
+    request={"ids": IDS},
     responses={
         200: success_response(
-            BookmarkDeletionEnvelope,
             "The result of each id.",
-            results=[batch.success(200), batch.error(BookmarkNotFound())],
+            results=[{"status": 200, "success": 1}, batch.failed(BookmarkNotFound()).result],
         )
     },
     failures=[missing("ids")],
@@ -69,12 +59,11 @@ move_bookmarks = operation(
         "null. `results` has, for each id in order, the response and the `status` of a single update request."
     ),
     tags=TAGS,
-    body=(BookmarkMoveSerializer, {"ids": IDS, "collection": BOOKMARK["collection"]}),
+    request={"ids": IDS, "collection": BOOKMARK["collection"]},
     responses={
         200: success_response(
-            BookmarkMoveEnvelope,
             "The result of each id.",
-            results=[batch.success(200, bookmark=BOOKMARK), batch.error(BookmarkExists())],
+            results=[{"status": 200, "success": 1, "bookmark": BOOKMARK}, batch.failed(BookmarkExists()).result],
         )
     },
     failures=[missing("ids"), InvalidCollection()],

@@ -4,15 +4,6 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
-from bookmarks.serializers.bookmarks import (
-    BookmarkCreateSerializer,
-    BookmarkEnvelope,
-    BookmarkListEnvelope,
-    BookmarkListQuery,
-    BookmarkUpdateSerializer,
-    NewBookmarkEnvelope,
-)
-from usergroups.contract.fields import Envelope
 from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
 from usergroups.openapi import USER_GROUP
 
@@ -40,12 +31,7 @@ list_bookmarks = operation(
     ),
     tags=TAGS,
     read_only=True,
-    query=BookmarkListQuery,
-    responses={
-        200: success_response(
-            BookmarkListEnvelope, "A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None
-        )
-    },
+    responses={200: success_response("A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None)},
     failures=[INVALID_LIMIT, InvalidCollection()],
 )
 
@@ -59,15 +45,11 @@ create_bookmark = operation(
         "same text. The URL is stored exactly as sent and never fetched."
     ),
     tags=TAGS,
-    body=(BookmarkCreateSerializer, FIELDS),
+    request=FIELDS,
     tagged=True,
     responses={
-        200: success_response(
-            NewBookmarkEnvelope, "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK
-        ),
-        201: success_response(
-            NewBookmarkEnvelope, "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK
-        ),
+        200: success_response("The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
+        201: success_response("The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
     failures=[INVALID_URL, InvalidCollection()],
 )
@@ -79,7 +61,7 @@ get_bookmark = operation(
     read_only=True,
     path=ID,
     tagged=True,
-    responses={200: success_response(BookmarkEnvelope, "The bookmark.", bookmark=BOOKMARK)},
+    responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
     failures=[BookmarkNotFound()],
 )
 
@@ -89,10 +71,10 @@ update_bookmark = operation(
     description="Changes the URL, the collection or the title. Omitted fields stay unchanged.",
     tags=TAGS,
     path=ID,
-    body=(BookmarkUpdateSerializer, FIELDS),
+    request=FIELDS,
     tagged=True,
     conditional=True,
-    responses={200: success_response(BookmarkEnvelope, "The updated bookmark.", bookmark=BOOKMARK)},
+    responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
     failures=[INVALID_URL, InvalidCollection(), BookmarkNotFound(), BookmarkExists()],
 )
 
@@ -102,6 +84,6 @@ delete_bookmark = operation(
     tags=TAGS,
     path=ID,
     conditional=True,
-    responses={200: success_response(Envelope, "The bookmark was deleted.")},
+    responses={200: success_response("The bookmark was deleted.")},
     failures=[BookmarkNotFound()],
 )

@@ -3,13 +3,6 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
-from bookmarks.serializers.collections import (
-    CollectionEnvelope,
-    CollectionListEnvelope,
-    CollectionListQuery,
-    CollectionWriteSerializer,
-)
-from usergroups.contract.fields import Envelope
 from usergroups.contract.openapi import INVALID_LIMIT, missing, operation, success_response
 
 COLLECTION = {
@@ -29,12 +22,7 @@ list_collections = operation(
     description="Lists the collections of the access token's user group. Request `next` until it is null.",
     tags=TAGS,
     read_only=True,
-    query=CollectionListQuery,
-    responses={
-        200: success_response(
-            CollectionListEnvelope, "A page of collections.", collections=[COLLECTION], next=None, previous=None
-        )
-    },
+    responses={200: success_response("A page of collections.", collections=[COLLECTION], next=None, previous=None)},
     failures=[INVALID_LIMIT],
 )
 
@@ -42,9 +30,9 @@ create_collection = operation(
     operation_id="create_collection",
     summary="Create a collection",
     tags=TAGS,
-    body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    request={"name": COLLECTION["name"]},
     tagged=True,
-    responses={201: success_response(CollectionEnvelope, "The collection was created.", collection=COLLECTION)},
+    responses={201: success_response("The collection was created.", collection=COLLECTION)},
     failures=[NAME_MISSING, CollectionExists()],
 )
 
@@ -55,7 +43,7 @@ get_collection = operation(
     read_only=True,
     path=ID,
     tagged=True,
-    responses={200: success_response(CollectionEnvelope, "The collection.", collection=COLLECTION)},
+    responses={200: success_response("The collection.", collection=COLLECTION)},
     failures=[CollectionNotFound()],
 )
 
@@ -64,11 +52,10 @@ update_collection = operation(
     summary="Rename a collection",
     tags=TAGS,
     path=ID,
-    body=(CollectionWriteSerializer, {"name": COLLECTION["name"]}),
+    request={"name": COLLECTION["name"]},
     tagged=True,
     conditional=True,
-    partial=True,
-    responses={200: success_response(CollectionEnvelope, "The updated collection.", collection=COLLECTION)},
+    responses={200: success_response("The updated collection.", collection=COLLECTION)},
     failures=[CollectionNotFound(), CollectionExists()],
 )
 
@@ -81,6 +68,6 @@ delete_collection = operation(
     tags=TAGS,
     path=ID,
     conditional=True,
-    responses={200: success_response(Envelope, "The collection was deleted.")},
+    responses={200: success_response("The collection was deleted.")},
     failures=[CollectionNotFound()],
 )

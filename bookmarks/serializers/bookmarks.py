@@ -10,7 +10,7 @@ from bookmarks import web_url
 from bookmarks.exceptions import NO_SUCH_COLLECTION
 from bookmarks.models import MAX_TITLE_LENGTH, Bookmark, Collection
 from bookmarks.search import MAX_QUERY_LENGTH
-from usergroups.contract.batch import BatchField, results_field
+from usergroups.contract.batch import BatchField, ResultsField
 from usergroups.contract.cursors import CursorField
 from usergroups.contract.fields import Envelope, PastTimestampField, TextField, TimestampField
 from usergroups.contract.pagination import PageEnvelope, PageQuery
@@ -133,7 +133,7 @@ class BookmarkResultSerializer(BookmarkEnvelope):
 
 class BookmarkBatchEnvelope(Envelope):
     user_group = UserGroupSerializer()
-    results = results_field("BookmarkBatchResult", BookmarkResultSerializer)
+    results = ResultsField("BookmarksBookmarkBatchResult", BookmarkResultSerializer)
 
 
 class BookmarkIdsSerializer(serializers.Serializer[Any]):
@@ -155,7 +155,7 @@ class DeletedResultSerializer(Envelope):
 
 
 class BookmarkDeletionEnvelope(Envelope):
-    results = results_field("BookmarkDeletionResult", DeletedResultSerializer)
+    results = ResultsField("BookmarksBookmarkDeletionResult", DeletedResultSerializer)
 
 
 class MovedResultSerializer(BookmarkEnvelope):
@@ -163,4 +163,4 @@ class MovedResultSerializer(BookmarkEnvelope):
 
 
 class BookmarkMoveEnvelope(Envelope):
-    results = results_field("BookmarkMoveResult", MovedResultSerializer)
+    results = ResultsField("BookmarksBookmarkMoveResult", MovedResultSerializer)

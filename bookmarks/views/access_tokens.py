@@ -23,16 +23,19 @@ from usergroups.views import ApiTokenView
 
 
 class AccessTokensView(ApiTokenView):
+    request_serializers = {"GET": AccessTokenListQuery, "POST": AccessTokenCreateSerializer}
+    response_serializers = {"GET": AccessTokenListEnvelope, "POST": IssuedAccessTokenEnvelope}
+
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
-        query = self.validated(AccessTokenListQuery, request.query_params)
+        query = self.validated()
         user_group = self.user_groups.get(provided_id=query.pop("provided_id"))
         page = Page(user_group.access_tokens.all(), "digest", **query)
-        return self.respond(AccessTokenListEnvelope, {"access_tokens": page.items, **page.links(request)})
+        return self.respond({"access_tokens": page.items, **page.links(request)})
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
-        fields = self.validated(AccessTokenCreateSerializer, request.data)
+        fields = self.validated()
         user_group = self.user_groups.for_write().get(provided_id=fields.pop("provided_id"))
         if "expires_in" in fields:
             fields["expires_at"] = timezone.now() + timedelta(seconds=fields.pop("expires_in"))
@@ -41,15 +44,15 @@ class AccessTokensView(ApiTokenView):
         except IntegrityError:  # the user group has just been deleted
             raise UserGroupNotFound from None
         token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        location = self.location_of(user_group)
-        return self.respond(IssuedAccessTokenEnvelope, {"access_token": token}, status=201, location=location)
+        return self.respond({"access_token": token}, status=201, location=self.location_of(user_group))
 
 
 class AccessTokenDetailView(ApiTokenView):
+    response_serializers = {"DELETE": Envelope}
     errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: AccessTokenNotFound}
 
     @openapi.revoke_access_token
     def delete(self, request: Request, public_id: str) -> Response:
         tokens = AccessToken.objects.for_write().filter(user_group__in=self.user_groups)
         tokens.get_by_public_id(public_id).revoke()
-        return self.respond(Envelope, {})
+        return self.respond({})

@@ -18,7 +18,6 @@ from bookmarks.serializers.bookmarks import (
     BookmarkIdsSerializer,
     BookmarkMoveEnvelope,
     BookmarkMoveSerializer,
-    BookmarkSerializer,
 )
 from usergroups.contract import batch
 from usergroups.contract.parsers import BatchParser
@@ -30,6 +29,8 @@ LOOKUP_RETRIES = 2
 
 
 class BookmarkBatchView(AccessTokenView):
+    request_serializers = {"POST": BookmarkBatchSerializer}
+    response_serializers = {"POST": BookmarkBatchEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
@@ -38,48 +39,51 @@ class BookmarkBatchView(AccessTokenView):
         with expensive_call(self.user_group):
             for _ in range(LOOKUP_RETRIES):
                 with suppress(IntegrityError):  # a collection was deleted after it was looked up
-                    return self.create(data)
-            return self.create(data)
+                    return self.create(data.get("bookmarks"))
+            return self.create(data.get("bookmarks"))
 
-    def create(self, data: dict[str, Any]) -> Response:
+    def create(self, unvalidated: Any) -> Response:
         """Look up the collections and store the valid items. Raises IntegrityError on a conflict."""
-        collections = self.look_up_collections(data.get("bookmarks"))
-        items = self.validated(BookmarkBatchSerializer, data, find_collection=collections.get)["bookmarks"]
+        collections = self.look_up_collections(unvalidated)
+        items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
-            batch.success(201 if created else 200, bookmark=self.represent(BookmarkSerializer, bookmark))
+            {"bookmark": bookmark, "status": 201 if created else 200}
             for bookmark, created in Bookmark.objects.add_many(self.user_group, batch.valid(items))
         )
-        results = batch.results(items, stored)
-        return self.respond(BookmarkBatchEnvelope, {"user_group": self.user_group, "results": results})
+        return self.respond({"user_group": self.user_group, "results": batch.results(items, stored)})
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
+    request_serializers = {"POST": BookmarkIdsSerializer}
+    response_serializers = {"POST": BookmarkDeletionEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
-        ids = self.validated(BookmarkIdsSerializer, request.data)["ids"]
+        ids = self.validated()["ids"]
         with expensive_call(self.user_group):
             existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = (batch.success(200) if each else batch.error(BookmarkNotFound()) for each in existed)
-        return self.respond(BookmarkDeletionEnvelope, {"results": batch.results(ids, deletions)})
+        deletions = ({"status": 200} if each else batch.failed(BookmarkNotFound()) for each in existed)
+        return self.respond({"results": batch.results(ids, deletions)})
 
 
 class BookmarkBatchMoveView(AccessTokenView):
+    request_serializers = {"POST": BookmarkMoveSerializer}
+    response_serializers = {"POST": BookmarkMoveEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated(BookmarkMoveSerializer, request.data, find_collection=self.find_collection)
+        fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
         with self.writing_to(collection), expensive_call(self.user_group):
             moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        return self.respond(BookmarkMoveEnvelope, {"results": batch.results(ids, map(self.result, moved))})
+        return self.respond({"results": batch.results(ids, map(self.result, moved))})
 
-    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:
+    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
         """Return the result of an item."""
         if moved is None:
-            return batch.error(BookmarkNotFound())
+            return batch.failed(BookmarkNotFound())
         if moved is Duplicate:
-            return batch.error(BookmarkExists("collection"))
-        return batch.success(200, bookmark=self.represent(BookmarkSerializer, moved))
+            return batch.failed(BookmarkExists("collection"))
+        return {"bookmark": moved, "status": 200}

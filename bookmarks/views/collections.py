@@ -21,41 +21,44 @@ from .base import AccessTokenView
 
 
 class CollectionsView(AccessTokenView):
+    request_serializers = {"GET": CollectionListQuery, "POST": CollectionWriteSerializer}
+    response_serializers = {"GET": CollectionListEnvelope, "POST": CollectionEnvelope}
+
     @openapi.list_collections
     def get(self, request: Request) -> Response:
-        query = self.validated(CollectionListQuery, request.query_params)
-        page = Page(self.collections, "id", **query)
-        return self.respond(CollectionListEnvelope, {"collections": page.items, **page.links(request)})
+        page = Page(self.collections, "id", **self.validated())
+        return self.respond({"collections": page.items, **page.links(request)})
 
     @openapi.create_collection
     def post(self, request: Request) -> Response:
-        fields = self.validated(CollectionWriteSerializer, request.data)
+        fields = self.validated()
         try:
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate:
             raise CollectionExists from None
         location = self.location_of(collection)
-        return self.respond(
-            CollectionEnvelope, {"collection": collection}, tagged=collection, status=201, location=location
-        )
+        return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
 
 
 class CollectionView(AccessTokenView):
+    request_serializers = {"PATCH": CollectionWriteSerializer}
+    response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
+
     @openapi.get_collection
     def get(self, request: Request, public_id: str) -> Response:
         collection = self.collections.get_by_public_id(public_id)
-        return self.respond(CollectionEnvelope, {"collection": collection}, tagged=collection)
+        return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.update_collection
     def patch(self, request: Request, public_id: str) -> Response:
-        fields = self.validated(CollectionWriteSerializer, request.data, partial=True)
+        fields = self.validated()
         try:
             collection = self.collections.change(public_id, accepted_versions(request), **fields)
         except Duplicate:
             raise CollectionExists from None
-        return self.respond(CollectionEnvelope, {"collection": collection}, tagged=collection)
+        return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
     def delete(self, request: Request, public_id: str) -> Response:
         self.collections.remove(public_id, accepted_versions(request))
-        return self.respond(Envelope, {})
+        return self.respond({})

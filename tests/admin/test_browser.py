@@ -239,15 +239,36 @@ def test_other_pages_comply_with_the_content_security_policy(page, path):
     expect(page.locator("body")).to_contain_text(re.compile(r"\w"))
 
 
+PATHS = ("", "usergroups/usergroup/", "usergroups/usergroup/1/change/", "usergroups/apitoken/",
+         "usergroups/apitoken/1/change/", "bookmarks/bookmark/", "bookmarks/bookmark/import/")  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_is_wider_than_the_screen(service, page, width, scheme):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    for path in ("", "usergroups/usergroup/", "usergroups/usergroup/1/change/", "usergroups/apitoken/",
-                 "usergroups/apitoken/1/change/", "bookmarks/bookmark/", "bookmarks/bookmark/import/"):  # fmt: skip
+    for path in PATHS:
         page.goto(f"/admin/{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_german_page_is_wider_than_the_screen(browser, service, session, width):
+    viewport = {"width": width, "height": 800}
+    with new_page(browser, service, storage_state=session, locale="de-DE", viewport=viewport) as page:
+        for path in PATHS:
+            page.goto(f"/admin/{path}")
+            assert page.evaluate("document.documentElement.lang") == "de"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_the_copy_button_is_german(browser, service, session):
+    with new_page(browser, service, storage_state=session, locale="de-DE") as page:
+        page.goto("/admin/usergroups/usergroup/1/change/")
+        page.get_by_text("Anzeigen").last.click()
+        page.get_by_role("button", name="Kopieren").click()
+        expect(page.get_by_role("button", name="Kopiert")).to_be_visible()
 
 
 def test_pages_can_be_used_with_the_keyboard_alone(page):

@@ -500,13 +500,15 @@ def test_a_batch_loads_only_the_bookmarks_that_it_names(call_bookmarks, user_gro
     collections = CollectionFactory.create_batch(5, user_group=user_group)
     for collection in collections:
         BookmarkFactory.create_batch(5, user_group=user_group, collection=collection)
-    items = [{"url": f"{URL}{n}", "collection": str(collection.pk)} for n, collection in enumerate(collections)]
+    items = [{"url": f"{URL}item/{n}", "collection": str(collection.pk)} for n, collection in enumerate(collections)]
     for item in items:
         for collection in collections:
             BookmarkFactory(user_group=user_group, collection=collection, url=item["url"])
     loaded = []
     from_db = Bookmark.from_db.__func__
-    monkeypatch.setattr(Bookmark, "from_db", classmethod(lambda cls, *row: loaded.append(row) or from_db(cls, *row)))
+    monkeypatch.setattr(
+        Bookmark, "from_db", classmethod(lambda cls, *row, **kwargs: loaded.append(row) or from_db(cls, *row, **kwargs))
+    )
 
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from bookmarks_service.dashboard import BarChart, created_per_day
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
@@ -62,7 +63,7 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
 
     page = admin_client.get(INDEX).content.decode()
 
-    today = timezone.now().strftime("%-d %B %Y")
+    today = date_format(timezone.now())
     assert 'role="img" aria-labelledby="created-caption"' in page
     assert f"3 in the 30 days to {today} (UTC), at most 3 per day." in page
     assert f'<th scope="row">{today}</th><td>3</td>' in page

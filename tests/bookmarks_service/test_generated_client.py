@@ -50,7 +50,9 @@ def openapi_python_client(tmp_path_factory, document_file):
         if body is not None:
             arguments["body"] = model_of(known["body"].annotation).from_dict(body)
         security = operations[call.operation][2]["security"]
-        prefix, token = ("Token", service.api_token) if "ApiToken" in security[0] else ("Bearer", service.access_token)
+        prefix, token = (
+            ("Token", service.api_token) if "UsergroupsApiToken" in security[0] else ("Bearer", service.access_token)
+        )
         with generated.AuthenticatedClient(service.base_url, token, prefix=prefix) as client:
             response = function(client=client, **arguments)
         return response.status_code, response.content, response.parsed
@@ -81,7 +83,7 @@ def openapi_generator(tmp_path_factory, document_file):
     def make(service, call, parameters, body):
         configuration = client.Configuration(
             service.base_url,
-            api_key={"ApiToken": f"Token {service.api_token}"},
+            api_key={"UsergroupsApiToken": f"Token {service.api_token}"},
             access_token=service.access_token,
         )
         with client.ApiClient(configuration) as connection:

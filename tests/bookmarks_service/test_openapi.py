@@ -40,11 +40,11 @@ def test_the_document_has_exactly_the_operations(document):
 def test_the_schemes_are_known_to_every_client(document):
     schemes = document["components"]["securitySchemes"]
 
-    assert (schemes["AccessToken"]["type"], schemes["AccessToken"]["scheme"]) == ("http", "bearer")
-    assert (schemes["ApiToken"]["type"], schemes["ApiToken"]["in"]) == ("apiKey", "header")
-    assert schemes["ApiToken"]["name"] == "Authorization"
-    assert "Send `Token <API_TOKEN>`" in schemes["ApiToken"]["description"]
-    scheme_of = {"api": "ApiToken", "v1": "AccessToken"}
+    assert (schemes["BookmarksAccessToken"]["type"], schemes["BookmarksAccessToken"]["scheme"]) == ("http", "bearer")
+    assert (schemes["UsergroupsApiToken"]["type"], schemes["UsergroupsApiToken"]["in"]) == ("apiKey", "header")
+    assert schemes["UsergroupsApiToken"]["name"] == "Authorization"
+    assert "Send `Token <API_TOKEN>`" in schemes["UsergroupsApiToken"]["description"]
+    scheme_of = {"api": "UsergroupsApiToken", "v1": "BookmarksAccessToken"}
     for path, _, operation in operations_of(document).values():
         assert operation["security"] == [{scheme_of[path.split("/")[1]]: []}]
 
@@ -134,7 +134,7 @@ def test_if_match_is_the_only_header_of_requests(document):
 
 
 def test_every_field_of_a_bookmark_is_always_there(document):
-    bookmark = document["components"]["schemas"]["Bookmark"]
+    bookmark = document["components"]["schemas"]["BookmarksBookmark"]
 
     assert set(bookmark["required"]) == set(bookmark["properties"])
 

@@ -18,8 +18,8 @@ declare const process: { argv: [string, string, string, string, string] };
 const [, , baseUrl, ApiToken, AccessToken] = process.argv;
 const client = createClient<paths>({ baseUrl });
 const headers = {
-  ApiToken: { Authorization: `Token ${ApiToken}` },
-  AccessToken: { Authorization: `Bearer ${AccessToken}` },
+  UsergroupsApiToken: { Authorization: `Token ${ApiToken}` },
+  BookmarksAccessToken: { Authorization: `Bearer ${AccessToken}` },
 };
 
 function answered<T>(result: { data?: T; error?: unknown; response: Response }, status: number): T {

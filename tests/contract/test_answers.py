@@ -7,7 +7,7 @@ from django.db import OperationalError, connection
 from django.db.models.signals import post_init
 
 from tests.contract.conftest import BATCHES, MIB, OPERATIONS, READS, SINGLE_CALLS, WRITES, WRITES_WITH_A_BODY
-from usergroups.contract.openapi import FAILURES, FAILURES_OF_BODIES
+from usergroups.contract.schema import FAILURES, FAILURES_OF_BODIES
 from usergroups.tokens import secret_format
 
 

@@ -99,13 +99,15 @@ def test_a_request_is_not_kept_after_its_response(body):
         url = serializers.CharField()
 
     class View(ContractView):
+        request_serializers = {"POST": Serializer}
+        response_serializers = {"POST": Envelope}
         authentication_classes = []
         permission_classes = []
 
         def post(self, request):
             requests.append(weakref.ref(request))
-            self.validated(Serializer, request.data, find=self.post)
-            return self.respond(Envelope, {})
+            self.validated(find=self.post)
+            return self.respond({})
 
     View.as_view()(APIRequestFactory().post("/", body, format="json"))
 

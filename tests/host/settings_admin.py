@@ -4,7 +4,7 @@ The keys of its users are UUIDs.
 """
 
 from tests.host.settings import *  # noqa: F403
-from tests.host.settings import INSTALLED_APPS, MIDDLEWARE
+from tests.host.settings import INSTALLED_APPS, MIDDLEWARE, REST_FRAMEWORK
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -12,6 +12,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     *INSTALLED_APPS,
+    "drf_spectacular",
     "tests.host.notes",
     "tests.host.people",
 ]
@@ -23,6 +24,17 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 ROOT_URLCONF = "tests.host.urls_admin"
+REST_FRAMEWORK = {
+    **REST_FRAMEWORK,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_VERSIONING_CLASS": None,
+}
+SPECTACULAR_SETTINGS = {
+    "PREPROCESSING_HOOKS": ["usergroups.contract.openapi.exclude_contract_views"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
+    ],
+}
 LANGUAGE_CODE = "en"
 USE_THOUSAND_SEPARATOR = False
 STATIC_URL = "assets/"

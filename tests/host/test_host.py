@@ -67,10 +67,8 @@ def test_a_replica_may_lag_behind(tmp_path):
     assert passed > 50
 
 
-ADMIN_TESTS = [
-    f"tests/admin/test_{part}.py"
-    for part in ("tokens", "user_groups", "bookmarks", "files", "history", "import_conflicts", "large_deletions")
-]
+PARTS = ("tokens", "user_groups", "bookmarks", "files", "history", "german", "import_conflicts", "large_deletions")
+ADMIN_TESTS = [f"tests/admin/test_{part}.py" for part in PARTS]
 
 NOT_ABOUT_HTML = " and ".join(
     f"not {test}"

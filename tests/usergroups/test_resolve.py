@@ -1,11 +1,13 @@
 """The user group of a user group token."""
 
 import pytest
+from django.utils import timezone
 
 from tests.answers import errors, user_group_detail_json
 from tests.conftest import comparable
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
 
 
@@ -48,3 +50,25 @@ def test_a_read_only_api_token_is_enough(resolve, user_group, api_token):
 def test_resolving_takes_two_statements(resolve, user_group):
     # The API token with its team, the group.
     assert len(queries_of(resolve, user_group.token)) == 2
+
+
+def test_the_manager_finds_the_group_of_a_token_in_one_query(user_group):
+    UserGroupFactory(team=user_group.team)
+
+    [_] = queries_of(lambda: UserGroup.objects.get_by_token(user_group.token))
+    assert UserGroup.objects.get_by_token(user_group.token) == user_group
+
+
+@pytest.mark.parametrize("token", ["", "unknown", "\0", "\ud800", "ugt_\u2028"])
+def test_any_text_may_be_looked_up(user_group, token):
+    with pytest.raises(UserGroup.DoesNotExist):
+        UserGroup.objects.get_by_token(token)
+
+
+@pytest.mark.parametrize("owner", ["user_group", "team"])
+def test_a_group_that_is_being_deleted_is_not_found(user_group, owner):
+    deleted = {"user_group": user_group, "team": user_group.team}[owner]
+    type(deleted)._base_manager.filter(pk=deleted.pk).update(deleted_at=timezone.now())
+
+    with pytest.raises(UserGroup.DoesNotExist):
+        UserGroup.objects.get_by_token(user_group.token)

@@ -1,7 +1,7 @@
 """Form fields and filters that choose a related row by searching, because a list of all rows would be too long."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -28,10 +28,20 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     return True
 
 
+def required_relations(model: Any) -> Iterator[str]:
+    """Yield the lookups of the required foreign keys of a model, and of those of the models that they refer to."""
+    for field in model._meta.fields:
+        if field.many_to_one and not field.null:
+            yield field.name
+            yield from (f"{field.name}__{lookup}" for lookup in required_relations(field.related_model))
+
+
 def choices_of(field: Any) -> models.QuerySet[Any]:
     """Return the rows that a foreign key can refer to, with their related rows, from the database for writes."""
     model = field.remote_field.model
-    return cast(models.QuerySet[Any], model._default_manager.using(router.db_for_write(model)).select_related())
+    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model))
+    related = list(required_relations(model))
+    return rows.select_related(*related) if related else rows
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):

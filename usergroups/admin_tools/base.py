@@ -8,11 +8,15 @@ from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of
 from .confirmation import requires_confirmation
 from .deletion import DeletionSummary, deletion_summary
-from .lists import BoundedPaginator, display_count
+from .history import translate_entries
+from .lists import BoundedPaginator, display_count, display_rows
 from .permissions import can_view
 from .saving import SavingAdmin
 from .strictness import StrictAdmin
@@ -36,9 +40,9 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
-    object_actions: ClassVar[tuple[str, ...]] = ()
-    """The names of the actions that have a button on the change page."""
-    empty_text: ClassVar[str] = ""
+    object_actions: ClassVar[dict[str, str | Promise]] = {}
+    """The names of the actions that have a button on the change page, and the labels of the buttons."""
+    empty_text: ClassVar[str | Promise] = ""
     """The text to show when the table is empty."""
 
     @property
@@ -46,13 +50,15 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["usergroups/admin.js"])
         return super().media + autocomplete_media() + own
 
-    @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["delete"])
-    @requires_confirmation("Delete", "The following will be deleted. This cannot be undone.", deletes=True)
+    @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
+    @requires_confirmation(
+        _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), deletes=True
+    )
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         number = len(queryset)
         self.log_deletions(request, queryset)
         self.delete_queryset(request, queryset)
-        return f"Deleted {number:,} {self.opts.verbose_name if number == 1 else self.opts.verbose_name_plural}."
+        return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         not_deleted = {f"{lookup}__deleted_at": None for lookup in self.owner_lookups}
@@ -77,16 +83,22 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
 
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        response = super().history_view(request, object_id, extra_context)
+        if page := (getattr(response, "context_data", None) or {}).get("action_list"):
+            page.object_list = translate_entries(page.object_list)
+        return response
+
     def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
         """Render a page that Django's admin does not have."""
         request.current_app = self.admin_site.name
         page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
         return TemplateResponse(request, template, {**page, **context})
 
-    def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str]]:
+    def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
         """Return the names and labels of the actions that are available for the row."""
         actions = self.get_actions(request)
-        return [(name, name.replace("_", " ").capitalize()) for name in self.object_actions if name in actions]
+        return [(name, label) for name, label in self.object_actions.items() if name in actions]
 
     def get_related(self, request: HttpRequest, obj: models.Model) -> list[dict[str, str]]:
         """Return the name, row count and list URL of each model that refers to this row and that the user may view."""

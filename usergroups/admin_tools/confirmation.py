@@ -6,15 +6,18 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 from usergroups.transactions import retry_on_conflict
 
 from .autocomplete import is_valid_value
 from .deletion import describe
-from .lists import MAX_LISTED
+from .lists import MAX_LISTED, display_rows
 
 CONFIRMED_KEYS = "confirmed"
 """The form field with the keys of all rows. A field for each key would exceed Django's limit of 1,000 fields."""
@@ -33,10 +36,11 @@ Action = Callable[..., HttpResponse | str]
 
 
 def requires_confirmation(
-    verb: str, text: str, form_class: type[forms.Form] = forms.Form, deletes: bool = False
+    title: str | Promise, text: str | Promise, form_class: type[forms.Form] = forms.Form, deletes: bool = False
 ) -> Callable[[Action], Any]:
     """Decorate an admin action to ask for confirmation before it runs.
 
+    ``title`` has the placeholder ``%(rows)s`` for the number and name of the rows, as in "Delete %(rows)s".
     The action runs in a transaction. It receives the confirmed rows that still exist, locked, and the values of
     ``form_class`` as keyword arguments. If it ``deletes``, the confirmation page lists the related rows that will be
     deleted as well.
@@ -50,9 +54,9 @@ def requires_confirmation(
             form = form_class(request.POST if is_confirmed else None)
             page = ConfirmationPage(model_admin, request, rows, deletes)
             if not page.rows:
-                outcome: HttpResponse | str = "The selected rows no longer exist. Nothing was changed."
+                outcome: HttpResponse | str = _("The selected rows no longer exist. Nothing was changed.")
             elif page.errors or not is_confirmed or not form.is_valid():
-                outcome = page.response(action.__name__, verb, text, form)
+                outcome = page.response(action.__name__, title, text, form)
             else:
                 database = router.db_for_write(queryset.model)
                 locked = rows.using(database).order_by("pk").select_for_update(of=("self",))
@@ -86,7 +90,8 @@ class ConfirmationPage:
         if deletes:
             summary = model_admin.get_deleted_objects(self.rows, request)
             self.descriptions, self.counts, perms_needed, protected = summary
-            forbidden = [f"You do not have permission to delete: {name}." for name in sorted(perms_needed)]
+            text = _("You do not have permission to delete: %(name)s.")
+            forbidden = [text % {"name": name} for name in sorted(perms_needed)]
             self.errors = [*forbidden, *protected]
         else:
             self.descriptions, self.counts, self.errors = describe(self.rows), {}, []
@@ -95,20 +100,19 @@ class ConfirmationPage:
         site, opts = self.model_admin.admin_site, self.model_admin.opts
         return redirect(f"{site.name}:{opts.app_label}_{opts.model_name}_change", self.rows[0].pk)
 
-    def response(self, action: str, verb: str, text: str, form: forms.Form) -> HttpResponse:
+    def response(self, action: str, title: Any, text: Any, form: forms.Form) -> HttpResponse:
         opts, count = self.model_admin.opts, len(self.rows)
         response: HttpResponse = self.model_admin.render_page(
             self.request,
             "usergroups/admin/confirmation.html",
-            f"{verb} {count:,} {opts.verbose_name if count == 1 else opts.verbose_name_plural}",
+            title % {"rows": display_rows(count, opts)},
             confirmation=self,
             action=action,
-            verb=verb,
             text=text,
             form=form,
             keys_field=CONFIRMED_KEYS,
             from_page=FROM_CHANGE_PAGE in self.request.POST,
-            limit=f"{MAX_CHANGED:,}" if not self.deletes and count == MAX_CHANGED else "",
+            limit=intcomma(MAX_CHANGED) if not self.deletes and count == MAX_CHANGED else "",
             keys=",".join(str(row.pk) for row in self.rows),
         )
         return response

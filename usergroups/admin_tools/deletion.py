@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models, router
 from django.http import HttpRequest
 from django.utils.text import capfirst
+from django.utils.translation import ngettext
 
 from usergroups.dependants import dependants
 
@@ -23,7 +25,7 @@ def deletion_summary(objs: Sequence[models.Model], request: HttpRequest, site: a
     """Return what ModelAdmin.get_deleted_objects() returns, with counts in place of a list of all related rows."""
     if not objs:
         return [], {}, set(), []
-    counts = {str(objs[0]._meta.verbose_name_plural): f"{len(objs):,}"}
+    counts = {str(objs[0]._meta.verbose_name_plural): intcomma(len(objs))}
     perms_needed, protected = set(), []
     cascading: dict[Any, models.Q] = defaultdict(models.Q)
     protecting: dict[Any, models.Q] = defaultdict(models.Q)
@@ -50,4 +52,6 @@ def _rows(model: Any) -> Any:
 def describe(rows: Sequence[models.Model]) -> list[str]:
     """Return descriptions of the first rows, and the number of the others."""
     texts = [f"{capfirst(row._meta.verbose_name)}: {row}" for row in rows[:MAX_DESCRIBED]]
-    return [*texts, f"and {len(rows) - MAX_DESCRIBED:,} more"] if len(rows) > MAX_DESCRIBED else texts
+    if others := len(rows[MAX_DESCRIBED:]):
+        texts.append(ngettext("and %(number)s more", "and %(number)s more", others) % {"number": intcomma(others)})
+    return texts

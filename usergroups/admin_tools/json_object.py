@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from usergroups.contract import strict_json
@@ -57,7 +58,7 @@ class DigestInput(forms.HiddenInput):
 class JSONObjectFormField(forms.CharField):
     """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``."""
 
-    widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false"})
+    widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false", "dir": "ltr"})
     hidden_widget = DigestInput
 
     def __init__(self, serializer_field: "serializers.Field[Any, Any, Any, Any]", empty: Any, **kwargs: Any) -> None:
@@ -80,7 +81,7 @@ class JSONObjectFormField(forms.CharField):
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(
-                [f"{p['attr']}: {p['detail']}" if p["attr"] else p["detail"] for p in failure(error)["errors"]]
+                [": ".join(filter(None, [p["attr"], _(p["detail"])])) for p in failure(error)["errors"]]
             ) from None
         return self.empty if value is None else value
 
@@ -102,4 +103,5 @@ class JSONObjectForm(ModelForm):
             if not isinstance(self.fields[name], JSONObjectFormField) or initial is None:
                 continue
             if initial != Digest.of(getattr(self.instance, name)):
-                self.add_error(name, "This value changed while you were editing it. Reload the page to see it.")
+                text = _("This value changed while you were editing it. Reload the page to see it.")
+                self.add_error(name, text)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core import paginator
 from django.db import models
 from django.utils.functional import cached_property
@@ -17,7 +18,12 @@ MAX_LISTED = 10_000
 def display_count(rows: models.QuerySet[Any]) -> str:
     """Return the number of rows as text, or ``10,000+`` without counting further."""
     number = _bounded_count(rows)
-    return f"{number:,}" if number < MAX_LISTED else f"{MAX_LISTED:,}+"
+    return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
+
+
+def display_rows(number: int, opts: Any) -> str:
+    """Return text such as "1 bookmark" or "2,500 bookmarks" for rows of the model with these options."""
+    return f"{intcomma(number)} {opts.verbose_name if number == 1 else opts.verbose_name_plural}"
 
 
 class BoundedPaginator(Paginator):
@@ -30,7 +36,7 @@ class BoundedPaginator(Paginator):
     @property
     def limit(self) -> str:
         """The maximum number of rows as text if there may be more rows, otherwise empty."""
-        return f"{MAX_LISTED:,}" if self.count == MAX_LISTED else ""
+        return intcomma(MAX_LISTED) if self.count == MAX_LISTED else ""
 
 
 def _bounded_count(rows: Any) -> int:

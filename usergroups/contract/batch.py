@@ -16,24 +16,19 @@ MIN_PROBLEMS = 2  # of an invalid item: its first error, and another one or "too
 
 
 @dataclass(frozen=True)
-class InvalidItem:
-    """An invalid item, with its result."""
+class FailedItem:
+    """An item that is invalid, or for which the operation failed, with its result."""
 
     result: dict[str, Any]
 
 
-def success(status: int, **fields: Any) -> dict[str, Any]:
-    """Return the result of an item: the status and the body of the equivalent single request."""
-    return {"status": status, "success": 1, **fields}
-
-
-def error(exception: APIException, max_problems: int = MAX_PROBLEMS) -> dict[str, Any]:
-    """Return the result of an item that failed."""
-    return {"status": exception.status_code, **failure(exception, max_problems)}
+def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
+    """Return the item with the status and the body of the equivalent single request."""
+    return FailedItem({"status": exception.status_code, **failure(exception, max_problems)})
 
 
 class BatchField(serializers.ListField):
-    """A list of up to 1,000 items. Validation replaces each item by its validated data or by an InvalidItem.
+    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem.
 
     The items share the 100 errors that a response may have. After that, each invalid item has at most two errors, the
     second of which may be ``too_many_errors``.
@@ -56,9 +51,8 @@ class BatchField(serializers.ListField):
             try:
                 items.append(self._validated(item))
             except ValidationError as invalid:
-                result = error(invalid, problems_left)
-                problems_left = max(MIN_PROBLEMS, problems_left - len(result["errors"]))
-                items.append(InvalidItem(result))
+                items.append(failed(invalid, problems_left))
+                problems_left = max(MIN_PROBLEMS, problems_left - len(items[-1].result["errors"]))
         return items
 
     def _validated(self, item: Any) -> Any:
@@ -67,25 +61,27 @@ class BatchField(serializers.ListField):
         return self.child.run_validation(item)
 
 
-def results_field(component_name: str, succeeded: type[serializers.Serializer[Any]]) -> serializers.Field:  # type: ignore[type-arg]
-    """Return a field for the results of a batch, each of which is a ``succeeded`` or an error."""
+class ResultsField(serializers.Field[Any, Any, Any, Any]):
+    """The results of a batch: FailedItems, and dicts that ``succeeded`` serializes."""
 
-    @extend_schema_field(
-        PolymorphicProxySerializer(
+    def __init__(self, component_name: str, succeeded: type[serializers.Serializer[Any]]) -> None:
+        super().__init__(read_only=True, help_text="One result for each item, in the same order.")
+        self.succeeded = succeeded()
+        result = PolymorphicProxySerializer(
             component_name, [succeeded, FailedResultSerializer], resource_type_field_name=None, many=True
         )
-    )
-    class ResultsField(serializers.ReadOnlyField):
-        pass
+        extend_schema_field(result)(self)  # type: ignore[type-var]  # instances work too
 
-    return ResultsField(help_text="One result for each item, in the same order.")
+    def to_representation(self, value: Iterable[Any]) -> list[Any]:
+        represent = self.succeeded.to_representation
+        return [item.result if isinstance(item, FailedItem) else represent(item) for item in value]
 
 
 def valid(items: Iterable[Any]) -> list[Any]:
     """Return the validated data of the valid items of a BatchField."""
-    return [item for item in items if not isinstance(item, InvalidItem)]
+    return [item for item in items if not isinstance(item, FailedItem)]
 
 
-def results(items: Iterable[Any], valid_results: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the results of the items of a BatchField. ``valid_results`` yields those of its valid items in order."""
-    return [item.result if isinstance(item, InvalidItem) else next(valid_results) for item in items]
+def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]:
+    """Yield the results of the items of a BatchField. ``valid_results`` yields those of its valid items in order."""
+    return (item if isinstance(item, FailedItem) else next(valid_results) for item in items)

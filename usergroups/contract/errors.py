@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from django.utils import translation
 from django.utils.log import log_response
+from django.utils.translation import gettext_noop as _
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -35,7 +36,7 @@ class Problem(TypedDict):
     attr: str | None
 
 
-TOO_MANY = Problem(code="too_many_errors", detail="There are more errors than the ones listed.", attr=None)
+TOO_MANY = Problem(code="too_many_errors", detail=_("There are more errors than the ones listed."), attr=None)
 
 
 class Failure(TypedDict):

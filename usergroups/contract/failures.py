@@ -6,6 +6,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
+from django.apps import apps
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException
@@ -15,7 +16,7 @@ from .errors import Failure, failure
 DESCRIPTIONS = {
     400: "The request is malformed, or a field is missing or invalid.",
     401: "The request has no valid token of the required scheme.",
-    403: "The token is read-only.",
+    403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
     409: "The change would create a duplicate.",
     412: "The ETag of the object does not match If-Match.",
@@ -55,8 +56,14 @@ def validation_codes(field: Any) -> set[str]:
     return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
 
 
+def component_name(module: str, name: str) -> str:
+    """Return the name of a component of the OpenAPI document that is defined in this module."""
+    app = apps.get_containing_app_config(module)
+    return f"{_class_name(app.label)}{name}" if app else name
+
+
 @cache
-def enum_field(component_name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
+def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
     """Return the class of a field for one of ``values``, for documentation only.
 
     The values are a component of their own. drf-spectacular's enum hook, which a host may use, would otherwise choose
@@ -64,7 +71,7 @@ def enum_field(component_name: str, *values: str | int) -> type[serializers.Fiel
     """
     kind = "integer" if isinstance(values[0], int) else "string"
     field = type("EnumField", (serializers.Field,), {})
-    return extend_schema_field({"type": kind, "enum": [*values]}, component_name)(field)
+    return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(field)
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -118,8 +125,9 @@ def _failure_serializer(name: str, types: frozenset[str], codes: frozenset[str])
     It is kept, because drf-spectacular wants one class for each name, and many operations have the same failures.
     """
     code, kind = enum_field(f"{name}Code", *sorted(codes)), enum_field(_type_name(types), *sorted(types))
-    problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code()})
-    return type(f"{name}FailureSerializer", (FailureSerializer,), {"type": kind(), "errors": problem(many=True)})
+    problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code(), "__module__": __name__})
+    fields = {"type": kind(), "errors": problem(many=True)}
+    return type(f"{name}FailureSerializer", (FailureSerializer,), {**fields, "__module__": __name__})
 
 
 def _name(operation_id: str, status: int, codes: set[str]) -> str:

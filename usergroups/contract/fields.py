@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
@@ -28,7 +29,7 @@ class TextField(serializers.CharField):
 class ObjectField(serializers.DictField):
     """A JSON object, kept unchanged."""
 
-    default_error_messages = {"not_an_object": "Not a JSON object."}
+    default_error_messages = {"not_an_object": _("Not a JSON object.")}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
@@ -98,7 +99,7 @@ class StrictIntegerField(serializers.IntegerField):
         return data
 
 
-@extend_schema_field({"type": "integer", "enum": [1]}, "Succeeded")
+@extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[Any, Any, int, Any]):
     """The integer 1."""
 

@@ -6,7 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 MAX_DEPTH = 64
+NOT_JSON = gettext_noop("The text is not valid JSON: %(reason)s.")
 DOUBLE_DIGITS = 308  # an integer with up to this many digits never overflows a double
 
 # Matches everything except the brackets outside strings. The closing quote is optional, so that the expression never
@@ -17,21 +21,21 @@ _NO_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[^"\[\]{}]+', re.DOTALL)
 def loads(body: bytes, depth: int = 0) -> Any:
     """Decode the JSON text ``body``. ``depth`` is the nesting depth of the place where the value will be stored.
 
-    Raises ValueError, with a message for the client, if the text is not UTF-8 or not JSON, is nested deeper than 64,
-    contains U+0000 or a lone surrogate in a string or key, or contains NaN or a number that overflows a double.
-    Integers keep every digit. The last one of duplicate keys wins.
+    Raises ValueError, with a message for the client, if the text is not UTF-8 or not JSON, is nested deeper
+    than 64, contains U+0000 or a lone surrogate in a string or key, or contains NaN or a number that overflows a
+    double. Integers keep every digit. The last one of duplicate keys wins.
     """
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise ValueError("The JSON is not UTF-8.") from None
+        raise ValueError(_("The JSON is not UTF-8.")) from None
     # Check the depth first, because a recursive decoder can crash.
     if text.count("[") + text.count("{") > MAX_DEPTH - depth and _is_deeper(text, MAX_DEPTH - depth):
-        raise ValueError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
+        raise ValueError(_("The JSON is nested deeper than %(levels)s levels.") % {"levels": MAX_DEPTH})
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"The text is not valid JSON: {error}.") from None
+        raise ValueError(_(NOT_JSON) % {"reason": error}) from None
     if "\\u" in text:  # U+0000 and lone surrogates can only be written as escapes
         for string in _strings(value):
             _check_text(string)
@@ -62,17 +66,17 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _check_text(string: str) -> None:
     if "\0" in string:
-        raise ValueError("Text must not contain U+0000.")
+        raise ValueError(_("Text must not contain U+0000."))
     try:
         string.encode()
     except UnicodeEncodeError:
-        raise ValueError("Text must not contain lone surrogates.") from None
+        raise ValueError(_("Text must not contain lone surrogates.")) from None
 
 
 def _float(literal: str) -> float:
     number = float(literal)
     if math.isinf(number):
-        raise ValueError("The JSON contains a number that is too large.")
+        raise ValueError(_("The JSON contains a number that is too large."))
     return number
 
 
@@ -83,7 +87,7 @@ def _int(literal: str) -> int:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"The text is not valid JSON: {name} is not a number.")
+    raise ValueError(_(NOT_JSON) % {"reason": f"{name} is not a number"})
 
 
 _decoder = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)

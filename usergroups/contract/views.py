@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.db import connections, transaction
 from django.http import HttpRequest
@@ -17,9 +17,11 @@ from rest_framework.views import APIView
 
 from .errors import NO_STORE, exception_handler
 from .etags import etag
-from .fields import Envelope
 from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser
 from .renderers import CompactJSONRenderer
+
+METHODS_WITH_QUERY = ("GET", "DELETE")
+"""The methods whose requests have query parameters and no body."""
 
 
 class ContractView(APIView):
@@ -27,6 +29,11 @@ class ContractView(APIView):
 
     A subclass sets ``authentication_classes``, ``permission_classes`` and ``throttle_classes``.
     """
+
+    request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    """The serializer of the query parameters (GET, DELETE) or of the body (POST, PUT, PATCH), by method."""
+    response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    """The serializer of a successful response, by method."""
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     renderer_classes = [CompactJSONRenderer]
@@ -78,14 +85,17 @@ class ContractView(APIView):
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return exception_handler
 
-    def validated(
-        self, serializer_class: type[Serializer[Any]], data: Any, partial: bool = False, **context: Any
-    ) -> dict[str, Any]:
-        """Return the validated data. Raises ValidationError."""
-        serializer = _serializer(serializer_class, partial, threading.get_ident())
+    def validated(self, **context: Any) -> dict[str, Any]:
+        """Return the validated query parameters of a GET or DELETE request, or the validated body of another request.
+
+        A PATCH request may omit required fields. Raises ValidationError.
+        """
+        method = self._documented_method
+        serializer = _serializer(self.request_serializers[method], method == "PATCH", threading.get_ident())
         serializer_context = cast(dict[str, Any], serializer.context)
         serializer_context.update(context)
         try:
+            data = self.request.query_params if method in METHODS_WITH_QUERY else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer_context.clear()  # It refers to the request.
@@ -93,7 +103,6 @@ class ContractView(APIView):
 
     def respond(
         self,
-        envelope: type[Envelope],
         fields: Mapping[str, Any],
         *,
         tagged: Any = None,
@@ -106,12 +115,14 @@ class ContractView(APIView):
             headers["ETag"] = etag(tagged.updated_at)
         if location is not None:
             headers["Location"] = location
-        return Response(self.represent(envelope, fields), status, headers=headers)
+        envelope = _serializer(self.response_serializers[self._documented_method], False, threading.get_ident())
+        return Response(envelope.to_representation(fields), status, headers=headers)
 
-    def represent(self, serializer_class: type[Serializer[Any]], instance: Any) -> dict[str, Any]:
-        """Return the serialized data of a model instance or a dict."""
-        data: dict[str, Any] = _serializer(serializer_class, False, threading.get_ident()).to_representation(instance)
-        return data
+    @property
+    def _documented_method(self) -> str:
+        """The method of the request. HEAD requests are handled as GET requests."""
+        method = cast(str, self.request.method)
+        return "GET" if method == "HEAD" else method
 
 
 @lru_cache(maxsize=1000)

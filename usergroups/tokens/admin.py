@@ -6,16 +6,19 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.auth import get_permission_codename
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.formats import localize
+from django.utils.functional import Promise
 from django.utils.html import format_html
-from django.utils.timesince import timesince, timeuntil
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import requires_confirmation
+from usergroups.admin_tools.relative_time import relative_time
 
 from .admin_filters import TokenStateFilter, TokenUseFilter
 from .models import Token
@@ -27,34 +30,24 @@ class GraceForm(forms.Form):
     """The grace period during which a rotated token still works."""
 
     grace = forms.TypedChoiceField(
-        label="Old token expires",
+        label=_("Old token expires"),
         choices=[
-            (0, "at once"),
-            (1, "after 1 hour"),
-            (24, "after 1 day"),
-            (168, "after 7 days"),
-            (720, "after 30 days"),
+            (0, _("at once")),
+            (1, _("after 1 hour")),
+            (24, _("after 1 day")),
+            (168, _("after 7 days")),
+            (720, _("after 30 days")),
         ],
         initial=24,
         coerce=lambda hours: timedelta(hours=int(hours)),
-        help_text="A grace period gives applications time to switch to the new token.",
-    )
-
-
-def relative_time(at: datetime | None) -> str | None:
-    """Return HTML such as "in 3 days" or "2 hours ago", with the exact time as a tooltip."""
-    if at is None:
-        return None
-    text = f"{timesince(at, depth=1)} ago" if at <= timezone.now() else f"in {timeuntil(at, depth=1)}"
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(timezone.localtime(at)), text
+        help_text=_("A grace period gives applications time to switch to the new token."),
     )
 
 
 def validate_future(at: datetime) -> None:
     """Raise ValidationError if the time has passed."""
     if at <= timezone.now():
-        raise ValidationError("Enter a time in the future.")
+        raise ValidationError(_("Enter a time in the future."))
 
 
 class TokenAdmin(OperatorAdmin):
@@ -65,7 +58,7 @@ class TokenAdmin(OperatorAdmin):
 
     list_filter: ClassVar[Any] = (TokenStateFilter, TokenUseFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
-    object_actions = ("rotate", "revoke")
+    object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return ("__str__", *self.owner_fields, "badge", "access", "expires", "last_used")
@@ -79,19 +72,19 @@ class TokenAdmin(OperatorAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def badge(self, token: Token) -> str:
         return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
 
-    @admin.display(description="access", ordering="read_only")
+    @admin.display(description=_("access"), ordering="read_only")
     def access(self, token: Token) -> str:
-        return "Read" if token.read_only else "Read, write"
+        return gettext("Read") if token.read_only else gettext("Read, write")
 
-    @admin.display(description="expires", ordering="expires_at")
+    @admin.display(description=_("expires"), ordering="expires_at")
     def expires(self, token: Token) -> str | None:
         return relative_time(token.expires_at)
 
-    @admin.display(description="last used", ordering="last_used_at")
+    @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> str | None:
         return relative_time(token.last_used_at)
 
@@ -101,22 +94,27 @@ class TokenAdmin(OperatorAdmin):
     def has_rotate_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
-    def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str]]:
+    def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
         available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
         return [button for button in super().get_buttons(request, obj) if available[button[0]]]
 
-    @admin.action(description="Revoke selected %(verbose_name_plural)s", permissions=["revoke"])
-    @requires_confirmation("Revoke", "Requests with a revoked token are rejected immediately. This cannot be undone.")
+    @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
+    @requires_confirmation(
+        _("Revoke %(rows)s"), _("Requests with a revoked token are rejected immediately. This cannot be undone.")
+    )
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> str:
         tokens = queryset.filter(revoked_at=None)
         for token in tokens:
             token.revoke()
             self.log_change(request, token, "Revoked.")
-        return f"Revoked: {len(tokens):,}. Already revoked: {len(queryset) - len(tokens):,}."
+        text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
+        return text % {"revoked": intcomma(len(tokens)), "others": intcomma(len(queryset) - len(tokens))}
 
-    @admin.action(description="Rotate selected %(verbose_name_plural)s", permissions=["rotate"])
+    @admin.action(description=_("Rotate selected %(verbose_name_plural)s"), permissions=["rotate"])
     @requires_confirmation(
-        "Rotate", "Each token gets a successor with the same name and permissions. Its secret is shown once.", GraceForm
+        _("Rotate %(rows)s"),
+        _("Each token gets a successor with the same name and permissions. Its secret is shown once."),
+        GraceForm,
     )
     def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
         issued = []
@@ -128,7 +126,7 @@ class TokenAdmin(OperatorAdmin):
         return (
             self.show_secrets(request, issued)
             if issued
-            else "Only active tokens without a successor can be rotated. Nothing was changed."
+            else gettext("Only active tokens without a successor can be rotated. Nothing was changed.")
         )
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -155,5 +153,6 @@ class TokenAdmin(OperatorAdmin):
 
     def show_secrets(self, request: HttpRequest, issued: list[tuple[Token, str]]) -> HttpResponse:
         """Show the secrets in the response itself, because messages are stored in a cookie or in the session."""
-        title = f"{self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural} issued"
+        name = self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural
+        title = gettext("%(name)s issued") % {"name": name}
         return self.render_page(request, "usergroups/admin/tokens_issued.html", title, issued=issued)

@@ -4,12 +4,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from .querysets import TokenState
 
 
 class TokenStateFilter(admin.SimpleListFilter):
-    title = "state"
+    title = _("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
@@ -20,11 +21,11 @@ class TokenStateFilter(admin.SimpleListFilter):
 
 
 class TokenUseFilter(admin.SimpleListFilter):
-    title = "use"
+    title = _("use")
     parameter_name = "use"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("unused", "Not used for 90 days")]
+        return [("unused", _("Not used for 90 days"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset.unused() if self.value() == "unused" else queryset

@@ -34,7 +34,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
     @property
     def header_format(self) -> str:
         """The value of the Authorization header, with a placeholder for the token."""
-        placeholder = str(self.model._meta.verbose_name).upper().replace(" ", "_")
+        placeholder = self.model._meta.verbose_name_raw.upper().replace(" ", "_")
         return f"{self.keyword} <{placeholder}>"
 
     @property

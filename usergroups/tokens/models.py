@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.db import models, router, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from usergroups.signals import announce, revoked, rotated
 from usergroups.transactions import WritingModel
@@ -27,16 +28,20 @@ class Token(WritingModel):
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
 
-    name = models.CharField(max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text="What the token is for.")
+    name = models.CharField(
+        _("name"), max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text=_("What the token is for.")
+    )
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    hint = models.CharField(max_length=16, editable=False, help_text="The beginning of the secret.")
-    read_only = models.BooleanField(default=False, help_text="Whether the token can only read.")
-    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
-    expires_at = models.DateTimeField("expires", null=True, blank=True, help_text="Leave empty if it never expires.")
-    revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
-    rotated_at = models.DateTimeField("rotated", null=True, blank=True, editable=False)
+    hint = models.CharField(_("hint"), max_length=16, editable=False, help_text=_("The beginning of the secret."))
+    read_only = models.BooleanField(_("read only"), default=False, help_text=_("Whether the token can only read."))
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(
+        _("expires"), null=True, blank=True, help_text=_("Leave empty if it never expires.")
+    )
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+    rotated_at = models.DateTimeField(_("rotated"), null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(
-        "last used", null=True, blank=True, editable=False, help_text="Accurate to one minute."
+        _("last used"), null=True, blank=True, editable=False, help_text=_("Accurate to one minute.")
     )
 
     objects = TokenQuerySet.as_manager()

@@ -4,6 +4,8 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
+from usergroups.contract.failures import component_name
+
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Describes each subclass of TokenAuthentication.
@@ -18,7 +20,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     @property
     def name(self) -> str:  # type: ignore[override]
         model = self.target.model
-        return str(model.__name__)
+        return component_name(model.__module__, model.__name__)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         secret = f"{self.target.model.prefix}_..."

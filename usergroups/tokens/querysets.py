@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db import models, router
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from usergroups.transactions import WritingQuerySet
 
@@ -22,10 +23,10 @@ T = TypeVar("T", bound="Token")
 
 
 class TokenState(models.TextChoices):
-    ACTIVE = "active", "Active"
-    EXPIRING = "expiring", "Expiring soon"
-    EXPIRED = "expired", "Expired"
-    REVOKED = "revoked", "Revoked"
+    ACTIVE = "active", _("Active")
+    EXPIRING = "expiring", _("Expiring soon")
+    EXPIRED = "expired", _("Expired")
+    REVOKED = "revoked", _("Revoked")
 
 
 class TokenQuerySet(WritingQuerySet[T]):

@@ -1,7 +1,7 @@
 import gc
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 from django.db import IntegrityError, OperationalError, router
 
 from bookmarks.files.importing import UserGroupDeleted, store
@@ -24,6 +24,7 @@ class Command(BaseCommand):
         file_options.add_format(parser)
         parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
+    @no_translations  # Reasons are in English, like the rest of the output.
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         collection = file_options.collection(options, user_group)

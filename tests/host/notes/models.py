@@ -2,6 +2,11 @@
 
 from django.db import models
 
+from .organisations import Organisation
+from .report_tokens import ReportToken
+
+__all__ = ["Mark", "Mention", "Note", "Organisation", "Pin", "ReportToken", "Step"]
+
 
 class Note(models.Model):
     user_group = models.ForeignKey("usergroups.UserGroup", models.CASCADE, related_name="+")

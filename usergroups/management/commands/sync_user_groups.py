@@ -2,9 +2,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 from django.db import IntegrityError, router
-from django.utils import translation
 from rest_framework.exceptions import ValidationError
 
 from usergroups import json_lines
@@ -27,6 +26,7 @@ class Command(BaseCommand):
         shared.add_team(parser)
         parser.add_argument("--dry-run", action="store_true", help="Report what would change, without changing it.")
 
+    @no_translations  # Reasons are in English, like the rest of the output.
     def handle(self, *args: Any, **options: Any) -> None:
         scope = {"team_id": shared.team(options).pk, "environment": options["environment"]}
         created = updated = refused = 0
@@ -56,7 +56,6 @@ class Command(BaseCommand):
                 self.stderr.write(f"line {number}: {error}")
 
 
-@translation.override(None)  # DRF's messages in English, like those of the command
 def validated(value: dict[str, Any] | ValueError) -> dict[str, Any]:
     """Return the validated fields of a line. Raises ValueError with the reasons why it is invalid."""
     if isinstance(value, ValueError):

@@ -1,5 +1,5 @@
 "use strict";
-// Copy the text of the element whose id is in data-copies.
+// Copy the text of the element whose id is in data-copies, then show the text in data-copied.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
@@ -10,5 +10,5 @@ document.addEventListener("click", async (event) => {
     window.getSelection().selectAllChildren(source);
     if (!document.execCommand("copy")) return; // Leave the text selected, so that the user can copy it.
   }
-  button.textContent = "Copied";
+  button.textContent = button.dataset.copied;
 });

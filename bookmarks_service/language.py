@@ -1,0 +1,23 @@
+"""The language of the admin, which is the one that the operator's browser asks for."""
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+
+from .handlers import View, in_admin
+
+
+def localize_admin(get_response: View) -> View:
+    """Apply Django's LocaleMiddleware to the admin only, so that responses of the API are the same in any language."""
+    localized: View = LocaleMiddleware(get_response)  # type: ignore[assignment]  # It is not asynchronous.
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not in_admin(request):
+            return get_response(request)
+        # LocaleMiddleware leaves its language active, and the thread may serve an API request next.
+        with translation.override(settings.LANGUAGE_CODE):
+            return localized(request)
+
+    return middleware

@@ -1,0 +1,8 @@
+"""The template filter ``relative_time``."""
+
+from django.template import Library
+
+from usergroups.admin_tools.relative_time import relative_time
+
+register = Library()
+register.filter("relative_time", relative_time)

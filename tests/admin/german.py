@@ -1,0 +1,56 @@
+"""The texts of the apps and the service that are left in English on a German page."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CATALOGS = [ROOT / app / "locale/de/LC_MESSAGES/django.po" for app in ("usergroups", "bookmarks", "bookmarks_service")]
+
+SHOWN_ATTRIBUTES = {"title", "aria-label", "placeholder", "data-copied"}
+GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de"}
+
+
+def read_catalog(path):
+    """Return pairs of an English text, which may be a plural, and the first German translation of the entry."""
+    text = path.read_text().replace('"\n"', "").replace('\\"', '"')
+    entries = re.findall(r'^msgid "(.+)"\n(?:msgid_plural "(.+)"\n)?msgstr(?:\[0\])? "(.*)"$', text, re.MULTILINE)
+    return [(english, german) for *texts, german in entries for english in texts if english]
+
+
+class ShownTexts(HTMLParser):
+    """Collects the texts that a page shows: those between tags, of buttons and in some attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts = set()
+        self.feed(page)
+
+    def handle_data(self, data):
+        self.texts.add(" ".join(data.split()).rstrip(":"))
+
+    def handle_starttag(self, tag, attributes):
+        shown = SHOWN_ATTRIBUTES | ({"value"} if ("type", "submit") in attributes else set())
+        self.texts |= {value for name, value in attributes if name in shown and value}
+
+
+def pieces(text):
+    """Return regular expressions for the parts of a text between tags that have letters outside placeholders."""
+    for piece in re.split("<[^>]+>", text):
+        words = re.split(r"%\(\w+\)s", piece.strip(" ,:"))
+        if re.search("[A-Za-z]", "".join(words)):
+            yield ".+".join(re.escape(word) for word in words)
+
+
+TRANSLATED = [
+    re.compile(f",? ?{piece}", re.IGNORECASE)
+    for path in CATALOGS
+    for english, german in read_catalog(path)
+    if english.lower() != german.lower()
+    for piece in pieces(english)
+]
+
+
+def in_english(page):
+    """Return the shown texts that the catalogs translate."""
+    return {text for text in ShownTexts(page).texts if any(pattern.fullmatch(text) for pattern in TRANSLATED)}

@@ -1,0 +1,270 @@
+"""Each page of the apps' admin in German."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.admin.actions import act, allow, ask, save, url
+from tests.admin.german import GERMAN, in_english
+from tests.admin.test_lists import MODELS
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory
+from usergroups.models import ApiToken, Team
+
+pytestmark = pytest.mark.django_db
+
+TOKENS = {"usergroups_apitoken": "team", "bookmarks_accesstoken": "user_group"}
+
+
+def page_of(name, model, query="", with_key=True):
+    """Return a function that requests a page of the admin of a model."""
+
+    def get(client, everything):
+        return client.get(url(f"{model}_{name}", *[everything[model].pk] * with_key) + query)
+
+    return get
+
+
+def confirmation(model, action):
+    return lambda client, everything: ask(client, model, action, everything[model])
+
+
+def add(model, **data):
+    """Return a function that submits the form of a new object. A value may be a function of the existing objects."""
+
+    def submit(client, everything):
+        fields = {key: value(everything) if callable(value) else value for key, value in data.items()}
+        return client.post(url(f"{model}_add"), fields, follow=True)
+
+    return submit
+
+
+def history(client, everything):
+    user_group = everything["usergroups_usergroup"]
+    save(client, user_group, name=f"{timezone.now()}", mapping=json.dumps({"1": f"{timezone.now()}"}), properties="{}")
+    return client.get(url("usergroups_usergroup_history", user_group.pk))
+
+
+def history_of_tokens(client, everything):
+    """The histories of a token and of its successor in one response."""
+    fields = {"team": everything["usergroups_team"].pk, "name": f"{timezone.now()}"}
+    client.post(url("usergroups_apitoken_add"), fields)
+    token = ApiToken.objects.get(name=fields["name"])
+    act(client, "usergroups_apitoken", "rotate", token, grace="24")
+    act(client, "usergroups_apitoken", "revoke", token)
+    successor = ApiToken.objects.filter(name=fields["name"]).exclude(pk=token.pk).get()
+    page, other = (client.get(url("usergroups_apitoken_history", each.pk)) for each in (token, successor))
+    page.content += other.content
+    return page
+
+
+def history_of_a_group(client, everything):
+    imported(client, everything)
+    act(client, "usergroups_usergroup", "rotate_token", everything["usergroups_usergroup"])
+    return client.get(url("usergroups_usergroup_history", group(everything)))
+
+
+def rotated(client, everything):
+    return act(client, "usergroups_apitoken", "rotate", ApiTokenFactory(name="", environment="Testing"), grace="24")
+
+
+def not_rotated(client, everything):
+    return act(client, "usergroups_apitoken", "rotate", ApiTokenFactory(revoked=True), grace="24")
+
+
+def revoked(client, everything):
+    return act(client, "bookmarks_accesstoken", "revoke", everything["bookmarks_accesstoken"])
+
+
+def deleted(client, everything):
+    return act(client, "usergroups_team", "delete_selected", TeamFactory())
+
+
+def gone(client, everything):
+    team = TeamFactory()
+    page = ask(client, "usergroups_team", "delete_selected", team)
+    Team.objects.filter(pk=team.pk).delete()
+    return client.post(page.wsgi_request.path, {**page.wsgi_request.POST.dict(), "confirmed": team.pk}, follow=True)
+
+
+def many(client, everything):
+    return ask(client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22))
+
+
+def token_states(client, everything):
+    now = timezone.now()
+    for state in ("expired", "expiring", "revoked"):
+        ApiTokenFactory(read_only=True, **{state: True})
+    ApiTokenFactory(expires_at=now + timedelta(days=90), last_used_at=now - timedelta(hours=5))
+    return client.get(url("usergroups_apitoken_changelist") + "?state=expired")
+
+
+def viewed(client, everything):
+    """The page of a user group for an operator who cannot change it."""
+    allow(client, "usergroups_usergroup", "view")
+    return client.get(url("usergroups_usergroup_change", everything["usergroups_usergroup"].pk))
+
+
+def imported(client, everything):
+    lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
+             "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
+    file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
+    return client.post(reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file})
+
+
+def not_imported(client, everything):
+    return client.post(
+        reverse("admin:bookmarks_bookmark_import"), {"file": SimpleUploadedFile("a.txt", b"https://a.example/")}
+    )
+
+
+def group(everything):
+    return everything["usergroups_usergroup"].pk
+
+
+def moved_to_another_group(client, everything):
+    address = url("bookmarks_bookmark_change", BookmarkFactory().pk)
+    return client.post(address, {"collection": everything["bookmarks_collection"].pk})
+
+
+def user_group_with(**fields):
+    return lambda client, everything: save(client, everything["usergroups_usergroup"], **fields)
+
+
+PAGES = {
+    **{f"list of {model}": page_of("changelist", model, with_key=False) for model in MODELS},
+    **{f"empty search of {model}": page_of("changelist", model, "?q=qqq", with_key=False) for model in MODELS},
+    **{f"form of a new {model}": page_of("add", model, with_key=False) for model in MODELS},
+    **{f"page of {model}": page_of("change", model) for model in MODELS},
+    **{f"deletion of {model}": page_of("delete", model) for model in MODELS},
+    **{f"confirmation of deleting {model}": confirmation(model, "delete_selected") for model in MODELS},
+    **{f"confirmation of revoking {model}": confirmation(model, "revoke") for model in TOKENS},
+    **{f"confirmation of rotating {model}": confirmation(model, "rotate") for model in TOKENS},
+    "confirmation of rotating usergroups_usergroup": confirmation("usergroups_usergroup", "rotate_token"),
+    "confirmation for many rows": many,
+    "history of changes": history,
+    "history of tokens": history_of_tokens,
+    "history of a group": history_of_a_group,
+    "tokens of each state": token_states,
+    "a user group to view": viewed,
+    "a token is issued": add("usergroups_apitoken", team=lambda all_: all_["usergroups_team"].pk, name="CI"),
+    "an access token is issued": add("bookmarks_accesstoken", user_group=group, expires_at_0="2999-01-01",
+                                      expires_at_1="00:00", read_only="on"),
+    "an expiry in the past": add("usergroups_apitoken", expires_at_0="2020-01-01", expires_at_1="00:00"),
+    "tokens are rotated": rotated,
+    "a token is not rotated": not_rotated,
+    "a token is revoked": revoked,
+    "a team is deleted": deleted,
+    "a deleted team is deleted": gone,
+    "import": page_of("import", "bookmarks_bookmark", with_key=False),
+    "export": page_of("export", "bookmarks_bookmark", with_key=False),
+    "a file is imported": imported,
+    "a file of another format": not_imported,
+    "a duplicate collection": add("bookmarks_collection", user_group=group, name="Findable"),
+    "a duplicate bookmark": add(
+        "bookmarks_bookmark", user_group=group, url="https://example.com/Findable",
+        collection=lambda all_: all_["bookmarks_collection"].pk,
+    ),
+    "a foreign collection": moved_to_another_group,
+    "an invalid URL": add("bookmarks_bookmark", user_group=group, url="mailto:a@example.com"),
+    "a duplicate user group": add(
+        "usergroups_usergroup", name="A", team=lambda all_: all_["usergroups_usergroup"].team_id,
+        provided_id=lambda all_: all_["usergroups_usergroup"].provided_id,
+    ),
+    "JSON that is not an object": user_group_with(mapping="[]", properties="1e999"),
+    "JSON with invalid values": user_group_with(mapping='{"1": true}', properties="[" * 70),
+    "JSON that changed meanwhile": user_group_with(**{"mapping": '{"1": 2}', "initial-mapping": "x"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_english_text_is_left_on_a_german_page(admin_client, everything, name):
+    english = PAGES[name](admin_client, everything)
+    admin_client.defaults |= GERMAN
+
+    german = PAGES[name](admin_client, everything)
+
+    assert (english.status_code, german.status_code) == (200, 200)
+    assert '<html lang="de" dir="ltr">' in german.content.decode()
+    assert in_english(english.content.decode())
+    assert in_english(german.content.decode()) == set()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_empty_list_is_german(admin_client, model):
+    admin_client.defaults |= GERMAN
+
+    page = admin_client.get(url(f"{model}_changelist")).content.decode()
+
+    assert "hinzufügen" in page
+    assert in_english(page) == set()
+
+
+def test_numbers_and_times_have_the_german_format(admin_client):
+    AccessTokenFactory(last_used_at=timezone.now() - timedelta(days=3))
+    bookmark, *_ = BookmarkFactory.create_batch(1_002)
+    admin_client.defaults |= GERMAN
+
+    tokens = admin_client.get(url("bookmarks_accesstoken_changelist")).content.decode()
+    deletion = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmark, select_across="1")
+
+    assert re.search(r">vor 3\sTagen<", tokens)
+    assert "1.002 Lesezeichen löschen" in deletion.content.decode()
+
+
+@pytest.mark.parametrize("name", ["page of usergroups_usergroup", "list of usergroups_apitoken", "a token is issued",
+                                  "confirmation of rotating usergroups_apitoken", "a file is imported"])  # fmt: skip
+def test_pages_work_from_right_to_left(admin_client, everything, settings, name):
+    """Django has Arabic texts, and the apps have none."""
+    english = PAGES[name](admin_client, everything).content.decode()
+    settings.LANGUAGE_CODE = "ar"
+
+    arabic = PAGES[name](admin_client, everything).content.decode()
+
+    assert '<html lang="ar" dir="rtl">' in arabic
+    assert re.search("[\u0627-\u064a]{3}", arabic)
+    assert in_english(arabic) & in_english(english)
+
+
+def test_json_is_written_from_left_to_right(admin_client, client, everything, settings):
+    settings.LANGUAGE_CODE = "ar"
+
+    form = PAGES["page of usergroups_usergroup"](admin_client, everything).content.decode()
+    page = viewed(client, everything).content.decode()
+
+    assert len(re.findall('<textarea [^>]*dir="ltr"', form)) == 2
+    assert len(re.findall('<pre [^>]*dir="ltr"', page)) == 2
+
+
+ERRORS = {
+    "no JSON": ("usergroups:user", b"{"),
+    "not an object": ("usergroups:user", b'{"user_group_id": "a", "properties": []}'),
+    "not a string or an integer": ("usergroups:user", b'{"user_group_id": "a", "mapping": {"1": true}}'),
+    "an invalid URL": ("bookmarks:bookmarks", b'{"url": "x"}'),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_the_api_are_english_for_a_german_client(client, everything, name):
+    url_name, body = ERRORS[name]
+    scheme, model, method = {"usergroups:user": ("Token", ApiTokenFactory, "PUT")}.get(
+        url_name, ("Bearer", AccessTokenFactory, "POST")
+    )
+    headers = {"HTTP_AUTHORIZATION": f"{scheme} {model().secret}", "CONTENT_TYPE": "application/json"}
+
+    english = client.generic(method, reverse(url_name), body, **headers)
+    german = client.generic(method, reverse(url_name), body, **headers, **GERMAN)
+
+    assert german.status_code == 400
+    assert german.content == english.content
+
+
+def test_an_error_names_the_kind_of_token_in_english(client, db):
+    answer = client.get(reverse("usergroups:user"), HTTP_AUTHORIZATION="Bearer bma_0", **GERMAN)
+
+    assert "Token <API_TOKEN>" in answer.content.decode()

@@ -1,0 +1,139 @@
+"""The language of the service's own pages in the admin, and of everything else."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.urls import reverse
+from django.utils.translation import get_language
+
+import bookmarks_service
+import usergroups
+from tests.admin.actions import act
+from tests.admin.german import GERMAN, in_english
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.conftest import comparable
+from tests.usergroups.factories import ApiTokenFactory
+
+pytestmark = pytest.mark.django_db
+
+INDEX = reverse("admin:index")
+
+
+def fill():
+    """Create rows for each panel of the index page."""
+    BookmarkFactory()
+    ApiTokenFactory(expiring=True)
+    AccessTokenFactory(unused=True)
+    AccessTokenFactory(unused=True, last_used_at="2020-01-01T00:00Z")
+
+
+def test_the_index_page_is_german(admin_client):
+    fill()
+    act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
+    english = admin_client.get(INDEX).content.decode()
+
+    german = admin_client.get(INDEX, **GERMAN).content.decode()
+
+    assert len(in_english(english)) > 15
+    assert in_english(german) == set()
+    assert "<h1>Übersicht</h1>" in german
+    assert "Widerrufen. Von admin, vor" in re.sub(r"<[^>]+>", "", german)
+
+
+def test_the_bars_of_the_chart_do_not_depend_on_the_language(admin_client):
+    BookmarkFactory()
+
+    pages = [admin_client.get(INDEX, **headers).content.decode() for headers in ({}, GERMAN)]
+
+    english, german = (re.findall(r'<rect x="\S+" y="\S+" width="\S+" height="\S+">', page) for page in pages)
+    assert german == english
+    assert len(german) == 30
+
+
+def test_the_empty_index_page_is_german(admin_client):
+    page = admin_client.get(INDEX, **GERMAN).content.decode()
+
+    assert "Noch keine Änderungen." in page
+    assert in_english(page) == set()
+
+
+def test_the_pages_before_the_login_are_german(client):
+    User.objects.create_superuser("operator", password="correct")
+
+    for _ in range(10):
+        login = client.post(reverse("admin:login"), {"username": "operator", "password": "wrong"}, **GERMAN)
+
+    assert login.status_code == 429
+    assert "Zu viele fehlgeschlagene Anmeldungen" in login.content.decode()
+    assert in_english(login.content.decode()) == set()
+
+
+def test_the_page_about_an_unavailable_database_is_german(client, admin_client, monkeypatch):
+    client.cookies = admin_client.cookies
+
+    def fail(*args):
+        raise OperationalError
+
+    monkeypatch.setattr("bookmarks_service.dashboard.panels", fail)
+    page = client.get(INDEX, **GERMAN)
+
+    assert page.status_code == 503
+    assert '<html lang="de" dir="ltr">' in page.content.decode()
+    assert in_english(page.content.decode()) == set()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.8", "de"),
+        ("en-GB", "en"),
+        ("fr", "en"),
+        ("fr,de;q=0.5", "de"),
+        ("", "en"),
+        ("-,;", "en"),
+    ],
+)
+def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, language):
+    page = admin_client.get(INDEX, HTTP_ACCEPT_LANGUAGE=accepted)
+
+    assert f'<html lang="{language}"' in page.content.decode()
+    assert page["Content-Language"] == language
+    assert "Accept-Language" in page["Vary"]
+
+
+def test_the_next_request_of_the_thread_is_not_german(admin_client):
+    admin_client.get(INDEX, **GERMAN)
+
+    assert get_language() == "en"
+
+
+CALLS = {
+    "missing field": ("put", "usergroups:user", "Token", ApiTokenFactory, {}),
+    "duplicate": ("post", "bookmarks:collections", "Bearer", AccessTokenFactory, {"name": ""}),
+    "unknown path": ("get", None, "Bearer", AccessTokenFactory, {}),
+    "list": ("get", "bookmarks:bookmarks", "Bearer", AccessTokenFactory, {}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_responses_of_the_api_are_the_same_in_any_language(client, name):
+    method, url_name, scheme, factory, body = CALLS[name]
+    headers = {"HTTP_AUTHORIZATION": f"{scheme} {factory().secret}", "content_type": "application/json"}
+    path = reverse(url_name) if url_name else "/v1/nothing"
+
+    english, german = (getattr(client, method)(path, body, **headers, **extra) for extra in ({}, GERMAN))
+
+    assert comparable(german) == comparable(english)
+    assert "Content-Language" not in german
+
+
+@pytest.mark.parametrize("package", [usergroups, bookmarks_service])
+def test_style_sheets_have_no_left_and_right(package):
+    [path] = Path(package.__path__[0]).glob("static/*/admin.css")
+    rules = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+
+    assert "{" in rules
+    assert re.findall(r"\b(?:left|right)\b|(?:padding|margin): (?:[^\s;]+ ){3}[^\s;]+;", rules) == []

@@ -1,0 +1,13 @@
+from django.contrib import admin
+
+from usergroups.tokens.admin import TokenAdmin
+
+from .report_tokens import ReportToken
+
+
+@admin.register(ReportToken)
+class ReportTokenAdmin(TokenAdmin):
+    owner_fields = ("team",)
+    owner_lookups = ("team",)
+    autocomplete_fields = ("team",)
+    ordering = ("-id",)

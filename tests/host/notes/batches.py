@@ -1,0 +1,19 @@
+"""The field of the host in the results of a batch."""
+
+from bookmarks.serializers.bookmarks import BookmarkBatchEnvelope, BookmarkResultSerializer
+from bookmarks.views import batches
+from usergroups.contract.batch import ResultsField
+
+from .views import RatedBookmarkSerializer
+
+
+class RatedBookmarkResultSerializer(BookmarkResultSerializer):
+    bookmark = RatedBookmarkSerializer()
+
+
+class RatedBookmarkBatchEnvelope(BookmarkBatchEnvelope):
+    results = ResultsField("NotesBookmarkBatchResult", RatedBookmarkResultSerializer)
+
+
+class BookmarkBatchView(batches.BookmarkBatchView):
+    response_serializers = {"POST": RatedBookmarkBatchEnvelope}

@@ -1,0 +1,140 @@
+"""The OpenAPI document of a host that has an API of its own. These tests run with the settings of the host."""
+
+import json
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+
+if not apps.is_installed("tests.host.notes"):
+    pytest.skip("the host is not installed", allow_module_level=True)
+
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.settings import patched_settings
+
+from tests.host.notes import api_urls, urls
+
+pytestmark = pytest.mark.urls("tests.host.notes.urls")
+
+WITHOUT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
+DEFAULT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums"]}
+OF_THE_HOST = [pattern for pattern in urls.urlpatterns if str(pattern.pattern).startswith("own/")]
+
+
+def document(settings, patterns=None):
+    with patched_settings(settings):
+        return SchemaGenerator(patterns=patterns).get_schema(public=True)
+
+
+def document_at(client, path):
+    response = client.get(path, {"format": "json"}, headers={"Accept": "application/vnd.oai.openapi+json"})
+    assert response.status_code == 200
+    return json.loads(response.content)
+
+
+@pytest.mark.parametrize("settings", [WITHOUT_HOOKS, DEFAULT_HOOKS], ids=["without hooks", "with the default hooks"])
+def test_the_document_of_a_host_has_no_warnings(tmp_path, settings):
+    with patched_settings(settings):
+        call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
+
+
+@pytest.mark.parametrize("settings", [WITHOUT_HOOKS, DEFAULT_HOOKS], ids=["without hooks", "with the default hooks"])
+@pytest.mark.parametrize("kind", ["schemas", "securitySchemes"])
+def test_the_components_of_a_host_stay_as_they_are(settings, kind):
+    alone = document(settings, OF_THE_HOST)["components"][kind]
+    beside = document(settings)["components"][kind]
+
+    assert alone
+    assert {name: beside[name] for name in alone} == alone
+
+
+@pytest.mark.parametrize("kind", ["schemas", "securitySchemes"])
+def test_the_names_of_all_components_begin_with_the_label_of_their_app(kind):
+    names = document(WITHOUT_HOOKS, api_urls.urlpatterns)["components"][kind]
+
+    prefixes = ("Usergroups", "Bookmarks", "Notes")
+    assert {name for name in names if not name.removeprefix("Patched").startswith(prefixes)} == set()
+
+
+def test_the_host_has_components_with_the_names_of_the_apps():
+    schemas = document(WITHOUT_HOOKS)["components"]["schemas"]
+    schemes = document(WITHOUT_HOOKS)["components"]["securitySchemes"]
+
+    for name in ("Bookmark", "UserGroup", "Problem", "Collection", "Environment"):
+        assert name in schemas
+        assert any(other.endswith(name) for other in schemas.keys() - {name}), name
+    assert schemes.keys() >= {"ApiToken", "UsergroupsApiToken", "BookmarksAccessToken"}
+
+
+def test_the_ids_of_operations_differ_from_those_that_drf_spectacular_chooses():
+    operations = [
+        each for path in document(WITHOUT_HOOKS, api_urls.urlpatterns)["paths"].values() for each in path.values()
+    ]
+    actions = tuple(f"_{action}" for action in (*AutoSchema.method_mapping.values(), "list"))
+
+    assert [each["operationId"] for each in operations if each["operationId"].endswith(actions)] == []
+    assert len(operations) == 24
+
+
+def test_a_changed_view_is_described_as_it_is():
+    whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
+    schemas, operation = whole["components"]["schemas"], whole["paths"]["/links/v1/bookmarks"]["post"]
+
+    created = operation["responses"]["201"]["content"]["application/json"]
+    assert created["schema"] == {"$ref": "#/components/schemas/NotesNewRatedBookmarkEnvelope"}
+    envelope = schemas["NotesNewRatedBookmarkEnvelope"]["properties"]
+    assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesRatedBookmark"}
+    assert "is_secure" in schemas["NotesRatedBookmark"]["required"]
+    assert "examples" not in created  # They would lack the field.
+    assert "examples" in operation["requestBody"]["content"]["application/json"]
+
+
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [("/links/v1/bookmarks", {"insufficient_scope", "plan_required"}),
+     ("/groups/api/user", {"insufficient_scope", "suspended"}),
+     ("/links/v1/bookmarks/batch", {"insufficient_scope"})],
+)  # fmt: skip
+def test_the_codes_of_permissions_are_documented(path, codes):
+    operation = document(WITHOUT_HOOKS, api_urls.urlpatterns)["paths"][path]["post"]
+
+    examples = operation["responses"]["403"]["content"]["application/json"]["examples"]
+    assert {example["value"]["errors"][0]["code"] for example in examples.values()} == codes
+
+
+@pytest.mark.django_db
+def test_the_document_of_the_host_has_only_its_own_paths(client):
+    own = document_at(client, "/schema/")
+
+    assert own["paths"].keys() == {"/own/user-groups/", "/own/problems/", "/schema/", "/links/schema/"}
+    assert own["components"]["schemas"]["Problem"]["properties"].keys() == {"isOfTheHost", "code", "success"}
+
+
+@pytest.mark.django_db
+def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
+    of_the_apps = document_at(client, "/links/schema/")
+
+    assert of_the_apps == document(WITHOUT_HOOKS, api_urls.urlpatterns)
+    fields = of_the_apps["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
+    assert "provided_id" in fields
+    assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
+    assert len(of_the_apps["paths"]) == 14
+
+
+def test_the_command_writes_the_document_of_the_apps(tmp_path):
+    path, module = tmp_path / "schema.json", "tests.host.notes.api_urls"
+
+    call_command("spectacular", urlconf=module, custom_settings=f"{module}.SCHEMA_SETTINGS", file=path,
+                 format="openapi-json")  # fmt: skip
+
+    assert json.loads(path.read_text()) == document(WITHOUT_HOOKS, api_urls.urlpatterns)
+
+
+def test_without_the_recipe_a_hook_changes_the_names_of_fields():
+    hook = "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"
+    camelized = document({"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": [hook]})
+
+    assert "providedId" in camelized["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
+    assert not GENERATOR_STATS

@@ -1,0 +1,135 @@
+"""The steps of docs/plug-in.md, from an empty directory to a call, and back again."""
+
+import json
+import os
+import re
+import shlex
+import site
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.servers import TIMEOUT, free_port, listens, running_server
+from tests.test_docs import blocks, page
+from tests.test_packaging import wheel  # noqa: F401
+
+pytestmark = pytest.mark.once
+
+
+def section(heading):
+    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page("plug-in"), re.DOTALL | re.MULTILINE)[1]
+
+
+class Project:
+    """The directory in which somebody follows the document."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.settings, self.urls = folder / "mysite" / "settings.py", folder / "mysite" / "urls.py"
+        # Nothing of this test run: neither its settings nor the path of the repository. pip needs no network, because
+        # the dependencies come from the environment of this run.
+        self.environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PIP_NO_INDEX": "1",
+            "PIP_NO_DEPS": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
+
+    def run(self, commands, answers=""):
+        """Run shell commands and return what they print."""
+        result = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands],
+            cwd=self.folder, env=self.environment, input=answers, capture_output=True, text=True, timeout=TIMEOUT,
+            check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def share_dependencies(self):
+        """Make the packages of this test run importable. An editable install of the repository is not."""
+        [packages] = self.folder.glob(".venv/lib/python*/site-packages")
+        (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
+
+    def database(self):
+        """Return everything that the database contains, as SQL, except the last ids that it gave."""
+        with closing(sqlite3.connect(self.folder / "db.sqlite3")) as connection:
+            return {line for line in connection.iterdump() if "sqlite_sequence" not in line}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, wheel):  # noqa: F811
+    """Follow the section on the installation until the server starts."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    install, start, prepare, *_ = blocks(section("Installation"), "sh")
+    in_settings, in_urls = blocks(section("Installation"), "python")
+
+    project.run(install.replace("<CLONE>", shlex.quote(str(wheel))))
+    project.share_dependencies()
+    project.run(start)
+    project.run(".venv/bin/python manage.py migrate")
+    project.original = project.settings.read_text(), project.urls.read_text(), project.database()
+    project.settings.write_text(project.original[0] + in_settings)
+    project.urls.write_text(project.original[1] + in_urls)
+    project.secret = project.run(prepare).splitlines()[-1]
+    return project
+
+
+@pytest.fixture(scope="module")
+def server(project, tmp_path_factory):
+    """Run the documented server on a free port, and return its address."""
+    port = free_port()
+    command = blocks(section("Installation"), "sh")[3]
+    with running_server(
+        [*shlex.split(command), "--noreload", str(port)],
+        tmp_path_factory.mktemp("server") / "log", lambda: listens(port), cwd=project.folder, env=project.environment,
+    ):  # fmt: skip
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_the_apps_are_those_of_the_package(project):
+    paths = project.run(".venv/bin/python -c 'import usergroups, bookmarks; print(usergroups, bookmarks)'")
+
+    assert paths.count(f"{project.folder}/.venv/lib/") == 2
+
+
+def test_the_documented_call_has_the_documented_answer(project, server):
+    text = section("Installation")
+    call = blocks(text, "sh")[4].replace("<API_TOKEN>", project.secret).replace("http://127.0.0.1:8000", server)
+    [documented] = blocks(text, "json")
+
+    answer, status = project.run(call.replace("curl", "curl -s -w '\n%{http_code}'", 1)).splitlines()
+
+    token = json.loads(answer)["user_group"]["token"]
+    assert json.loads(answer) == json.loads(documented.replace("<USER_GROUP_TOKEN>", token))
+    assert f"The response has the status {status}:" in text
+
+
+@pytest.mark.parametrize("path", ["/groups/", "/groups/unknown", "/links/unknown/path"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_unknown_paths_are_answered_in_json(server, method, path):
+    response = httpx.request(method, server + path)
+
+    assert response.status_code == 404
+    assert response.json()["errors"][0]["code"] == "not_found"
+
+
+def test_the_documented_steps_leave_nothing_of_the_apps(project):
+    """The database is the same as before the installation, and the project runs without the package."""
+    drop, forget, uninstall = blocks(section("Uninstall"), "sh")
+    settings, urls, database = project.original
+    assert project.database() > database
+
+    project.run(drop)
+    project.settings.write_text(settings)
+    project.urls.write_text(urls)
+    project.run(forget, answers="yes\nyes\n")
+    project.run(uninstall, answers="y\n")
+
+    assert project.database() == database
+    project.run(".venv/bin/python manage.py check; .venv/bin/python manage.py migrate --check")
+    project.run("! .venv/bin/python -c 'import usergroups'; ! .venv/bin/python -c 'import bookmarks'")

@@ -1,0 +1,87 @@
+"""The catalogs of translations have exactly the texts that are marked, and all of them are translated."""
+
+import gettext
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import django.conf
+import pytest
+from django.apps import apps
+
+ROOT = Path(__file__).parent.parent
+APPS = ("usergroups", "bookmarks", "bookmarks_service")
+MAKE = "manage.py makemessages --all --no-location --no-obsolete --ignore=tests"
+COMPILE = "manage.py compilemessages"
+CATALOG = "locale/de/LC_MESSAGES/django.po"
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(shutil.which("msgfmt") is None, reason="no gettext is installed"),
+]
+
+
+def run(*command, cwd=ROOT):
+    environment = {"SECRET_KEY": "-", "PATH": os.environ["PATH"]}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=True)
+
+
+def without_date(text):
+    return re.sub(r'^"POT-Creation-Date: .*\n', "", text, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def remade(tmp_path_factory):
+    """Return a folder with a copy of the sources, in which the catalogs were made again."""
+    folder = tmp_path_factory.mktemp("sources")
+    for name in ("usergroups", "bookmarks", "bookmarks_service", "templates"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "manage.py", folder)
+    run(sys.executable, *MAKE.split(), cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_catalog_has_exactly_the_marked_texts(remade, app):
+    remade_text, text = ((folder / app / CATALOG).read_text() for folder in (remade, ROOT))
+
+    assert without_date(remade_text) == without_date(text)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_catalog_is_complete_and_compiled(tmp_path, app):
+    path, compiled = ROOT / app / CATALOG, tmp_path / "django.mo"
+
+    result = run("msgfmt", "--check", "--statistics", "-o", compiled, path)
+
+    assert re.fullmatch(r"\d+ translated messages\.\n", result.stderr)
+    texts = [without_date(run("msgunfmt", file).stdout) for file in (compiled, path.with_suffix(".mo"))]
+    assert texts[0] == texts[1]
+
+
+def test_the_commands_are_documented():
+    contributing = (ROOT / "docs/CONTRIBUTING.md").read_text()
+
+    assert MAKE in contributing
+    assert COMPILE in contributing
+
+
+def texts_of(folder):
+    """Return the translations of a German catalog by message."""
+    return gettext.translation("django", folder / "locale", ["de"], fallback=True).__dict__.get("_catalog", {})
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_catalog_agrees_with_those_of_django(app):
+    """Django merges all catalogs, so a text that several of them have must have the same translation."""
+    ours = texts_of(ROOT / app)
+    folders = [Path(config.path) for config in apps.get_app_configs() if config.name not in APPS]
+    others = [texts_of(folder) for folder in (*folders, Path(django.conf.__path__[0]))]
+
+    shared = {(text, ours[text], other[text]) for other in others for text in (ours.keys() & other.keys()) - {""}}
+
+    assert {text for text, german, other in shared if german != other} == set()
+    assert sum(map(len, others)) > 500

@@ -1,0 +1,170 @@
+"""Generates the OpenAPI document of a ContractView."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.utils import translation
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
+from rest_framework import serializers
+from rest_framework.exceptions import (
+    APIException,
+    AuthenticationFailed,
+    NotAuthenticated,
+    ParseError,
+    PermissionDenied,
+    Throttled,
+    UnsupportedMediaType,
+)
+
+from .body import PayloadTooLarge
+from .conf import DEFAULT_MAX_BODY_SIZE
+from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
+from .etags import PreconditionFailed
+from .failures import component_name, failure_responses, validation_codes
+from .views import METHODS_WITH_QUERY, ContractView
+
+with translation.override(None):  # DRF's details in English, as the views do
+    FAILURES: list[APIException] = [
+        BadRequest(),
+        NotAuthenticated(),
+        NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
+        AuthenticationFailed("The token is unknown, expired or revoked."),
+        AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        Throttled(17),
+        ServerError(),
+        DatabaseUnavailable(),
+    ]
+    FAILURES_OF_BODIES: list[APIException] = [
+        ParseError("The body is not a JSON object."),
+        PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
+        UnsupportedMediaType("text/plain"),
+    ]
+FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
+INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
+)
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """What ``operation`` says about a method of a view. The serializers are those of the view."""
+
+    operation_id: str
+    responses: dict[int, OpenApiResponse]
+    request: dict[str, Any] | None
+    path: OpenApiParameter | None
+    failures: Sequence[APIException]
+    read_only: bool
+    tagged: bool
+    conditional: bool
+
+
+class ContractSchema(AutoSchema):
+    """Describes a method of a ContractView, with the view's serializers.
+
+    The name of a component begins with the label of the app that defines it, so that it differs from the names in a
+    host project.
+    """
+
+    documentation: Documentation
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        described = super().get_operation(*args, **kwargs)
+        if described and "requestBody" in described:
+            described["requestBody"]["required"] = True
+        return described
+
+    def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
+        return f"{self.get_summary()}."
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        return component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
+
+    def get_override_parameters(self) -> list[Any]:
+        operation = self.documentation
+        query = self._request_serializer if self.method in METHODS_WITH_QUERY else None
+        return [
+            *(parameter for parameter in (operation.path, query) if parameter),
+            *([IF_MATCH] if operation.conditional else []),
+            *_response_headers([*self.get_response_serializers()], operation.tagged),
+        ]
+
+    def get_request_serializer(self) -> Any:
+        if self._request_serializer is None or self.method in METHODS_WITH_QUERY:
+            return None
+        examples = [OpenApiExample("Request", self.documentation.request)]
+        return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
+
+    def get_response_serializers(self) -> dict[int, OpenApiResponse]:  # type: ignore[override]
+        serializer = self.contract_view.response_serializers[self.method]
+        succeeded = {
+            status: OpenApiResponse(
+                serializer, response.description, self._valid(response.examples, "response_serializers")
+            )
+            for status, response in self.documentation.responses.items()
+        }
+        failures, codes = self._failures()
+        return {**succeeded, **failure_responses(self.documentation.operation_id, failures, codes)}
+
+    @property
+    def contract_view(self) -> ContractView:
+        return cast(ContractView, self.view)
+
+    @property
+    def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
+        return self.contract_view.request_serializers.get(self.method)
+
+    def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
+        """Return the examples, which are for the serializer of the class that defines the method.
+
+        Return none if a subclass has another serializer.
+        """
+        view = type(self.contract_view)
+        original = next(each for each in view.__mro__ if self.method.lower() in vars(each))
+        is_replaced = getattr(view, table)[self.method] is not getattr(original, table)[self.method]
+        return [] if is_replaced else [*examples]
+
+    def _failures(self) -> tuple[list[APIException], set[str]]:
+        """Return the errors that the operation can return, and the codes of its fields."""
+        denials = [
+            PermissionDenied(getattr(permission, "message", None), permission.code)
+            for permission in self.contract_view.permission_classes
+            if hasattr(permission, "code")
+        ]
+        failures = [*FAILURES, *self.documentation.failures, *denials]
+        if self.documentation.conditional:
+            failures.append(PreconditionFailed())
+        if not self.documentation.read_only:
+            failures += FAILURES_OF_WRITING
+        if self._request_serializer is None:
+            return failures, set()
+        fields = self._request_serializer().fields.values()
+        codes = set[str]().union(*map(validation_codes, fields))
+        if self.method in METHODS_WITH_QUERY:
+            return [*failures, INVALID_QUERY], codes - {"null"}
+        if any(isinstance(field, serializers.DictField) for field in fields):
+            codes.add(TOO_MANY["code"])
+        return failures + FAILURES_OF_BODIES, codes - ({"required"} if self.method == "PATCH" else set())
+
+
+def _response_headers(statuses: list[int], tagged: bool) -> list[OpenApiParameter]:
+    counted = [status for status in statuses if status != 401]  # the calls of a token are counted
+    etag = _header("ETag", str, [200, 201], "Changes with every change of the object.")
+    return [
+        *([etag] if tagged else []),
+        _header("Cache-Control", str, statuses, "Always `no-store`."),
+        _header("Location", OpenApiTypes.URI_REF, [201], "The URL of the new object."),
+        _header("WWW-Authenticate", str, [401], "The required scheme."),
+        _header("Retry-After", int, [429, 503], "Seconds to wait before repeating the request."),
+        _header("RateLimit", str, counted, "The remaining calls, and the seconds until the window ends."),
+        _header("RateLimit-Policy", str, counted, "The calls allowed per window, and its length in seconds."),
+    ]
+
+
+def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
+    """Document a header of the responses with these statuses."""
+    return OpenApiParameter(name, kind, "header", response=statuses, description=description)
