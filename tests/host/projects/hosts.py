@@ -104,7 +104,7 @@ def new_project(folder: Path, command: list[str], *settings: str) -> Host:
     with (folder / "host" / "settings.py").open("a") as file:
         file.write("\n".join([install, *settings]))
     with (folder / "host" / "urls.py").open("a") as file:
-        file.write(urls.replace("urlpatterns =", "urlpatterns +="))
+        file.write(urls)
     return Host(command, {"api": "/groups", "v1": "/links"}, folder, {"DJANGO_SETTINGS_MODULE": "host.settings"})
 
 
