@@ -1,10 +1,18 @@
 import pytest
 from django.urls import reverse
+from django.utils import translation
 from django.utils.http import urlencode
 
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.contract.conftest import valid_body  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def in_english():
+    """Call the models and the import in English in a host with another language. Requests choose theirs."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

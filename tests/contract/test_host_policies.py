@@ -56,7 +56,7 @@ urlpatterns = [
 
 @pytest.fixture
 def call(client, api_token, user_group, settings):
-    settings.ROOT_URLCONF = __name__
+    settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 
     def put(name, **extra):
         caller = Caller(client, "PUT", f"/{name}", "Token", api_token)
