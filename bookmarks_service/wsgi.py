@@ -8,11 +8,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
-from usergroups.checks import check_settings
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
 
 django_application = get_wsgi_application()
+
+from usergroups.checks import check_settings  # noqa: E402  # It imports models, which need the settings.
+
 if problems := check_settings():
     raise ImproperlyConfigured(f"{problems[0].msg} {problems[0].hint}")
 

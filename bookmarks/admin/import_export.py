@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db import router, transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
@@ -62,8 +63,10 @@ class ImportExportAdmin(OperatorAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         site = self.admin_site
+        # Under ATOMIC_REQUESTS, a failed import would lose the bookmarks that were stored before.
+        import_view = transaction.non_atomic_requests(router.db_for_write(Bookmark))(site.admin_view(self.import_view))
         return [
-            path("import/", site.admin_view(self.import_view), name="bookmarks_bookmark_import"),
+            path("import/", import_view, name="bookmarks_bookmark_import"),
             path("export/", site.admin_view(self.export_view), name="bookmarks_bookmark_export"),
             *super().get_urls(),
         ]

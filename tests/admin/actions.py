@@ -3,7 +3,8 @@
 import html
 import re
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 
@@ -32,7 +33,7 @@ def act(client, model, action, *objects, **fields):
 
 def allow(client, model, *verbs):
     """Log in as an operator who has only these permissions for the model."""
-    operator, _ = User.objects.get_or_create(username="operator", is_staff=True)
+    operator, _ = get_user_model().objects.get_or_create(username="operator", is_staff=True)
     app_label, name = model.split("_")
     permissions = Permission.objects.filter(content_type__app_label=app_label)
     operator.user_permissions.set([each for each in permissions if each.codename in {f"{v}_{name}" for v in verbs}])

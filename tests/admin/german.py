@@ -30,7 +30,7 @@ class ShownTexts(HTMLParser):
         self.texts.add(" ".join(data.split()).rstrip(":"))
 
     def handle_starttag(self, tag, attributes):
-        shown = SHOWN_ATTRIBUTES | ({"value"} if ("type", "submit") in attributes else set())
+        shown = SHOWN_ATTRIBUTES | ({"value"} if tag == "input" and ("type", "submit") in attributes else set())
         self.texts |= {value for name, value in attributes if name in shown and value}
 
 

@@ -313,6 +313,23 @@ def test_clearing_a_filter_keeps_the_others(admin_client):
     assert list(page.context["cl"].queryset) == [bookmark]
 
 
+def test_a_filter_keeps_the_other_parameters(admin_client):
+    address = url("bookmarks_bookmark_changelist") + "?q=a+title&user_group__id__exact=1&collection__id__exact="
+
+    page = admin_client.get(address).content.decode()
+
+    form = re.search(r'<form method="get" id="filter-form-user_group">(.*?)</form>', page, re.DOTALL)[1]
+    assert re.findall(r'name="(\w+)" value="([^"]*)"', form) == [("q", "a title"), ("collection__id__exact", "")]
+
+
+def test_themes_can_show_filters_in_the_form_of_the_search(admin_client):
+    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
+
+    filters = re.findall(r"<details[^>]*>(.*?)</details>", page, re.DOTALL)
+    assert len(filters) >= 3
+    assert not any("<form" in each for each in filters)
+
+
 def test_the_autocompletion_of_collections_takes_four_queries(admin_client):
     address = url("autocomplete") + "?app_label=bookmarks&model_name=bookmark&field_name=collection&term="
     CollectionFactory.create_batch(10)

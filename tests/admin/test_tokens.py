@@ -213,7 +213,7 @@ def test_the_buttons_depend_on_the_state_of_the_token(admin_client, state, butto
 
     page = admin_client.get(url("usergroups_apitoken_change", token.pk)).content.decode()
 
-    assert re.findall(r'<button type="submit">(\w+)</button>', page) == buttons
+    assert re.findall(r'<button type="submit"[^>]* form="object-actions"[^>]*>(\w+)</button>', page) == buttons
 
 
 @pytest.mark.parametrize("model", FACTORIES)

@@ -1,4 +1,7 @@
-"""The same host with Django's own admin at another path, and without anything of the service."""
+"""The same host with Django's own admin at another path, and without anything of the service.
+
+The keys of its users are UUIDs.
+"""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS, MIDDLEWARE, REST_FRAMEWORK
@@ -11,7 +14,9 @@ INSTALLED_APPS = [
     *INSTALLED_APPS,
     "drf_spectacular",
     "tests.host.notes",
+    "tests.host.people",
 ]
+AUTH_USER_MODEL = "people.Person"
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     *MIDDLEWARE,

@@ -5,4 +5,9 @@ from tests.host import urls
 
 handler404 = urls.handler404
 
-urlpatterns = [*urls.urlpatterns, path("backoffice/", admin.site.urls)]
+admin.autodiscover()
+second_site = admin.AdminSite("second")
+for model, model_admin in admin.site._registry.items():
+    second_site.register(model, type(model_admin))
+
+urlpatterns = [*urls.urlpatterns, path("backoffice/", admin.site.urls), path("second/", second_site.urls)]

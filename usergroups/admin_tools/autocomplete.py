@@ -73,7 +73,11 @@ class AutocompleteField(ModelChoiceField):
 
 
 class AutocompleteFilter(admin.FieldListFilter):
-    """Filter by a foreign key, with an autocomplete field in place of a list of all rows."""
+    """Filter by a foreign key, with an autocomplete field in place of a list of all rows.
+
+    The form of the field is not part of the filter but at the end of the page, since some themes show filters in the
+    form of the search.
+    """
 
     template = "usergroups/admin/autocomplete_filter.html"
 
@@ -86,6 +90,7 @@ class AutocompleteFilter(admin.FieldListFilter):
             del self.used_parameters[self.lookup]
         self.admin_site = model_admin.admin_site
         self.is_visible = can_view(self.admin_site, request, field.remote_field.model)
+        self.form_id = f"filter-form-{field_path}"
 
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
@@ -97,6 +102,7 @@ class AutocompleteFilter(admin.FieldListFilter):
         used: Any = self.used_parameters
         chosen = used.get(self.lookup, [None])[-1]
         form = forms.Form(initial={self.lookup: chosen}, auto_id="filter_%s")
-        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
-        others = {name: values for name, values in changelist.filter_params.items() if name != self.lookup}
-        yield {"field": form[self.lookup], "others": others}
+        field = AutocompleteField(self.field, self.admin_site, required=False)
+        field.widget.attrs["form"] = self.form_id
+        form.fields[self.lookup] = field
+        yield {"field": form[self.lookup]}

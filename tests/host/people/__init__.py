@@ -1,0 +1,1 @@
+"""An app of a host, with its own user model."""

@@ -1,0 +1,70 @@
+"""The admin of the apps on a second admin site. These tests run with the settings of the host."""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+if not apps.is_installed("tests.host.people"):
+    pytest.skip("the host is not installed", allow_module_level=True)
+
+from tests.admin.conftest import everything  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+MODELS = ["usergroups_team", "usergroups_usergroup", "usergroups_apitoken",
+          "bookmarks_collection", "bookmarks_accesstoken", "bookmarks_bookmark"]  # fmt: skip
+
+
+def url(name, *args):
+    return reverse(f"second:{name}", args=args)
+
+
+def sites_in_links(page):
+    """Return the first part of the addresses to which a page links."""
+    links = re.findall(r'(?:href|action|data-ajax--url)="/(\w+)/', page.content.decode())
+    return page.status_code, set(links) - {"assets"}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa: F811
+    key = everything[model].pk
+
+    pages = [
+        admin_client.get(url(f"{model}_changelist")),
+        admin_client.get(url(f"{model}_add")),
+        admin_client.get(url(f"{model}_change", key)),
+        admin_client.get(url(f"{model}_delete", key)),
+        admin_client.get(url(f"{model}_history", key)),
+        admin_client.post(
+            url(f"{model}_changelist"), {"action": "delete_selected", "_selected_action": [key], "index": 0}
+        ),
+    ]
+
+    assert [sites_in_links(page) for page in pages] == [(200, {"second"})] * len(pages)
+
+
+def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  # noqa: F811
+    file = SimpleUploadedFile("file.csv", b"url\nhttps://example.com/\n")
+    upload = {"user_group": everything["usergroups_usergroup"].pk, "file": file}
+    token = {"team": everything["usergroups_team"].pk, "environment": "", "expires_at_0": "", "expires_at_1": ""}
+
+    pages = [
+        admin_client.get(url("bookmarks_bookmark_import")),
+        admin_client.post(url("bookmarks_bookmark_import"), upload),
+        admin_client.get(url("bookmarks_bookmark_export")),
+        admin_client.post(url("usergroups_apitoken_add"), token),
+    ]
+
+    assert [sites_in_links(page) for page in pages] == [(200, {"second"})] * len(pages)
+
+
+def test_an_action_returns_to_the_row_on_its_own_site(admin_client, everything):  # noqa: F811
+    key = everything["usergroups_usergroup"].pk
+    confirmed = {"action": "rotate_token", "_selected_action": [key], "confirmed": key, "from_page": 1, "index": 0}
+
+    page = admin_client.post(url("usergroups_usergroup_changelist"), confirmed)
+
+    assert page.url == url("usergroups_usergroup_change", key)

@@ -1,0 +1,147 @@
+"""The calls that every host answers alike, in this order: each operation, and each kind of error."""
+
+from typing import NamedTuple
+
+from .seed import BOOKMARKS, COLLECTIONS
+
+MIB = 1024 * 1024
+
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+GERMAN = {"Accept-Language": "de-DE,de;q=0.9"}
+ARABIC = {"Accept-Language": "ar"}
+
+
+class Call(NamedTuple):
+    """A request. ``{name}`` in the path, the body or the header stands for a seeded secret."""
+
+    method: str
+    path: str
+    body: object = None
+    """Sent as JSON if it is a dict. A tuple is sent in chunks, without Content-Length."""
+    headers: dict[str, str] = {}
+    authorization: str | None = "valid"
+    """None for no token, the state of a seeded token of the right scheme, or a whole header."""
+
+
+COLLECTION, OTHER_COLLECTION = COLLECTIONS
+BOOKMARK, OTHER_BOOKMARK, THIRD_BOOKMARK = BOOKMARKS
+GROUP = "/api/user?user_group_id=group%201"
+FIELDS = {"user_group_id": "group 2", "name": "A", "mapping": {"40": 1234567}, "properties": {"someKey": {"a_b": 1.5}}}
+STALE = {"If-Match": '"1"'}
+
+CALLS = {
+    # Reads
+    "read a user group": Call("GET", GROUP),
+    "read only the headers": Call("HEAD", GROUP),
+    "read with a read-only token": Call("GET", GROUP, authorization="read-only"),
+    "list user groups": Call("GET", "/api/users?limit=1"),
+    "list oldest first": Call("GET", "/api/users?limit=1&order=oldest"),
+    "resolve a user group token": Call("POST", "/api/user/resolve", {"token": "{user group 1}"}),
+    "list access tokens": Call("GET", "/api/user/access-tokens?user_group_id=group%201&limit=2"),
+    "read a bookmark": Call("GET", f"/v1/bookmarks/{BOOKMARK}"),
+    "list bookmarks": Call("GET", "/v1/bookmarks?limit=2"),
+    "search": Call("GET", "/v1/bookmarks?q=%D9%84%D8%BA%D8%A9"),
+    "filter by URL": Call("GET", "/v1/bookmarks?url=https%3A%2F%2Fexample.com%2F11%3Fa_b%3D1.000"),
+    "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
+    "list collections": Call("GET", "/v1/collections"),
+    # Negotiation, of which there is none
+    "accept HTML": Call("GET", GROUP, headers={"Accept": "text/html"}),
+    "accept nothing that exists": Call("GET", GROUP, headers={"Accept": "application/xml;version=9"}),
+    "ask for a format": Call("GET", f"{GROUP}&format=api"),
+    "ask for an unknown format": Call("GET", f"{GROUP}&format=xml"),
+    "read in German": Call("GET", GROUP, headers=GERMAN),
+    "read in Arabic": Call("GET", GROUP, headers=ARABIC),
+    "cookies of a browser": Call("POST", "/api/user", {}, {**JSON, "Cookie": "csrftoken=" + 32 * "a"}),
+    "another origin": Call("POST", "/api/user", {}, {"Origin": "https://evil.example"}),
+    # Authentication
+    "no token": Call("GET", GROUP, authorization=None),
+    "no token, in German": Call("GET", GROUP, headers=GERMAN, authorization=None),
+    "no token, in Arabic": Call("POST", "/v1/bookmarks", {}, ARABIC, None),
+    "malformed token": Call("GET", GROUP, authorization="Token a b"),
+    "malformed token, in German": Call("GET", GROUP, headers=GERMAN, authorization="Token a b"),
+    "empty token": Call("GET", "/v1/bookmarks", authorization="Bearer"),
+    "unknown token": Call("GET", "/v1/bookmarks", authorization="Bearer unknown"),
+    "wrong scheme": Call("GET", GROUP, authorization="Bearer {Bearer valid}"),
+    "basic authentication": Call("GET", GROUP, authorization="Basic YTpi"),
+    "wrong kind of token": Call("GET", "/v1/bookmarks", authorization="Bearer {Token valid}"),
+    "expired token": Call("GET", GROUP, authorization="expired"),
+    "revoked token": Call("GET", "/v1/bookmarks", authorization="revoked"),
+    "revoked token, in Arabic": Call("GET", "/v1/bookmarks", headers=ARABIC, authorization="revoked"),
+    "write with a read-only token": Call("POST", "/v1/bookmarks", {}, authorization="read-only"),
+    "token in the query string": Call("GET", f"{GROUP}&token=unknown", authorization=None),
+    # Methods and paths
+    "wrong method": Call("DELETE", "/v1/bookmarks"),
+    "wrong method, in German": Call("PATCH", "/api/user", headers=GERMAN),
+    "OPTIONS": Call("OPTIONS", "/v1/bookmarks", authorization=None),
+    "unknown method": Call("BREW", "/api/user"),
+    "overridden method": Call("POST", "/api/user", {}, {"X-HTTP-Method-Override": "DELETE"}),
+    "unknown path": Call("GET", "/api/unknown"),
+    "POST to an unknown path": Call("POST", "/v1/unknown", {}),
+    "unknown path, in German": Call("GET", "/v1/unknown", headers=GERMAN),
+    "trailing slash": Call("GET", "/api/users/"),
+    "POST with a trailing slash": Call("POST", "/v1/bookmarks/", {}),
+    "two slashes": Call("GET", "/api//users"),
+    "path that is not UTF-8": Call("GET", "/v1/bookmarks/%ff"),
+    # Bodies
+    "no body": Call("POST", "/v1/bookmarks", headers=JSON),
+    "no media type": Call("POST", "/v1/bookmarks", b"{}"),
+    "form": Call("POST", "/api/user", b"user_group_id=a", FORM),
+    "form, in German": Call("POST", "/api/user", b"a=b", {**FORM, **GERMAN}),
+    "upload": Call("POST", "/api/user", b"--a--", {"Content-Type": "multipart/form-data; boundary=a"}),
+    "not JSON": Call("PUT", "/api/user", b"{", JSON),
+    "not UTF-8": Call("PUT", "/api/user", b'{"a": "\xff"}', JSON),
+    "not an object": Call("PUT", "/api/user", b"[]", JSON),
+    "NaN": Call("PUT", "/api/user", b'{"a": NaN}', JSON),
+    "too large": Call("PUT", "/api/user", b'{"a": "%s"}' % (b"a" * MIB), JSON),
+    "too large, in chunks": Call("PUT", "/api/user", (b"a" * MIB, b"a"), JSON),
+    "in chunks": Call("POST", "/v1/bookmarks", (b'{"url": ', b'"example.com"}'), JSON),
+    # Fields
+    "missing fields": Call("POST", "/v1/bookmarks", {}),
+    "missing fields, in German": Call("POST", "/v1/bookmarks", {}, GERMAN),
+    "missing fields, in Arabic": Call("POST", "/api/user", {}, ARABIC),
+    "invalid fields": Call("PUT", "/api/user", {"user_group_id": "", "name": 1, "mapping": {"a": []}, "properties": 1}),
+    "invalid fields, in German": Call("PUT", "/api/user", {"user_group_id": "a" * 256, "name": None}, GERMAN),
+    "invalid fields, in Arabic": Call("POST", "/v1/bookmarks", {"url": 1, "title": 1001 * "a"}, ARABIC),
+    "invalid URL": Call("POST", "/v1/bookmarks", {"url": "example.com"}),
+    "unknown collection": Call("POST", "/v1/bookmarks", {"url": "https://example.com/", "collection": "unknown"}),
+    "camel case": Call("POST", "/api/user", {"userGroupId": "group 1"}),
+    "localized time": Call("POST", "/v1/bookmarks", {"url": "http://a/", "created_at": "02.01.2026 03:04"}),
+    "invalid limit": Call("GET", "/v1/bookmarks?limit=0"),
+    "localized limit, in German": Call("GET", "/api/users?limit=1.000", headers=GERMAN),
+    "invalid order, in Arabic": Call("GET", "/api/users?order=random", headers=ARABIC),
+    "invalid cursor": Call("GET", "/v1/collections?cursor=a"),
+    "query string that is not UTF-8": Call("GET", "/v1/bookmarks?q=%ff"),
+    "too many parameters": Call("GET", "/v1/bookmarks?" + "&".join(f"a{number}=" for number in range(101))),
+    # Objects
+    "unknown user group": Call("GET", "/api/user?user_group_id=unknown"),
+    "unknown bookmark": Call("GET", "/v1/bookmarks/unknown"),
+    "unknown collection, in German": Call("PATCH", "/v1/collections/unknown", {"name": "A"}, GERMAN),
+    "unknown access token": Call("DELETE", "/api/user/access-tokens/unknown"),
+    "stale version": Call("PATCH", f"/v1/bookmarks/{BOOKMARK}", {"title": "A"}, STALE),
+    "stale version, in German": Call("DELETE", f"/v1/collections/{COLLECTION}", headers={**STALE, **GERMAN}),
+    "version of a user group": Call("PUT", "/api/user", {**FIELDS, "user_group_id": "group 1"}, STALE),
+    # Writes
+    "get or create": Call("POST", "/api/user", {"user_group_id": "group 1"}),
+    "create": Call("POST", "/api/user", {"user_group_id": "group 3/ü", "name": "٢٬٣٤٥"}),
+    "update": Call("PUT", "/api/user", FIELDS),
+    "update in German": Call("PUT", "/api/user", FIELDS, GERMAN),
+    "rotate": Call("POST", "/api/user/token", {"user_group_id": "group 2"}),
+    "batch of user groups": Call("POST", "/api/users/batch", {"user_groups": [FIELDS, {"user_group_id": 1}]}),
+    "batch that is no list, in German": Call("POST", "/api/users/batch", {"user_groups": {}}, GERMAN),
+    "issue": Call("POST", "/api/user/access-tokens", {"user_group_id": "group 2", "expires_in": 60}),
+    "revoke": Call("DELETE", "/api/user/access-tokens/{id of Bearer expired}"),
+    "create a bookmark": Call("POST", "/v1/bookmarks", {"url": "https://example.com/ü", "title": "Ü"}),
+    "create a bookmark twice": Call("POST", "/v1/bookmarks", {"url": "https://example.com/ü"}),
+    "update a bookmark": Call("PATCH", f"/v1/bookmarks/{BOOKMARK}", {"title": "  A ", "collection": None}),
+    "make a duplicate": Call("PATCH", f"/v1/bookmarks/{OTHER_BOOKMARK}", {"url": "https://example.com/13?a_b=1.000"}),
+    "batch of bookmarks": Call("POST", "/v1/bookmarks/batch", {"bookmarks": [{"url": "http://a/"}, {"url": "a"}, 1]}),
+    "move bookmarks": Call("POST", "/v1/bookmarks/batch/move", {"ids": [str(BOOKMARK), "a"], "collection": None}),
+    "delete bookmarks": Call("POST", "/v1/bookmarks/batch/delete", {"ids": [str(THIRD_BOOKMARK), 1]}),
+    "delete a bookmark": Call("DELETE", f"/v1/bookmarks/{BOOKMARK}"),
+    "create a collection": Call("POST", "/v1/collections", {"name": "A"}),
+    "create a collection twice, in German": Call("POST", "/v1/collections", {"name": "A"}, GERMAN),
+    "update a collection": Call("PATCH", f"/v1/collections/{COLLECTION}", {"name": "B"}),
+    "delete a collection": Call("DELETE", f"/v1/collections/{OTHER_COLLECTION}"),
+    "delete a user group": Call("DELETE", "/api/user?user_group_id=group%202"),
+}  # fmt: skip

@@ -1,0 +1,133 @@
+"""Host projects that are served over HTTP, each with its own database of the same rows."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+from tests.host.projects.calls import Call
+from tests.servers import TIMEOUT, free_port, running_server
+from tests.test_docs import blocks, page
+from usergroups.tokens import secret_format
+
+ROOT = Path(__file__).parents[3]
+
+GUNICORN = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
+UVICORN = ["uvicorn", "--port={port}", "--log-level=warning"]
+
+SCHEMES = {"api": "Token", "v1": "Bearer"}
+"""The scheme of each app, by the first part of its paths."""
+
+SECRETS = {
+    **{f"{scheme} {state}": secret_format.generate(prefix)
+       for scheme, prefix in [("Token", "uga"), ("Bearer", "bma")]
+       for state in ("valid", "read-only", "expired", "revoked")},
+    **{f"user group {number}": secret_format.generate("ugt") for number in (1, 2)},
+}  # fmt: skip
+IDS = {f"id of {name}": secret_format.digest(secret).hex() for name, secret in SECRETS.items()}
+SEEDED = {**SECRETS, **IDS}
+
+
+def fill_in(text: str) -> str:
+    """Replace the names of seeded values in braces by the values."""
+    return re.sub("{(%s)}" % "|".join(SEEDED), lambda match: SEEDED[match[1]], text)
+
+
+class Host(NamedTuple):
+    command: list[str]
+    """The server's module and arguments."""
+    prefixes: dict[str, str]
+    """The prefix of each app, by the first part of its paths."""
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *command: str, **options: object) -> None:
+        subprocess.run([sys.executable, "-m", *command], check=True, timeout=TIMEOUT, **self.options, **options)
+
+    @property
+    def options(self) -> dict[str, object]:
+        environment = {**os.environ, "PYTHONPATH": f"{self.folder}:{ROOT}", **self.environment}
+        return {"cwd": self.folder, "env": environment}
+
+    @contextmanager
+    def serve(self, log: Path) -> Iterator[str]:
+        """Serve the host with a new database, and yield its address."""
+        self.run("tests.host.projects.seed", input=json.dumps(SECRETS).encode())
+        port = free_port()
+        address = f"http://127.0.0.1:{port}"
+
+        def is_ready() -> bool:
+            with suppress(httpx.TransportError):
+                return bool(httpx.get(address))
+            return False
+
+        command = [sys.executable, "-m", *(argument.format(port=port) for argument in self.command)]
+        with running_server(command, log, is_ready, **self.options):
+            yield address
+
+    def send(self, address: str, call: Call) -> httpx.Response:
+        """Make a call on a connection of its own, since servers close the connection when they refuse a body."""
+        app = call.path.split("/")[1]
+        headers, body = dict(call.headers), call.body
+        if isinstance(body, dict):
+            headers["Content-Type"] = "application/json"
+            body = fill_in(json.dumps(body, ensure_ascii=False)).encode()
+        if call.authorization is not None:
+            seeded = SECRETS.get(f"{SCHEMES[app]} {call.authorization}")
+            headers["Authorization"] = f"{SCHEMES[app]} {seeded}" if seeded else fill_in(call.authorization)
+        url = address + self.prefixes[app] + fill_in(call.path)
+        content = iter(body) if isinstance(body, tuple) else body
+        return httpx.request(call.method, url, content=content, headers=headers, timeout=TIMEOUT)
+
+
+def service(folder: Path) -> Host:
+    command = ["gunicorn", "--config=bookmarks_service/gunicorn.conf.py", "--bind=127.0.0.1:{port}", "--workers=1"]
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
+        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "SECRET_KEY": "not-a-secret",
+    }
+    return Host(command, {"api": "", "v1": ""}, ROOT, environment)
+
+
+def new_project(folder: Path, command: list[str], *settings: str) -> Host:
+    """Make a project as Django does, plug the apps in as docs/plug-in.md says, and add lines to the settings."""
+    subprocess.run([sys.executable, "-m", "django", "startproject", "host", folder], check=True, timeout=TIMEOUT)
+    install, urls, *_ = blocks(page("plug-in"), "python")
+    with (folder / "host" / "settings.py").open("a") as file:
+        file.write("\n".join([install, *settings]))
+    with (folder / "host" / "urls.py").open("a") as file:
+        file.write(urls)
+    return Host(command, {"api": "/groups", "v1": "/links"}, folder, {"DJANGO_SETTINGS_MODULE": "host.settings"})
+
+
+PRODUCTION = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']")
+UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'tests.host.styled']"
+
+
+def plain(folder: Path) -> Host:
+    return new_project(folder, [*GUNICORN, "host.wsgi"], *PRODUCTION)
+
+
+def asgi(folder: Path) -> Host:
+    middleware = "MIDDLEWARE += ['tests.host.projects.middleware.add_header']"
+    return new_project(folder, [*UVICORN, "host.asgi:application"], *PRODUCTION, middleware)
+
+
+def unfold(folder: Path) -> Host:
+    return new_project(folder, [*GUNICORN, "host.wsgi"], *PRODUCTION, UNFOLD)
+
+
+def hostile(folder: Path) -> Host:
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "tests.host.projects.hostile",
+        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+    }
+    return Host([*GUNICORN, "tests.host.projects.wsgi"], {"api": "/tenants/groups", "v1": "/links"}, ROOT, environment)

@@ -1,0 +1,1 @@
+"""An app of a host that shows the admin of the apps with Unfold."""

@@ -1,0 +1,86 @@
+"""Every host answers the same calls with the same status, headers and bytes as the service, over HTTP."""
+
+import re
+from typing import NamedTuple
+
+import pytest
+
+from tests.host.projects.calls import CALLS
+from tests.host.projects.hosts import SEEDED, asgi, hostile, plain, service, unfold
+
+pytestmark = pytest.mark.once
+
+NOT_COMPARED = {"date", "server", "connection", "transfer-encoding", "content-length", "x-request-id"}
+"""Headers of the server or of the single request. The length follows from the body."""
+
+RANDOM = re.compile(
+    r"(?:ug[at]|bma)_\w{4,38}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}"  # secrets, hints and ids
+    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\")[0-9a-f]{13,14}(?=\")|(?<=[rt]=)\d+"  # times, versions and rate limits
+)
+NOT_RANDOM = re.compile("|".join([*SEEDED.values(), "2026-01-0.*", "00000000-.*", "647[0-9a-f]{10}"]))
+
+
+class Difference(NamedTuple):
+    part: str
+    """``status``, ``body`` or a header, in which the answers to these calls differ."""
+    reason: str
+    calls: frozenset[str] = frozenset(CALLS)
+
+
+NO_CONTENT_SECURITY_POLICY = Difference("content-security-policy", "Only the service sets it.")
+DIFFERENCES = {
+    plain: [NO_CONTENT_SECURITY_POLICY],
+    hostile: [
+        NO_CONTENT_SECURITY_POLICY,
+        Difference("content-language", "The host's LocaleMiddleware sets it, although the text is English."),
+        Difference("vary", "The host's LocaleMiddleware sets it."),
+    ],
+    asgi: [NO_CONTENT_SECURITY_POLICY, Difference("x-host", "The host's own middleware sets it.")],
+    unfold: [NO_CONTENT_SECURITY_POLICY],
+}
+
+
+def parts_of(host, response):
+    """Return status, body and headers, with placeholders for addresses and for what is random."""
+
+    def comparable(text):
+        text = text.replace(f"{response.url.scheme}://{response.url.netloc.decode()}", "")
+        for app, prefix in host.prefixes.items():
+            text = text.replace(f"{prefix}/{app}/", f"/{app}/")
+        return RANDOM.sub(lambda match: match[0] if NOT_RANDOM.fullmatch(match[0]) else "<random>", text)
+
+    headers = {name: comparable(value) for name, value in response.headers.items() if name not in NOT_COMPARED}
+    return {"status": response.status_code, "body": comparable(response.content.decode("latin-1")), **headers}
+
+
+def answers_of(host, folder):
+    """Return the parts of the answer to each call."""
+    with host.serve(folder / "log") as address:
+        return {name: parts_of(host, host.send(address, call)) for name, call in CALLS.items()}
+
+
+@pytest.fixture(scope="module")
+def answers_of_the_service(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("service")
+    return answers_of(service(folder), folder)
+
+
+@pytest.mark.parametrize("host", DIFFERENCES)
+def test_a_host_answers_as_the_service_does(answers_of_the_service, host, tmp_path):
+    answers = answers_of(host(tmp_path), tmp_path)
+
+    allowed = {(name, difference.part) for difference in DIFFERENCES[host] for name in difference.calls}
+    names = {(name, part) for each in (answers, answers_of_the_service) for name in each for part in each[name]}
+    found = {
+        (name, part): (answers_of_the_service[name].get(part), answers[name].get(part))
+        for name, part in names
+        if answers_of_the_service[name].get(part) != answers[name].get(part)
+    }
+    assert {key: found[key] for key in found.keys() - allowed} == {}
+    assert allowed == found.keys()
+
+
+def test_the_calls_cover_all_statuses(answers_of_the_service):
+    statuses = {answer["status"] for answer in answers_of_the_service.values()}
+
+    assert statuses == {200, 201, 400, 401, 403, 404, 405, 409, 412, 413, 415}
