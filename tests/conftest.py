@@ -1,10 +1,7 @@
 import json
 import logging
-import os
 import re
-from collections import defaultdict
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +18,6 @@ from usergroups.tokens.throttling import CacheOutage, blocked_until
 
 settings.register_profile("default", max_examples=50)
 settings.register_profile("few", max_examples=10)  # for runs in a host project or with other dependencies
-
-FAILURES: defaultdict[str, list[Any]] = defaultdict(list)
-"""The answers with an error status, by test. tests/host compares them."""
 
 SECRETS: set[str] = set()
 """The secrets of tokens that were issued in this process."""
@@ -60,11 +54,6 @@ def no_secret_is_logged():
     assert not found & SECRETS
 
 
-def pytest_sessionfinish() -> None:
-    if path := os.environ.get("RECORD_FAILURES"):
-        Path(path).write_text(json.dumps(FAILURES))
-
-
 class Caller:
     """Call an operation with Django's test client."""
 
@@ -78,17 +67,7 @@ class Caller:
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        response = self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
-        if response.status_code >= 400:
-            headers = {
-                name: response[name]
-                for name in ("Allow", "Content-Type", "Retry-After", "WWW-Authenticate")
-                if name in response
-            }
-            FAILURES[os.environ["PYTEST_CURRENT_TEST"]].append(
-                [response.status_code, headers, response.content.decode()]
-            )
-        return response
+        return self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:

@@ -217,10 +217,12 @@ def test_livez_answers_while_all_threads_wait_for_the_database(patient_service):
 
 
 def test_a_stop_does_not_wait_for_idle_connections(tmp_path):
-    """gunicorn would kill the processes after 400 seconds."""
+    """gunicorn would kill the process after 400 seconds."""
+    # A second process might not have installed its signal handlers yet, and would never get the signal.
+    variables = {"WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": "--graceful-timeout=400"}
     with (
         empty_database(tmp_path) as database_url,
-        Service(tmp_path, database_url, GUNICORN_CMD_ARGS="--graceful-timeout=400") as service,
+        Service(tmp_path, database_url, **variables) as service,
         slow_clients(service, b""),
         slow_clients(service, f"{HEAD}X-A: b".encode()),
         slow_clients(service, f"{HEAD}Content-Length: 100\r\n\r\n{{".encode()),

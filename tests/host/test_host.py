@@ -1,6 +1,5 @@
-"""The contract does not depend on the host project: its tests pass in one, and errors have the same bytes."""
+"""The tests of the contract and of the admin pass in a host project. test_same_bytes.py compares the responses."""
 
-import json
 import os
 import re
 import subprocess
@@ -13,9 +12,9 @@ from tests.servers import TIMEOUT
 pytestmark = pytest.mark.once
 
 
-def run_tests(settings, failures, *arguments):
-    """Run tests with these settings. Return the answers that were errors, by test, and the number of tests."""
-    environment = {**os.environ, "RECORD_FAILURES": str(failures)}
+def run_tests(settings, *arguments):
+    """Run tests with these settings and return the number of tests that passed. All must pass."""
+    environment = {**os.environ}
     if "DATABASE_URL" in environment:
         # The outer run uses the test database with the original name.
         environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
@@ -25,46 +24,23 @@ def run_tests(settings, failures, *arguments):
         env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout
-    return json.loads(failures.read_text()), int(re.search(r"(\d+) passed", result.stdout)[1])
-
-
-@pytest.fixture(scope="module")
-def failures_of_the_service(tmp_path_factory):
-    """Return the errors of the two operations that are compared."""
-    path = tmp_path_factory.mktemp("service") / "failures.json"
-    operations = "update_user_group or (create_bookmark and not create_bookmarks)"
-    failures, _ = run_tests("tests.settings", path, "tests/contract/test_answers.py", "-k", operations)
-    return failures
+    return int(re.search(r"(\d+) passed", result.stdout)[1])
 
 
 @pytest.mark.parametrize(
-    ("settings", "folders", "operations"),
+    ("settings", "folders"),
     [
-        (
-            "tests.host.settings",
-            ["tests/contract", "tests/usergroups", "tests/bookmarks"],
-            ["update_user_group", "create_bookmark"],
-        ),
-        ("tests.host.settings_alone", ["tests/contract", "tests/usergroups"], ["update_user_group"]),
+        ("tests.host.settings", ["tests/contract", "tests/usergroups", "tests/bookmarks"]),
+        ("tests.host.settings_alone", ["tests/contract", "tests/usergroups"]),
     ],
     ids=["both apps", "usergroups alone"],
 )
-def test_the_contract_holds_in_a_foreign_host(failures_of_the_service, tmp_path, settings, folders, operations):
-    failures, passed = run_tests(settings, tmp_path / "failures.json", *folders)
-
-    expected = {
-        test: answers
-        for test, answers in failures_of_the_service.items()
-        if any(f"[{operation}" in test for operation in operations)
-    }
-    assert passed > len(expected) > 50 * len(operations)
-    assert {test: failures.get(test) for test in expected} == expected
+def test_the_contract_holds_in_a_foreign_host(settings, folders):
+    assert run_tests(settings, *folders) > 1000
 
 
-def test_a_replica_may_lag_behind(tmp_path):
-    _, passed = run_tests("tests.host.settings_replica", tmp_path / "failures.json", "tests/host/replica")
-
-    assert passed > 50
+def test_a_replica_may_lag_behind():
+    assert run_tests("tests.host.settings_replica", "tests/host/replica") > 50
 
 
 PARTS = ("tokens", "user_groups", "bookmarks", "files", "history", "german", "import_conflicts", "large_deletions")
@@ -87,7 +63,5 @@ NOT_ABOUT_HTML = " and ".join(
     [("tests.host.settings_admin", ["tests/host/people"]), ("tests.host.settings_unfold", ["-k", NOT_ABOUT_HTML])],
     ids=["Django", "Unfold"],
 )
-def test_the_admin_works_in_a_foreign_host(tmp_path, settings, arguments):
-    _, passed = run_tests(settings, tmp_path / "failures.json", "tests/host/notes", *ADMIN_TESTS, *arguments)
-
-    assert passed > 150
+def test_the_admin_works_in_a_foreign_host(settings, arguments):
+    assert run_tests(settings, "tests/host/notes", *ADMIN_TESTS, *arguments) > 150
