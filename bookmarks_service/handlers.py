@@ -9,7 +9,6 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed
@@ -21,6 +20,9 @@ from usergroups.contract.errors import (
     failure_response,
     unknown_path,
 )
+
+ADMIN_PREFIX = "admin/"
+"""The prefix of the admin's URLs. reverse() would take 15 µs in each request."""
 
 View = Callable[..., HttpResponseBase]
 
@@ -77,4 +79,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def in_admin(request: HttpRequest) -> bool:
     """Return whether the path belongs to the admin."""
-    return request.path.startswith(reverse("admin:index"))
+    return request.path_info.startswith(f"/{ADMIN_PREFIX}")

@@ -5,7 +5,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from .handlers import page
+from .handlers import ADMIN_PREFIX, page
 from .schema import SchemaView
 
 handler400 = "bookmarks_service.handlers.bad_request"
@@ -16,7 +16,7 @@ urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
-    path("admin/", admin.site.urls),
+    path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(SchemaView.as_view()), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
