@@ -11,7 +11,7 @@ from .handlers import View, in_admin
 
 def localize_admin(get_response: View) -> View:
     """Apply Django's LocaleMiddleware to the admin only, so that responses of the API are the same in any language."""
-    localized: View = LocaleMiddleware(get_response)  # type: ignore[assignment]  # It is not asynchronous.
+    localized: View = LocaleMiddleware(get_response)  # type: ignore[assignment]  # get_response is synchronous.
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not in_admin(request):

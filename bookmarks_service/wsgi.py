@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
 
 django_application = get_wsgi_application()
 
-from usergroups.checks import check_settings  # noqa: E402  # It imports models, which need the settings.
+from usergroups.checks import check_settings  # noqa: E402  # It imports models, so Django must be set up.
 
 if problems := check_settings():
     raise ImproperlyConfigured(f"{problems[0].msg} {problems[0].hint}")

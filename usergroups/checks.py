@@ -21,16 +21,16 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
 
 @register
 def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Return an error for each database that the models use, or may be migrated to, and that is not supported.
+    """Return an error for each unsupported database that the models use or may be migrated to.
 
-    On other databases, migrations succeed but constraints are missing, or text is compared in another way.
+    On such a database, migrations would succeed, but constraints would be missing, or text compared differently.
     """
     aliases = {router.db_for_read(UserGroup), router.db_for_write(UserGroup)}
     aliases |= {alias for alias in databases or () if router.allow_migrate_model(alias, UserGroup)}
     return [
         Error(
             f"The database {alias!r} is not supported.",
-            hint="Use PostgreSQL 14 or newer, or SQLite 3.35 or newer, for the apps usergroups and bookmarks.",
+            hint="Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and bookmarks.",
             obj=UserGroup,
             id="usergroups.E005",
         )
@@ -42,7 +42,7 @@ def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 def _is_supported(connection: BaseDatabaseWrapper) -> bool:
     if connection.vendor == "sqlite":
         return connection.get_database_version() >= (3, 35)
-    return connection.vendor == "postgresql"  # Django itself refuses versions older than 14.
+    return connection.vendor == "postgresql"  # Django itself refuses versions that are too old.
 
 
 def _errors() -> Iterator[Error]:

@@ -14,10 +14,7 @@ MAX_LINE = 1024 * 1024  # bytes
 
 
 def read(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each non-empty line with its object, or with a ValueError if it is invalid.
-
-    The argument of the ValueError is the reason.
-    """
+    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
     number = 0
     while line := file.readline(MAX_LINE + 1):
         number += 1

@@ -145,8 +145,10 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         self, created: Sequence["UserGroup"], changed: Iterable["UserGroup"], wanted: dict[str, dict[str, Any]]
     ) -> None:
         signals.announce(signals.created, created, self.db)
+        if not signals.updated.has_listeners(self.model):
+            return
         by_fields = defaultdict(list)
-        for group in changed if signals.updated.has_listeners(self.model) else ():
+        for group in changed:
             by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(group)
         for fields, groups in by_fields.items():
             signals.announce_update(groups, self.db, fields)

@@ -1,4 +1,4 @@
-"""Signals about the writes of both apps, which are sent after the commit."""
+"""Signals about the writes of both apps, sent after the commit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,8 +31,8 @@ def acting_as(actor: Any) -> Iterator[None]:
 def announce(signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any) -> None:
     """Send the signal with copies of the instances when the transaction on the database ``using`` is committed.
 
-    Nothing is sent if there are no instances, no receivers or if the transaction is rolled back. Errors of receivers
-    are logged.
+    Send nothing if there are no instances or no receivers, or if the transaction is rolled back. Log the errors of
+    receivers.
     """
     if not instances or not signal.has_listeners(type(instances[0])):
         return
@@ -46,7 +46,7 @@ def announce(signal: Signal, instances: Sequence[models.Model], using: str, **ar
 
 
 def announce_update(instances: Sequence[models.Model], using: str, written: Iterable[str]) -> None:
-    """Announce that fields of the instances were ``written``, unless all of these fields are internal."""
+    """Announce that the fields with the names ``written`` were written, unless none of them is editable."""
     if instances:
         names = set(written)
         public = (field for field in instances[0]._meta.concrete_fields if field.editable)

@@ -63,7 +63,7 @@ class ImportExportAdmin(OperatorAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         site = self.admin_site
-        # Under ATOMIC_REQUESTS, a failed import would lose the bookmarks that were stored before.
+        # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         import_view = transaction.non_atomic_requests(router.db_for_write(Bookmark))(site.admin_view(self.import_view))
         return [
             path("import/", import_view, name="bookmarks_bookmark_import"),

@@ -14,7 +14,7 @@ def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
-            yield InvalidRecord(line, value.args[0])
+            yield InvalidRecord(line, str(value))
         else:
             yield Record.from_mapping(line, value)
 

@@ -86,7 +86,7 @@ def read_blocks(records: Iterable[Record | InvalidRecord], size: int, with_colle
             try:
                 block.rows.append(_to_row(record, with_collections))
             except ValueError as error:
-                block.invalid_records.append(InvalidRecord(record.line, error.args[0]))
+                block.invalid_records.append(InvalidRecord(record.line, str(error)))
         yield block
 
 

@@ -1,1 +1,1 @@
-"""A foreign Django project with the apps plugged in. It shares nothing with the service."""
+"""Host projects: other Django projects that use the apps. They share nothing with the service."""

@@ -1,7 +1,4 @@
-"""The same host with Django's own admin at another path, and without anything of the service.
-
-The keys of its users are UUIDs.
-"""
+"""The host with Django's own admin at another path. The primary keys of its users are UUIDs."""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS, MIDDLEWARE, REST_FRAMEWORK

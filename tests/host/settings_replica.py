@@ -1,4 +1,4 @@
-"""The host with an admin and a read replica, which is a database of its own that receives no changes."""
+"""The host with an admin and a read replica, which is a separate database that receives no changes."""
 
 from tests.host.settings_admin import *  # noqa: F403
 from tests.host.settings_admin import DATABASES

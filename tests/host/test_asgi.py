@@ -1,4 +1,4 @@
-"""What Django's ASGI handler does before a view can answer. docs/plug-in.md tells it to hosts."""
+"""Differences of Django's ASGI handler before a view can respond, which docs/plug-in.md describes."""
 
 import asyncio
 
@@ -13,7 +13,10 @@ DISCONNECT = {"type": "http.disconnect"}
 
 
 def post(events, *headers):
-    """Send these events to the application. Return those of its response, with the number of events it had received."""
+    """Send these events to the application.
+
+    Return the events of the response, each with the number of events that the application had received.
+    """
     scope = {
         "type": "http",
         "method": "POST",

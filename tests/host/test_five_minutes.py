@@ -26,13 +26,13 @@ def section(heading):
 
 
 class Project:
-    """The directory in which somebody follows the document."""
+    """The directory in which the steps of the document are followed."""
 
     def __init__(self, folder):
         self.folder = folder
         self.settings, self.urls = folder / "mysite" / "settings.py", folder / "mysite" / "urls.py"
-        # Nothing of this test run: neither its settings nor the path of the repository. pip needs no network, because
-        # the dependencies come from the environment of this run.
+        # Pass on neither the settings of this test run nor the path of the repository. pip needs no network, because
+        # share_dependencies() provides the dependencies.
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PIP_NO_INDEX": "1",
@@ -56,7 +56,7 @@ class Project:
         (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
 
     def database(self):
-        """Return everything that the database contains, as SQL, except the last ids that it gave."""
+        """Return the content of the database as SQL, without SQLite's counters of ids."""
         with closing(sqlite3.connect(self.folder / "db.sqlite3")) as connection:
             return {line for line in connection.iterdump() if "sqlite_sequence" not in line}
 

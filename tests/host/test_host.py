@@ -55,7 +55,7 @@ NOT_ABOUT_HTML = " and ".join(
         "test_german",
     )
 )
-"""Excludes the tests of HTML, and of texts, that Unfold writes in another way."""
+"""Excludes the tests that depend on HTML or texts that Unfold changes."""
 
 
 @pytest.mark.parametrize(

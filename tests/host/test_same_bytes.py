@@ -1,4 +1,4 @@
-"""Every host answers the same calls with the same status, headers and bytes as the service, over HTTP."""
+"""Every host responds to the same calls over HTTP with the same status, headers and bytes as the service."""
 
 import re
 from typing import NamedTuple
@@ -22,7 +22,7 @@ NOT_RANDOM = re.compile("|".join([*SEEDED.values(), "2026-01-0.*", "00000000-.*"
 
 class Difference(NamedTuple):
     part: str
-    """``status``, ``body`` or a header, in which the answers to these calls differ."""
+    """``status``, ``body`` or the name of a header: the part in which the responses to these calls differ."""
     reason: str
     calls: frozenset[str] = frozenset(CALLS)
 
@@ -41,7 +41,7 @@ DIFFERENCES = {
 
 
 def parts_of(host, response):
-    """Return status, body and headers, with placeholders for addresses and for what is random."""
+    """Return the status, the body and the headers, with addresses and random values replaced."""
 
     def comparable(text):
         text = text.replace(f"{response.url.scheme}://{response.url.netloc.decode()}", "")
@@ -54,7 +54,7 @@ def parts_of(host, response):
 
 
 def answers_of(host, folder):
-    """Return the parts of the answer to each call."""
+    """Return the parts of the response to each call."""
     with host.serve(folder / "log") as address:
         return {name: parts_of(host, host.send(address, call)) for name, call in CALLS.items()}
 

@@ -75,8 +75,8 @@ class AutocompleteField(ModelChoiceField):
 class AutocompleteFilter(admin.FieldListFilter):
     """Filter by a foreign key, with an autocomplete field in place of a list of all rows.
 
-    The form of the field is not part of the filter but at the end of the page, since some themes show filters in the
-    form of the search.
+    The form of the field is at the end of the page and not in the filter, because some themes put the filters inside
+    the search form, and forms cannot be nested.
     """
 
     template = "usergroups/admin/autocomplete_filter.html"

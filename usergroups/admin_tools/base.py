@@ -63,7 +63,7 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         not_deleted = {f"{lookup}__deleted_at": None for lookup in self.owner_lookups}
         queryset = super().get_queryset(request).using(router.db_for_write(self.model)).filter(**not_deleted)
-        if self.list_select_related:  # on each page, since another query might read from a replica
+        if self.list_select_related:  # on every page, because loading related rows later might read from a replica
             queryset = queryset.select_related(*self.list_select_related)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)

@@ -1,4 +1,4 @@
-"""The words in which actions are logged. Like Django's, they are stored in English and translated for display."""
+"""The messages of the history. Like Django's, they are stored in English and translated for display."""
 
 import re
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ PATTERNS = [(message, re.compile(re.sub(r"%\((\w+)\)s", r"(?P<\1>\\S+)", message
 
 
 def translate_entries(entries: Iterable["LogEntry"]) -> list["LogEntry"]:
-    """Return the entries with our messages in the active language. Do not save them."""
+    """Return the entries with the messages above in the active language. Do not save the entries."""
     translated = list(entries)
     for entry in translated:
         for message, pattern in PATTERNS:

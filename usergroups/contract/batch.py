@@ -23,7 +23,7 @@ class FailedItem:
 
 
 def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
-    """Return the item with the status and the body of the equivalent single request."""
+    """Return a failed item, whose result is the status and the body of the response to an equivalent single request."""
     return FailedItem({"status": exception.status_code, **failure(exception, max_problems)})
 
 

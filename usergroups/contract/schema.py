@@ -1,4 +1,4 @@
-"""Generates the OpenAPI document of a ContractView."""
+"""Generate the part of the OpenAPI document that describes a ContractView."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ IF_MATCH = OpenApiParameter(
 
 @dataclass(frozen=True)
 class Documentation:
-    """What ``operation`` says about a method of a view. The serializers are those of the view."""
+    """The arguments of ``operation`` for a method of a view. The serializers are attributes of the view."""
 
     operation_id: str
     responses: dict[int, OpenApiResponse]
@@ -64,9 +64,9 @@ class Documentation:
 
 
 class ContractSchema(AutoSchema):
-    """Describes a method of a ContractView, with the view's serializers.
+    """Describe a method of a ContractView, with the view's serializers.
 
-    The name of a component begins with the label of the app that defines it, so that it differs from the names in a
+    The names of components begin with the label of the app that defines them, so that they differ from the names in a
     host project.
     """
 
@@ -119,9 +119,9 @@ class ContractSchema(AutoSchema):
         return self.contract_view.request_serializers.get(self.method)
 
     def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
-        """Return the examples, which are for the serializer of the class that defines the method.
+        """Return the examples if they fit the view's serializer, and no examples otherwise.
 
-        Return none if a subclass has another serializer.
+        They do not fit if a subclass of the class that defines the method has replaced the serializer.
         """
         view = type(self.contract_view)
         original = next(each for each in view.__mro__ if self.method.lower() in vars(each))

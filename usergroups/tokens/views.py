@@ -29,7 +29,7 @@ class TokenView(ContractView):
     """The error responses to exceptions of the querysets."""
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        with ExitStack() as self.during_call:
+        with ExitStack() as self.during_call:  # initial() enters it, since the actor is known after authentication
             return super().dispatch(*args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

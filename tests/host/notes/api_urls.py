@@ -4,8 +4,7 @@ from .batches import BookmarkBatchView
 from .organisations import UserGroupView
 from .views import BookmarksView
 
-urlpatterns = [path("links/v1/bookmarks/batch", BookmarkBatchView.as_view())]
-urlpatterns += [
+urlpatterns = [
     path("groups/api/user", UserGroupView.as_view()),  # in place of the view in usergroups.urls
     path("groups/", include("usergroups.urls")),
     path("groups/", include("bookmarks.access_token_urls")),
@@ -13,3 +12,4 @@ urlpatterns += [
     path("links/", include("bookmarks.urls")),
 ]
 SCHEMA_SETTINGS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
+urlpatterns = [path("links/v1/bookmarks/batch", BookmarkBatchView.as_view()), *urlpatterns]

@@ -1,4 +1,4 @@
-"""The field of the host in the results of a batch."""
+"""Add a field of the host to the results of a batch."""
 
 from bookmarks.serializers.bookmarks import BookmarkBatchEnvelope, BookmarkResultSerializer
 from bookmarks.views import batches

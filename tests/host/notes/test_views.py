@@ -1,4 +1,4 @@
-"""Views of the apps that a host has changed. These tests run with the settings of the host."""
+"""Views of the apps that a host has subclassed. These tests run with the settings of the host."""
 
 import pytest
 from django.apps import apps

@@ -1,1 +1,1 @@
-"""Whole host projects, which tests/host/test_same_bytes.py serves over HTTP."""
+"""Host projects that tests/host/test_same_bytes.py serves over HTTP."""

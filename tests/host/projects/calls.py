@@ -1,4 +1,7 @@
-"""The calls that every host answers alike, in this order: each operation, and each kind of error."""
+"""Calls to which every host gives the same responses, if it gets them in this order.
+
+They cover each operation and each kind of error.
+"""
 
 from typing import NamedTuple
 
@@ -45,7 +48,7 @@ CALLS = {
     "filter by URL": Call("GET", "/v1/bookmarks?url=https%3A%2F%2Fexample.com%2F11%3Fa_b%3D1.000"),
     "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
     "list collections": Call("GET", "/v1/collections"),
-    # Negotiation, of which there is none
+    # Content negotiation, which the API does not offer
     "accept HTML": Call("GET", GROUP, headers={"Accept": "text/html"}),
     "accept nothing that exists": Call("GET", GROUP, headers={"Accept": "application/xml;version=9"}),
     "ask for a format": Call("GET", f"{GROUP}&format=api"),

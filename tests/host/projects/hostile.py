@@ -1,4 +1,4 @@
-"""The hostile host with an admin, as a whole project, whose parser and renderer change the case of names."""
+"""The host with an admin, a replica, and a default parser and renderer that change the case of names."""
 
 from tests.host.settings_admin import *  # noqa: F403
 from tests.host.settings_admin import DATABASES, MIDDLEWARE, REST_FRAMEWORK

@@ -1,4 +1,4 @@
-"""Host projects that are served over HTTP, each with its own database of the same rows."""
+"""Host projects that are served over HTTP, each with its own database, all with the same rows."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def service(folder: Path) -> Host:
 
 
 def new_project(folder: Path, command: list[str], *settings: str) -> Host:
-    """Make a project as Django does, plug the apps in as docs/plug-in.md says, and add lines to the settings."""
+    """Run startproject, install the apps as docs/plug-in.md says, and add lines to the settings."""
     subprocess.run([sys.executable, "-m", "django", "startproject", "host", folder], check=True, timeout=TIMEOUT)
     install, urls, *_ = blocks(page("plug-in"), "python")
     with (folder / "host" / "settings.py").open("a") as file:

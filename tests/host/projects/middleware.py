@@ -1,4 +1,4 @@
-"""Asynchronous middleware, as a host under ASGI has."""
+"""Asynchronous middleware, such as a host under ASGI may have."""
 
 from django.utils.decorators import async_only_middleware
 

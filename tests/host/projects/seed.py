@@ -1,4 +1,4 @@
-"""Migrate the database of a host and fill it, with secrets from the standard input: the same rows for every host."""
+"""Migrate the database of a host and create the same rows as in every host, with secrets from standard input."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
 class ReplicaRouter:
-    """Reads the models of the apps from the replica. An operator's session would be missing there."""
+    """Read the models of the apps from the replica. Other models, such as sessions, stay in the default database."""
 
     def db_for_read(self, model, **hints):
         return "replica" if model._meta.app_label in ("usergroups", "bookmarks") else "default"
