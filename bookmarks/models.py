@@ -81,7 +81,7 @@ class Collection(DeletableModel):
         ]
 
     def __str__(self) -> str:
-        return _("%(name)s of %(user_group)s") % {"name": self.name, "user_group": self.user_group}
+        return f"{self.name}, {self.user_group}"  # No words, because the history of the admin stores this text.
 
     def validate_constraints(self, exclude: Any = None) -> None:
         # Django skips a constraint if the form lacks one of its fields, as the form of an existing row does.

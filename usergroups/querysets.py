@@ -138,7 +138,7 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         changed = [stored[key].assign(wanted[key]) for key in wanted.keys() - created if len(wanted[key]) > 1]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
-        self._announce_upsert([stored[key] for key in created], changed, wanted)
+        self._announce_upsert([stored[key] for key in wanted if key in created], changed, wanted)
         return stored, created
 
     def _announce_upsert(

@@ -131,7 +131,10 @@ class _Importer:
         self.get_or_create_collections({row.collection for row in rows})
         bookmarks = Bookmark.objects.using(self.database)
         bookmarks.bulk_create(map(self.bookmark, rows), ignore_conflicts=True)
-        return bookmarks.announce_created(row.id for row in rows)
+        created = bookmarks.filter(pk__in=[row.id for row in rows])
+        if signals.created.has_listeners(Bookmark):
+            signals.announce(signals.created, list(created), self.database)
+        return created.count()
 
     def bookmark(self, row: BookmarkRow) -> Bookmark:
         values = row._asdict()

@@ -51,7 +51,8 @@ def copy_blocks(
                         copy.write("".join(lines))
                         ids += [row.id for row in rows]
                 if signals.created.has_listeners(Bookmark):
-                    Bookmark.objects.using(using).announce_created(ids)
+                    created = list(Bookmark.objects.using(using).filter(pk__in=ids))
+                    signals.announce(signals.created, created, using)
         except IntegrityError:
             return None
         except OperationalError as error:

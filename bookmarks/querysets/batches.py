@@ -99,14 +99,6 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
             raise IntegrityError("A conflicting bookmark was deleted before it could be read.")
         return stored
 
-    def announce_created(self, keys: Iterable[Any]) -> int:
-        """Announce the creation of the bookmarks with these keys that exist, and return their number."""
-        bookmarks = self.filter(pk__in=list(keys))
-        if not signals.created.has_listeners(self.model):
-            return bookmarks.count()
-        signals.announce(signals.created, list(bookmarks), self.db)
-        return len(bookmarks)
-
     def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
         """Return the bookmarks with these unique keys. No other rows are read, even if they have the same URLs."""
         digests = defaultdict(list)
