@@ -338,7 +338,7 @@ def test_the_autocompletion_of_collections_takes_four_queries(admin_client):
 
     # Session, user, the count, and the rows with their groups and teams.
     assert len(queries_of(admin_client.get, address)) == 4
-    assert " of Group " in answer["results"][0]["text"]
+    assert ", Group " in answer["results"][0]["text"]
 
 
 def test_concurrently_deleted_rows_are_not_logged_as_deleted(admin_client, transactional_db):
