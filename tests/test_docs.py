@@ -130,7 +130,7 @@ def test_the_table_of_errors_lists_all_codes():
     listed = {code for row in rows_under(page("api"), "Errors") for code in re.findall(r"`([a-z]\w+)`", row[2])}
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("*.py"))
 
-    from_the_apps = {*re.findall(r'default_code = "(\w+)"', source), *re.findall(r'code="(\w+)"', source)}
+    from_the_apps = {*re.findall(r'default_code = "(\w+)"', source), *re.findall(r'code ?= ?"(\w+)"', source)}
     from_fields_and_rest_framework = {
         "required", "null", "blank", "max_length", "not_an_object", "parse_error", "not_authenticated",
         "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
@@ -251,9 +251,10 @@ def test_the_documented_urlconf_works(settings, method):
     assert resolve("/links/unknown", urlconf).func is vars(urlconf)["unknown_path"]
     settings.ROOT_URLCONF = urlconf
     settings.MIDDLEWARE = startproject_middleware()
-    for path in ("/groups", "/groups/api/users/", "/links/unknown"):
+    for path in ("/groups", "/groups/", "/groups/api/users/", "/links/unknown/"):
         response = Client(enforce_csrf_checks=True).generic(method, path)
         assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+        assert (b"slash" in response.content) is (path == "/groups/api/users/")
 
 
 def test_all_signals_are_documented_with_their_senders():

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .contract import conf
-from .models import UserGroup
+from .transactions import WritingModel
 
 
 @register
@@ -25,13 +26,15 @@ def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 
     On such a database, migrations would succeed, but constraints would be missing, or text compared differently.
     """
-    aliases = {router.db_for_read(UserGroup), router.db_for_write(UserGroup)}
-    aliases |= {alias for alias in databases or () if router.allow_migrate_model(alias, UserGroup)}
+    aliases: set[str] = set()
+    for model in apps.get_models():
+        if issubclass(model, WritingModel):
+            aliases |= {router.db_for_read(model), router.db_for_write(model)}
+            aliases |= {alias for alias in databases or () if router.allow_migrate_model(alias, model)}
     return [
         Error(
             f"The database {alias!r} is not supported.",
             hint="Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and bookmarks.",
-            obj=UserGroup,
             id="usergroups.E005",
         )
         for alias in sorted(aliases)

@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .dependants import cascades, dependants, refers_to
+from .signals import announce, deleted
 from .transactions import WritingModel, WritingQuerySet, retry_on_conflict
 
 logger = logging.getLogger(__name__)
@@ -36,10 +37,10 @@ class DeletableQuerySet(WritingQuerySet[M]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete or hide the rows. Return the same as Django's method, for the rows deleted or hidden so far."""
         rows = self.for_write()
-        deleted, is_finished = retry_on_conflict(rows._delete_or_hide, rows.db)
+        result, is_finished = retry_on_conflict(rows._delete_or_hide, rows.db)
         if not is_finished:
             transaction.on_commit(lambda: _in_background(rows.db), using=rows.db)
-        return deleted
+        return result
 
     delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
 
@@ -87,12 +88,20 @@ class DeletableQuerySet(WritingQuerySet[M]):
 
     def _delete_or_hide(self) -> tuple[tuple[int, dict[str, int]], bool]:
         # Lock the rows first, so that a concurrent insert of a dependant waits and then fails.
-        keys = self.lock_to_delete()
+        keys = self._lock_and_announce()
         if not keys or self.can_delete_at_once(keys):
             return self._delete_rows(keys), True
         self.delete_chunk(keys)  # The lock is held anyway, so use it for the first chunk.
         hidden = self.filter(pk__in=keys).update(**self.hidden_values())
         return (hidden, {self.model._meta.label: hidden}), False
+
+    def _lock_and_announce(self) -> list[Any]:
+        """Lock the rows, announce their deletion, and return their keys."""
+        locked = self.select_related(None).defer(None).select_for_update().order_by("pk")
+        if not deleted.has_listeners(self.model):
+            return list(locked.values_list("pk", flat=True))
+        announce(deleted, rows := list(locked), locked.db)
+        return [row.pk for row in rows]
 
     def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
         return models.QuerySet(self.model, using=self.db).filter(pk__in=keys).delete()
@@ -119,10 +128,11 @@ class DeletableModel(WritingModel):
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete or hide the row. Raises DoesNotExist if it is already deleted or hidden."""
-        deleted = super().delete(using, keep_parents)
-        if not deleted[0]:
+        rows = type(self)._default_manager.using(using or router.db_for_write(type(self), instance=self))
+        result = rows.filter(pk=self.pk).delete()
+        if not result[0]:
             raise type(self).DoesNotExist
-        return deleted
+        return result
 
 
 def finish_deletions(using: str) -> None:

@@ -1,6 +1,8 @@
 """Write to the right database, announce the writes, detect lost updates, and retry conflicting transactions."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
@@ -14,6 +16,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
+MAX_DELETED = 2_000  # rows in one query, if there are receivers
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
 
 
@@ -28,8 +31,8 @@ class WritingQuerySet(models.QuerySet[M]):
     """
 
     def for_write(self) -> Self:
-        """Return the queryset on the database that the router chooses for writes."""
-        return self.using(router.db_for_write(self.model))
+        """Return the queryset on the database of ``using()``, or else on the one that the router chooses for writes."""
+        return self.using(self.select_for_update().db)
 
     def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
         """Update the queryset's only row, and its ``updated_at``, and return the row. Call this in a transaction.
@@ -55,24 +58,20 @@ class WritingQuerySet(models.QuerySet[M]):
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete the rows and announce their deletion."""
+        """Delete the rows and announce their deletion, in chunks if there are receivers."""
         if not deleted.has_listeners(self.model):
             return super().delete()
-        rows = self.select_for_update()
+        rows, numbers = self.for_write(), Counter[str]()
         with transaction.atomic(using=rows.db):
-            keys = rows.lock_to_delete()
-            return models.QuerySet(self.model, using=rows.db).filter(pk__in=keys).delete()
+            keys = list(rows.order_by("pk").values_list("pk", flat=True))
+            for start in range(0, len(keys), MAX_DELETED):
+                chunk: models.QuerySet[M] = models.QuerySet(self.model, using=rows.db)
+                chunk = chunk.filter(pk__in=keys[start : start + MAX_DELETED])
+                announce(deleted, list(chunk.select_for_update()), rows.db)
+                numbers.update(chunk.delete()[1])
+        return numbers.total(), dict(numbers)
 
     delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
-
-    def lock_to_delete(self) -> list[Any]:
-        """Lock the rows, announce their deletion, and return their keys. Call this in a transaction."""
-        locked = self.select_for_update().order_by("pk")
-        if not deleted.has_listeners(self.model):
-            return list(locked.values_list("pk", flat=True))
-        rows = list(locked.select_for_update(of=("self",)).select_related(None).defer(None))
-        announce(deleted, rows, locked.db)
-        return [row.pk for row in rows]
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None. Raises DoesNotExist or Modified."""
@@ -93,10 +92,11 @@ class WritingModel(models.Model):
         post_save.connect(announce_save, sender=cls)
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the row. The instance keeps its primary key."""
-        model: Any = type(self)
-        database = using or router.db_for_write(model, instance=self)
-        result: tuple[int, dict[str, int]] = model.objects.using(database).filter(pk=self.pk).delete()
+        """Delete the row and announce its deletion."""
+        row = copy(self)  # Django sets the primary key of this instance to None.
+        result = super().delete(using, keep_parents)
+        if result[0]:
+            announce(deleted, [row], using or router.db_for_write(type(self), instance=row))
         return result
 
 

@@ -1,10 +1,15 @@
 """The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication."""
 
+import json
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 from django.urls import path
 from rest_framework.authentication import BaseAuthentication, BasicAuthentication
+from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny, BasePermission
+from rest_framework.serializers import Serializer, SerializerMethodField
 from rest_framework.throttling import AnonRateThrottle, BaseThrottle, UserRateThrottle
 
 from tests.conftest import Caller
@@ -31,6 +36,33 @@ class SomeUser(BaseAuthentication):
         return User(username="user"), None
 
 
+class FailingAuthentication(BaseAuthentication):
+    def authenticate(self, request):
+        raise IntegrityError
+
+
+class Refusal(APIException):
+    status_code = 403
+
+    def __init__(self, detail):
+        self.detail = detail
+
+
+def refusing(detail):
+    class Refusing(BasePermission):
+        def has_permission(self, request, view):
+            raise Refusal(detail)
+
+    return Refusing
+
+
+class CallerSerializer(Serializer):
+    path = SerializerMethodField()
+
+    def get_path(self, fields):
+        return f"{self.context['request'].path} {type(self.context['view']).__name__}"
+
+
 class NotOnSundays(BasePermission):
     message = "It is Sunday."
     code = "sunday"
@@ -50,6 +82,12 @@ urlpatterns = [
     path("never", view(throttle_classes=[Never])),
     path("sundays", view(permission_classes=[*UserGroupView.permission_classes, NotOnSundays])),
     path("user", view(authentication_classes=[ApiTokenAuthentication, SomeUser])),
+    path("failing", view(authentication_classes=[FailingAuthentication])),
+    path("nobody", view(authentication_classes=[])),
+    path("plain-detail", view(permission_classes=[refusing({"plan": ["Too small."]})])),
+    path("empty-detail", view(permission_classes=[refusing([])])),
+    path("odd-code", view(permission_classes=[type("Odd", (NotOnSundays,), {"message": 3, "code": 4})])),
+    path("context", view(response_serializers={"PUT": CallerSerializer})),
     path("basic", view(authentication_classes=[BasicAuthentication])),
 ]
 
@@ -84,13 +122,39 @@ def test_a_throttle_may_know_no_waiting_time(call):
     response = call("never")
 
     assert problem(response, 429)["code"] == "throttled"
-    assert "Retry-After" not in response
+    assert response["Retry-After"] == "1"
 
 
 def test_another_permission_is_answered_with_its_message_and_code(call):
     refused = problem(call("sundays"), 403)
 
     assert (refused["code"], refused["detail"]) == ("sunday", "It is Sunday.")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("plain-detail", {"code": "error", "detail": "Too small.", "attr": "plan"}),
+        ("empty-detail", {"code": "error", "detail": "A server error occurred.", "attr": None}),
+        ("odd-code", {"code": "4", "detail": "3", "attr": None}),
+    ],
+)
+def test_any_detail_has_the_shape_of_the_contract(call, name, expected):
+    assert problem(call(name), 403) == expected
+
+
+def test_an_authentication_that_fails_is_answered_with_500(call):
+    response = call("failing")
+
+    assert (response.status_code, json.loads(response.content)["type"]) == (500, "server_error")
+
+
+def test_a_view_without_authentication_refuses_every_call(call):
+    assert problem(call("nobody"), 403)["code"] == "wrong_scheme"
+
+
+def test_serializers_know_the_request_and_the_view(call):
+    assert json.loads(call("context").content) == {"path": "/context HostView"}
 
 
 def test_a_user_of_the_host_is_not_taken_for_a_token(call):

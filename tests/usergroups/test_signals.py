@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from copy import copy
 from datetime import timedelta
 from functools import partial
 from io import StringIO
@@ -9,12 +10,13 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import transaction
+from django.db.models import Count
 from django.test import TestCase
 
 from tests.queries import queries_of
 from tests.signals import expected, received, recorded
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups import signals
+from usergroups import signals, transactions
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.signals import acting_as
 
@@ -264,11 +266,13 @@ def test_bulk_methods_of_django_send_nothing(user_group):
 def test_deletions_of_instances_and_querysets_are_announced(factory):
     first, second, third = factory.create_batch(3)
 
+    expected_signals = [expected("deleted", copy(first)), expected("deleted", second, third)]
+
     with recorded() as sent:
         first.delete()
-        type(first).objects.exclude(pk=first.pk).delete()
+        type(second).objects.filter(pk__in=[second.pk, third.pk]).delete()
 
-    assert sent == [expected("deleted", first), expected("deleted", second, third)]
+    assert sent == expected_signals
 
 
 def test_a_deletion_is_announced_without_the_dependants():
@@ -465,14 +469,42 @@ def test_an_update_and_a_deletion_of_a_group_take_no_more_queries_with_a_receive
         assert len(queries_of(change_and_delete, user_group)) == len(without)
 
 
-@pytest.mark.parametrize(("sender", "number"), [(ApiToken, 2), (UserGroup, 1)])
-def test_the_deletion_of_a_token_takes_one_more_query_with_a_receiver(receiver, sender, number):
+def test_the_deletion_of_a_token_takes_no_more_queries_with_a_receiver(receiver):
     first, second = ApiTokenFactory.create_batch(2)
     assert len(queries_of(first.delete)) == 1
 
-    receiver(signals.deleted, lambda **kwargs: None, sender=sender)
+    receiver(signals.deleted, lambda **kwargs: None, sender=ApiToken)
 
-    assert len(queries_of(second.delete)) == number
+    assert len(queries_of(second.delete)) == 1
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ApiToken.objects.annotate(groups=Count("team__user_groups")).filter(groups=0),
+        ApiToken.objects.filter(team__isnull=False).distinct(),
+    ],
+    ids=["with an aggregate", "distinct"],
+)
+def test_any_queryset_can_be_deleted_with_a_receiver(receiver, tokens):
+    token = ApiTokenFactory()
+
+    with recorded() as sent:
+        number, _ = tokens.all().delete()
+
+    assert number == 1
+    assert sent == [expected("deleted", token)]
+
+
+def test_many_rows_are_deleted_in_chunks(monkeypatch):
+    monkeypatch.setattr(transactions, "MAX_DELETED", 2)
+    tokens = ApiTokenFactory.create_batch(5)
+
+    with recorded() as sent:
+        assert ApiToken.objects.all().delete() == (5, {"usergroups.ApiToken": 5})
+
+    assert [len(arguments["instances"]) for _, _, arguments in sent] == [2, 2, 1]
+    assert {each.pk for _, _, arguments in sent for each in arguments["instances"]} == {each.pk for each in tokens}
 
 
 @pytest.mark.parametrize(("sender", "number"), [(UserGroup, 1), (Team, 0)])

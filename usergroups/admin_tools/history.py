@@ -18,7 +18,7 @@ MESSAGES = (
     gettext_noop("Imported %(number)s bookmarks."),
 )
 
-# Django stores the labels of changed fields, and translates them.
+# Django stores the labels of changed fields, and translates them. makemessages reads this list.
 LABELS = (
     gettext_noop("Collection"),
     gettext_noop("Expires"),
@@ -28,7 +28,9 @@ LABELS = (
     gettext_noop("Title"),
 )
 
-PATTERNS = [(message, re.compile(re.sub(r"%\((\w+)\)s", r"(?P<\1>\\S+)", message))) for message in MESSAGES]
+PATTERNS = [
+    (message, re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>\\S+)", re.escape(message)))) for message in MESSAGES
+]
 
 
 def translate_entries(entries: Iterable["LogEntry"]) -> list["LogEntry"]:

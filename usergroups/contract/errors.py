@@ -1,7 +1,7 @@
 """Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
-import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypedDict
 
@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import is_valid_path
+from django.urls import Resolver404, resolve
 from django.utils import translation
 from django.utils.log import log_response
 from django.utils.translation import gettext_noop as _
@@ -19,6 +19,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from .renderers import CompactJSONRenderer
+from .tracebacks import release_cursors
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger than its request."""
@@ -86,19 +87,6 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     return response
 
 
-def release_cursors(error: Exception) -> None:
-    """Release the database cursors that the traceback of ``error`` refers to.
-
-    The traceback is part of a reference cycle. On SQLite, a thread whose garbage collection finds the cursor of another
-    thread waits until that thread's connection is idle. If that connection waits for a lock of the first thread, both
-    wait until the time limit for locks, 20 seconds by default.
-    """
-    chained: BaseException | None = error
-    while chained is not None:
-        traceback.clear_frames(chained.__traceback__)
-        chained = chained.__cause__ or chained.__context__
-
-
 def failure_response(exception: exceptions.APIException) -> HttpResponse:
     """Return an error response from outside the API views."""
     body = CompactJSONRenderer().render(failure(exception))
@@ -112,8 +100,10 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Respond with 404 to any method. For use as a view, whatever its pattern captures, or as ``handler404``."""
     without_slash = request.path_info.rstrip("/")
-    if without_slash != request.path_info and is_valid_path(without_slash, getattr(request, "urlconf", None)):
-        return failure_response(exceptions.NotFound("Not found. Remove the trailing slash of the path."))
+    with suppress(Resolver404):
+        match = resolve(without_slash, getattr(request, "urlconf", None))
+        if without_slash != request.path_info and match.func is not unknown_path:
+            return failure_response(exceptions.NotFound("Not found. Remove the trailing slash of the path."))
     return failure_response(exceptions.NotFound())
 
 
@@ -128,7 +118,9 @@ def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS
         kind = "client_error"
     else:
         kind = "server_error"
-    problems = list(islice(_problems(exception.detail), max_problems + 1))
+    problems = list(islice(_problems(exception.detail, exception.default_code), max_problems + 1))
+    if not problems:
+        problems = [Problem(code=exception.default_code, detail=str(exception.default_detail), attr=None)]
     if len(problems) > max_problems:
         problems[max_problems - 1 :] = [TOO_MANY]
     return {"success": 0, "type": kind, "errors": problems}
@@ -138,8 +130,8 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if wait := getattr(exception, "wait", None):
-        headers["Retry-After"] = str(wait)
+    if hasattr(exception, "wait"):
+        headers["Retry-After"] = str(max(1, exception.wait or 1))  # The throttle of a host may not know the time.
     return headers
 
 
@@ -159,12 +151,13 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
             return ServerError()
 
 
-def _problems(detail: Any, path: tuple[str, ...] = ()) -> Iterator[Problem]:
+def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Iterator[Problem]:
     if isinstance(detail, dict):
         for key, value in detail.items():
-            yield from _problems(value, (*path, str(key)))
+            yield from _problems(value, default_code, (*path, str(key)))
     elif isinstance(detail, list):
         for item in detail:
-            yield from _problems(item, path)
+            yield from _problems(item, default_code, path)
     else:
-        yield {"code": detail.code, "detail": str(detail), "attr": ".".join(path) or None}
+        code = str(getattr(detail, "code", default_code))
+        yield {"code": code, "detail": str(detail), "attr": ".".join(path) or None}

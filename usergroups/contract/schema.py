@@ -42,7 +42,6 @@ with translation.override(None):  # DRF's details in English, as the views do
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
         UnsupportedMediaType("text/plain"),
     ]
-FAILURES_OF_WRITING: list[APIException] = [PermissionDenied("The token is read-only.", code="insufficient_scope")]
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
@@ -131,15 +130,13 @@ class ContractSchema(AutoSchema):
     def _failures(self) -> tuple[list[APIException], set[str]]:
         """Return the errors that the operation can return, and the codes of its fields."""
         denials = [
-            PermissionDenied(getattr(permission, "message", None), permission.code)
+            PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
             for permission in self.contract_view.permission_classes
-            if hasattr(permission, "code")
+            if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.documentation.failures, *denials]
         if self.documentation.conditional:
             failures.append(PreconditionFailed())
-        if not self.documentation.read_only:
-            failures += FAILURES_OF_WRITING
         if self._request_serializer is None:
             return failures, set()
         fields = self._request_serializer().fields.values()

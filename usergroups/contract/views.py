@@ -93,7 +93,7 @@ class ContractView(APIView):
         method = self._documented_method
         serializer = _serializer(self.request_serializers[method], method == "PATCH", threading.get_ident())
         serializer_context = cast(dict[str, Any], serializer.context)
-        serializer_context.update(context)
+        serializer_context.update(context, request=self.request, view=self)
         try:
             data = self.request.query_params if method in METHODS_WITH_QUERY else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
@@ -115,8 +115,13 @@ class ContractView(APIView):
             headers["ETag"] = etag(tagged.updated_at)
         if location is not None:
             headers["Location"] = location
-        envelope = _serializer(self.response_serializers[self._documented_method], False, threading.get_ident())
-        return Response(envelope.to_representation(fields), status, headers=headers)
+        serializer = _serializer(self.response_serializers[self._documented_method], False, threading.get_ident())
+        serializer_context = cast(dict[str, Any], serializer.context)
+        serializer_context.update(request=self.request, view=self)
+        try:
+            return Response(serializer.to_representation(fields), status, headers=headers)
+        finally:
+            serializer_context.clear()
 
     @property
     def _documented_method(self) -> str:

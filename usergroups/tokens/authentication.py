@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -84,8 +84,10 @@ class BearerTokenAuthentication(TokenAuthentication):
 class TokenPermission(BasePermission):
     """Limits read-only tokens to safe methods and to the view's ``safe_methods``."""
 
+    message = "The token is read-only."
+    code = "insufficient_scope"
+    applies_to_reads = False  # for the OpenAPI document
+
     def has_permission(self, request: Request, view: APIView) -> bool:
         token: Any = request.auth
-        if token.read_only and request.method not in (*SAFE_METHODS, *getattr(view, "safe_methods", ())):
-            raise PermissionDenied("The token is read-only.", code="insufficient_scope")
-        return True
+        return not token.read_only or request.method in (*SAFE_METHODS, *getattr(view, "safe_methods", ()))

@@ -10,7 +10,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, connections, router, transaction
 from django.db.models import Q
 
-from usergroups.contract.errors import release_cursors
+from usergroups.contract.tracebacks import release_cursors
 
 if TYPE_CHECKING:
     from .models import Token

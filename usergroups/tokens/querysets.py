@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.db import models, router
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -61,7 +61,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Create a token and return it with its secret, which is not stored."""
         token = self.model(**fields)
         secret = token.assign_secret()
-        token.save(using=router.db_for_write(self.model), force_insert=True)
+        token.save(using=self.for_write().db, force_insert=True)
         return token, secret
 
     def authenticate(self, secret: str) -> T | None:

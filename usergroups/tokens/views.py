@@ -27,6 +27,7 @@ class TokenView(ContractView):
     throttle_classes = [TokenThrottle]
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
+    is_authenticated = False
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with ExitStack() as self.during_call:  # initial() enters it, since the actor is known after authentication
@@ -39,16 +40,18 @@ class TokenView(ContractView):
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
         super().perform_authentication(request)
-        if isinstance(request.auth, Token):
+        self.is_authenticated = isinstance(request.auth, Token)
+        if self.is_authenticated:
             return
         if get_authorization_header(request):
-            raise WrongScheme(getattr(self.get_authenticators()[0], "usage", None))
+            first = next(iter(self.get_authenticators()), None)
+            raise WrongScheme(getattr(first, "usage", None))
         raise NotAuthenticated
 
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
-        elif isinstance(exc, IntegrityError):
+        elif isinstance(exc, IntegrityError) and self.is_authenticated:
             # Either the token's owner was deleted during the request, and the token with it, or all retries failed.
             owner: Any = self.request.auth.owner  # type: ignore[union-attr]
             exists = type(owner).objects.using(router.db_for_write(type(owner))).filter(pk=owner.pk).exists()

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -14,7 +15,8 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import act, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.contract.conftest import OPERATIONS, READS, WRITES, caller, valid_body  # noqa: F401
-from usergroups.models import UserGroup
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
+from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
@@ -132,3 +134,23 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     assert AccessToken.objects.using("default").get().user_group_id == group.pk
     assert set(Collection.objects.using("default").values_list("name", flat=True)) == {"Fresh", "Another"}
     assert Bookmark.objects.using("default").filter(collection=primary["collection"]).exists()
+
+
+def test_using_selects_the_database_of_a_write(settings):
+    """The rows in the other database have the same keys."""
+    settings.DATABASE_ROUTERS = []
+    team = TeamFactory(name="Acme")
+    group = UserGroupFactory(team=team)
+    for row in (team, group):
+        row.save(using="replica", force_insert=True)
+
+    token, _ = ApiToken.objects.using("replica").issue(team=Team.objects.using("replica").get())
+    token.rotate(timedelta())[0].revoke()
+    UserGroup.objects.using("replica").filter(pk=group.pk).change(group.provided_id, name="Renamed")
+    UserGroup.objects.using("replica").filter(pk=group.pk).delete()
+    Team.objects.using("replica").get().delete()
+
+    assert UserGroup.objects.using("default").get().name == group.name
+    assert Team.objects.using("default").get() == team
+    assert not ApiToken.objects.using("default").exists()
+    assert not Team.objects.using("replica").exists()
