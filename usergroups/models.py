@@ -34,13 +34,14 @@ class Team(DeletableModel):
     name = models.CharField(
         _("name"),
         max_length=MAX_NAME_LENGTH,
-        unique=True,
         help_text=_("Shown to operators only. API clients see the id."),
     )
 
     class Meta:
         verbose_name = _("team")
         verbose_name_plural = _("teams")
+        # A field with unique=True would be validated on a read replica.
+        constraints = [models.UniqueConstraint(fields=["name"], name="usergroups_team_name")]
 
     def __str__(self) -> str:
         return self.name

@@ -121,6 +121,12 @@ def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(admin_client, 
     assert admin_client.post(url("bookmarks_bookmark_add"), data).status_code == 302
 
 
+def test_the_admin_finds_the_name_of_a_team_in_the_primary_database(admin_client, user_group):
+    page = admin_client.post(url("usergroups_team_add"), {"name": user_group.team.name})
+
+    assert page.context["adminform"].form.errors == {"name": ["Team with this Name already exists."]}
+
+
 def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     group = primary["user_group"]
     path = tmp_path / "bookmarks.jsonl"
