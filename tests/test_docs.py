@@ -3,8 +3,11 @@
 import ast
 import json
 import logging
+import os
 import re
 import shlex
+import subprocess
+import sys
 from argparse import ArgumentParser
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +27,7 @@ from drf_spectacular.generators import SchemaGenerator
 from bookmarks.models import Bookmark
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.servers import TIMEOUT
 from tests.signals import recorded
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import signals
@@ -178,10 +182,83 @@ def test_the_tables_of_calls_match_the_openapi_document():
 def test_the_examples_for_a_host_project_are_those_of_a_tested_one(heading):
     section = page("plug-in").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     host = [path.read_text() for path in (ROOT / "tests/host").rglob("*") if path.suffix in (".py", ".html")]
-    examples = blocks(section, "(?:python|html)")
+    # Examples that extend a list of a new project are run by the tests of the documented steps.
+    examples = [block for block in blocks(section, "(?:python|html)") if "+= [" not in block]
 
     assert examples
-    assert [example for example in examples if not any(example in file for file in host)] == []
+    assert [example for example in examples if not any(contains(file, example) for file in host)] == []
+
+
+def contains(file, example):
+    """Return whether all paragraphs of the example are in the file, whose package has another name."""
+    example = re.sub(r"^from (mysite|notes)\b", "from tests.host.notes", example, flags=re.MULTILINE)
+    return all(paragraph.strip("\n") in file for paragraph in example.split("\n\n"))
+
+
+def steps(heading):
+    """Return each block of the section that belongs in a file, with the path of the file."""
+    section = page("plug-in").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    step = r"`((?:mysite|notes)/[\w/]+\.\w+)`[^`]*:\n\n```(?:python|html)\n(.*?)^```"
+    return re.findall(step, section, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def run_in_project(tmp_path):
+    """Follow the section on the installation in a new project. Return a function that runs Django's commands there."""
+
+    def run(*command):
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+        if command[0] != "startproject":
+            environment["DJANGO_SETTINGS_MODULE"] = "mysite.settings"
+        result = subprocess.run(
+            [sys.executable, "-m", "django", *command],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+
+    run("startproject", "mysite", ".")
+    follow(tmp_path, steps("Installation"))
+    return run
+
+
+def follow(folder, files):
+    """Add each block to the end of its file."""
+    for path, block in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / path).open("a") as file:
+            file.write("\n" + block)
+
+
+@pytest.mark.once
+def test_the_documented_steps_to_an_openapi_document_work(tmp_path, run_in_project):
+    follow(tmp_path, steps("OpenAPI")[:2])
+
+    run_in_project("spectacular", "--validate", "--fail-on-warn", "--file=schema.yaml")
+
+    assert "/links/v1/bookmarks:" in (tmp_path / "schema.yaml").read_text()
+
+
+@pytest.mark.once
+def test_the_documented_steps_to_an_app_that_extends_the_apps_work(tmp_path, run_in_project):
+    run_in_project("startapp", "notes")
+    follow(tmp_path, [("mysite/settings.py", 'INSTALLED_APPS += ["notes"]\n')])
+    for heading in ("Dashboards", "Change the views", "Tokens of your own", "OpenAPI"):
+        follow(tmp_path, steps(heading))
+    imports = "from .organisations import Organisation\nfrom .report_tokens import ReportToken\n"
+    path, urls = steps("OpenAPI")[-1]
+    views = re.findall(r"`(from notes\.\w+ import (?:dashboard|ReportView))`", page("plug-in"))
+    paths = re.findall(r'`(path\("(?:dashboard/|report)", .*?\))`', page("plug-in"))
+    (tmp_path / path).write_text("\n".join([*views, urls, f"urlpatterns += [{', '.join(paths)}]"]))
+    follow(tmp_path, [("notes/models.py", imports)])
+    command = re.search(r"manage\.py (spectacular --urlconf .*?)\n```", page("plug-in"), re.DOTALL)[1]
+
+    run_in_project("makemigrations", "notes")
+    run_in_project("migrate")
+    run_in_project("spectacular", "--validate", "--fail-on-warn")
+    run_in_project(*shlex.split(command.replace("\\\n", "")), "--validate", "--fail-on-warn")
+
+    assert len(views) == len(paths) == 2
+    assert "is_secure:" in (tmp_path / "schema.yaml").read_text()
 
 
 def test_a_kind_of_token_takes_less_than_20_lines():

@@ -1,8 +1,8 @@
 from django.urls import include, path
 
-from .batches import BookmarkBatchView
-from .organisations import UserGroupView
-from .views import BookmarksView
+from tests.host.notes.batches import BookmarkBatchView
+from tests.host.notes.organisations import UserGroupView
+from tests.host.notes.views import BookmarksView
 
 urlpatterns = [
     path("groups/api/user", UserGroupView.as_view()),  # in place of the view in usergroups.urls
@@ -12,4 +12,5 @@ urlpatterns = [
     path("links/", include("bookmarks.urls")),
 ]
 SCHEMA_SETTINGS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
+
 urlpatterns = [path("links/v1/bookmarks/batch", BookmarkBatchView.as_view()), *urlpatterns]

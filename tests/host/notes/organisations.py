@@ -23,7 +23,7 @@ class IsNotSuspended(BasePermission):
     code = "suspended"
 
     def has_permission(self, request, view):
-        return not request.auth.team.organisation.is_suspended
+        return not Organisation.objects.filter(team=request.auth.team_id, is_suspended=True).exists()
 
 
 class UserGroupView(views.UserGroupView):

@@ -151,6 +151,15 @@ def test_a_team_that_is_deleted_takes_its_organisation_with_it(organisation):
     assert not Organisation.objects.exists()
 
 
+@pytest.mark.parametrize("suspended", [False, True])
+def test_a_team_without_an_organisation_can_call(client, organisation, suspended):
+    Organisation.objects.update(is_suspended=suspended)
+
+    response = Caller(client, "POST", "/groups/api/user", "Token", ApiTokenFactory())({"user_group_id": "a"})
+
+    assert response.status_code == 201
+
+
 def test_a_token_finds_its_organisation(create_user_group, organisation):
     created = create_user_group({"user_group_id": "a"})
     Organisation.objects.update(is_suspended=True)

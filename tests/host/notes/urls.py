@@ -1,20 +1,23 @@
+from django.contrib import admin
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from . import api_urls
-from .api import ProblemsView, UserGroupsView
-from .dashboards import dashboard
-from .report_tokens import ReportView
+from tests.host.notes import api_urls
+from tests.host.notes.api import ProblemsView, UserGroupsView
+from tests.host.notes.dashboards import dashboard
+from tests.host.notes.report_tokens import ReportView
 
 schema_view = SpectacularAPIView.as_view(
     patterns=api_urls.urlpatterns,
     custom_settings=api_urls.SCHEMA_SETTINGS,
 )
 urlpatterns = [
+    path("admin/", admin.site.urls),
     *api_urls.urlpatterns,
     path("schema/", SpectacularAPIView.as_view()),  # the document of your own API
     path("links/schema/", schema_view),  # the document of the apps
 ]
+
 urlpatterns += [
     path("dashboard/", dashboard),
     path("report", ReportView.as_view(schema=None)),
