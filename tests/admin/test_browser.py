@@ -69,10 +69,7 @@ def new_page(browser, service, **options):
 def session(browser, service):
     """The cookies of an operator who is logged in."""
     with new_page(browser, service) as page:
-        page.goto("/admin/")
-        page.get_by_label("Username").fill("operator")
-        page.get_by_label("Password").fill(service.password)
-        page.get_by_role("button", name="Log in").click()
+        log_in(page, service.password)
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         yield page.context.storage_state()
 
@@ -82,6 +79,13 @@ def page(browser, service, session):
     with new_page(browser, service, storage_state=session) as page:
         page.goto("/admin/")
         yield page
+
+
+def log_in(page, password):
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("operator")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
 
 
 def choose(page, field, text, option):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.test_browser import CHROMIUM, browser, choose, clipboard, new_page  # noqa: F401
+from tests.admin.test_browser import CHROMIUM, browser, choose, clipboard, log_in, new_page  # noqa: F401
 from tests.host.projects.hosts import UNFOLD, new_project
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -27,10 +27,7 @@ def service(tmp_path_factory):
 @pytest.fixture
 def page(browser, service):  # noqa: F811
     with new_page(browser, service) as page:
-        page.goto("/admin/")
-        page.get_by_label("Username").fill("operator")
-        page.get_by_label("Password").fill("a-password")
-        page.get_by_role("button", name="Log in").click()
+        log_in(page, "a-password")
         expect(page.get_by_role("link", name="API tokens").first).to_be_visible()
         yield page
 

@@ -1,7 +1,8 @@
 """The base class of all API views."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -91,14 +92,9 @@ class ContractView(APIView):
         A PATCH request may omit required fields. Raises ValidationError.
         """
         method = self._documented_method
-        serializer = _serializer(self.request_serializers[method], method == "PATCH", threading.get_ident())
-        serializer_context = cast(dict[str, Any], serializer.context)
-        serializer_context.update(context, request=self.request, view=self)
-        try:
+        with self._serializer(self.request_serializers[method], method == "PATCH", **context) as serializer:
             data = self.request.query_params if method in METHODS_WITH_QUERY else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
-        finally:
-            serializer_context.clear()  # It refers to the request.
         return validated
 
     def respond(
@@ -115,13 +111,21 @@ class ContractView(APIView):
             headers["ETag"] = etag(tagged.updated_at)
         if location is not None:
             headers["Location"] = location
-        serializer = _serializer(self.response_serializers[self._documented_method], False, threading.get_ident())
-        serializer_context = cast(dict[str, Any], serializer.context)
-        serializer_context.update(request=self.request, view=self)
-        try:
+        with self._serializer(self.response_serializers[self._documented_method]) as serializer:
             return Response(serializer.to_representation(fields), status, headers=headers)
+
+    @contextmanager
+    def _serializer(
+        self, serializer_class: type[Serializer[Any]], partial: bool = False, **context: Any
+    ) -> Iterator[Serializer[Any]]:
+        """Lend a cached serializer whose context has the request and the view."""
+        serializer = _serializer(serializer_class, partial, threading.get_ident())
+        serializer_context = cast(dict[str, Any], serializer.context)
+        serializer_context.update(context, request=self.request, view=self)
+        try:
+            yield serializer
         finally:
-            serializer_context.clear()
+            serializer_context.clear()  # It refers to the request.
 
     @property
     def _documented_method(self) -> str:
