@@ -1,5 +1,7 @@
 """The operation with which migrations add an index to a table that is in use."""
 
+from typing import Any
+
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import ProjectState
@@ -71,8 +73,9 @@ def build(
     schema_editor.execute("RESET statement_timeout")
 
 
-def select(schema_editor: BaseDatabaseSchemaEditor, sql: str, name: str) -> list[tuple[object, ...]]:
+def select(schema_editor: BaseDatabaseSchemaEditor, sql: str, name: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query whose parameter is the name of a table or index."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(sql, [schema_editor.quote_name(name)])
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

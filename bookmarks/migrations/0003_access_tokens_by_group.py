@@ -3,18 +3,21 @@ from django.db import migrations, models
 
 from usergroups.migration_operations import AddIndexConcurrently
 
-OLD_INDEX = "bookmarks_accesstoken_user_group_id_c7c511ef"
+OLD_INDEX = '"bookmarks_accesstoken_user_group_id_c7c511ef"'
 
 
 def drop_old_index(apps, schema_editor):
-    concurrently = "CONCURRENTLY" if schema_editor.connection.vendor == "postgresql" else ""
-    schema_editor.execute(f"DROP INDEX {concurrently} IF EXISTS {OLD_INDEX}")
+    schema_editor.execute(f'DROP INDEX {concurrently(schema_editor)} IF EXISTS {OLD_INDEX}')
 
 
 def create_old_index(apps, schema_editor):
-    drop_old_index(apps, schema_editor)
-    concurrently = "CONCURRENTLY" if schema_editor.connection.vendor == "postgresql" else ""
-    schema_editor.execute(f"CREATE INDEX {concurrently} {OLD_INDEX} ON bookmarks_accesstoken (user_group_id)")
+    drop_old_index(apps, schema_editor)  # An interrupted run may have left an invalid one.
+    table = '"bookmarks_accesstoken" ("user_group_id")'
+    schema_editor.execute(f'CREATE INDEX {concurrently(schema_editor)} {OLD_INDEX} ON {table}')
+
+
+def concurrently(schema_editor):
+    return 'CONCURRENTLY' if schema_editor.connection.vendor == 'postgresql' else ''
 
 
 class Migration(migrations.Migration):
