@@ -4,21 +4,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from django.db import OperationalError, connection, connections, migrations, models
+from django.db import OperationalError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from tests.migrations.conftest import migrate
 from tests.servers import wait_until
-from usergroups.migration_operations import AddIndexConcurrently
+from tests.test_docs import blocks, page
 
 only_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL builds concurrently")
 
 NAME = "bookmarks_by_title"
 
-
-class AddIndexByTitle(migrations.Migration):
-    atomic = False
-    operations = [AddIndexConcurrently("bookmark", models.Index(fields=["title"], name=NAME))]
+[EXAMPLE] = [block for block in blocks(page("CONTRIBUTING"), "python") if "AddIndexConcurrently" in block]
 
 
 @pytest.fixture
@@ -28,10 +25,12 @@ def database(released_database):
 
 
 def run(database, change):
-    """Apply or unapply the migration."""
+    """Apply or unapply the documented migration."""
+    names = {}
+    exec(EXAMPLE, names)
     executor = MigrationExecutor(database)
     state = executor.loader.project_state(executor.loader.graph.leaf_nodes())
-    getattr(executor, change)(state, AddIndexByTitle("9999_index", "bookmarks"))
+    getattr(executor, change)(state, names["Migration"]("9999_index", "bookmarks"))
 
 
 def execute(database, sql):

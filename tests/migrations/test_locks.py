@@ -3,7 +3,8 @@
 import pytest
 from django.db import connection, migrations, models, transaction
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models.functions import Random
+from django.db.models import Func
+from django.db.models.functions import Now, Random
 
 from tests.migrations.conftest import ROWS, migrate, second_database
 from tests.migrations.locks import watched
@@ -33,6 +34,9 @@ INDEX = models.Index(fields=["title"], name="bookmarks_by_title")
 OTHER_INDEX = models.Index(fields=["name"], name="bookmarks_by_name")
 
 
+NOT_EMPTY = models.CheckConstraint(condition=~models.Q(title="x"), name="bookmarks_new")
+
+
 def update_all(apps, schema_editor):
     rows = apps.get_model("bookmarks", "Bookmark").objects.using(schema_editor.connection.alias)
     for row in rows.all():
@@ -59,8 +63,9 @@ BAD = {
     "unique": migrations.AddConstraint(
         "bookmark", models.UniqueConstraint(fields=["created_at", "id"], name="bookmarks_new")
     ),
-    "check": migrations.AddConstraint(
-        "bookmark", models.CheckConstraint(condition=~models.Q(title="x"), name="bookmarks_new")
+    "check": migrations.AddConstraint("bookmark", NOT_EMPTY),
+    "function default": migrations.AddField(
+        "bookmark", "at", models.DateTimeField(db_default=Func(function="clock_timestamp"))
     ),
     "update": migrations.RunPython(update_all),
     "update in one statement": migrations.RunSQL("UPDATE bookmarks_bookmark SET title = 'x'"),
@@ -69,6 +74,7 @@ BAD = {
 GOOD = {
     "nullable": migrations.AddField("bookmark", "rank", models.FloatField(null=True)),
     "constant default": migrations.AddField("bookmark", "rank", models.FloatField(db_default=1.5)),
+    "default of the statement": migrations.AddField("bookmark", "at", models.DateTimeField(db_default=Now())),
     "longer": migrations.AlterField("bookmark", "title", models.CharField(max_length=2000)),
     "new table": migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))]),
     "removed": migrations.RemoveField("bookmark", "title"),
@@ -97,6 +103,20 @@ def test_a_migration_that_holds_up_callers_is_found(rolled_back, operation):
 @pytest.mark.parametrize("operation", GOOD.values(), ids=GOOD)
 def test_a_migration_that_does_not_hold_up_callers_passes(rolled_back, operation):
     assert apply(rolled_back, operation) == []
+
+
+def test_constraints_are_added_without_holding_up_callers(released_database):
+    migrate(released_database)
+    table, check = "ALTER TABLE bookmarks_bookmark", "CHECK (collection_id IS NOT NULL)"
+    changes = [
+        "CREATE UNIQUE INDEX CONCURRENTLY new ON bookmarks_bookmark (created_at, id)",
+        f"{table} ADD CONSTRAINT new UNIQUE USING INDEX new",
+        f"{table} ADD CONSTRAINT not_null {check} NOT VALID",
+        f"{table} VALIDATE CONSTRAINT not_null",
+        f"{table} ALTER collection_id SET NOT NULL",
+    ]
+
+    assert [apply(released_database, migrations.RunSQL(change), atomic=False) for change in changes] == [[]] * 5
 
 
 def test_migrations_without_a_transaction_are_watched_too(released_database):

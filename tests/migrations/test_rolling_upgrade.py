@@ -13,6 +13,7 @@ from django.db import connection
 
 from tests.bookmarks_service.service import ROOT, Service, empty_database, environment, manage
 from tests.bookmarks_service.test_nothing_is_lost import Load
+from tests.migrations.conftest import RELEASED
 from tests.servers import TIMEOUT, wait_until
 from tests.test_docs import page
 
@@ -23,25 +24,25 @@ GROUP = "id, deleted_at, team_id, environment, provided_id, name, token, mapping
 BOOKMARK = "id, user_group_id, collection_id, url, url_digest, title, created_at"
 STATEMENTS = [
     f"SELECT {TOKEN}, team_id, environment, t.* FROM usergroups_apitoken JOIN (SELECT id AS team, deleted_at, "
-    "name AS team_name FROM usergroups_team) t ON team_id = team WHERE digest = sha256('1')",
-    "UPDATE usergroups_apitoken SET last_used_at = now() WHERE id IN (SELECT id FROM usergroups_apitoken WHERE id = 1 "
+    "name AS team_name FROM usergroups_team) t ON team_id = team WHERE digest = sha256('{caller}')",
+    "UPDATE usergroups_apitoken SET last_used_at = now() WHERE id IN (SELECT id FROM usergroups_apitoken WHERE id = {caller} "
     "FOR NO KEY UPDATE SKIP LOCKED)",
-    f"UPDATE usergroups_usergroup SET name = 'x', updated_at = now() WHERE id = 1; "
-    f"SELECT {GROUP} FROM usergroups_usergroup WHERE team_id = 1 AND environment = '' AND provided_id = 'group_1'",
+    f"UPDATE usergroups_usergroup SET name = 'x', updated_at = now() WHERE id = {{caller}}; "
+    f"SELECT {GROUP} FROM usergroups_usergroup WHERE team_id = {{caller}} AND environment = '' AND provided_id = 'group_{{caller}}'",
     "INSERT INTO usergroups_usergroup (deleted_at, team_id, environment, provided_id, name, token, mapping, "
-    "properties, created_at, updated_at) VALUES (NULL, 1, '', {new}, 'x', {new}, '{{}}', NULL, now(), now())",
+    "properties, created_at, updated_at) VALUES (NULL, {caller}, '', {new}, 'x', {new}, '{{}}', NULL, now(), now())",
     f"SELECT {TOKEN}, user_group_id, g.* FROM bookmarks_accesstoken JOIN (SELECT id AS group_id, deleted_at, team_id, "
-    "token, mapping FROM usergroups_usergroup) g ON user_group_id = group_id WHERE digest = sha256('1')",
+    "token, mapping FROM usergroups_usergroup) g ON user_group_id = group_id WHERE digest = sha256('{caller}')",
     f"INSERT INTO bookmarks_bookmark ({BOOKMARK}) "
-    "VALUES (gen_random_uuid(), 1, lpad('1', 32, '0')::uuid, {new}, sha256({new}::bytea), '', now())",
+    "VALUES (gen_random_uuid(), {caller}, lpad('{caller}', 32, '0')::uuid, {new}, sha256({new}::bytea), '', now())",
     "INSERT INTO bookmarks_collection (id, deleted_at, user_group_id, name, created_at) "
-    "VALUES (gen_random_uuid(), NULL, 1, {new}, now())",
+    "VALUES (gen_random_uuid(), NULL, {caller}, {new}, now())",
     f"SELECT {BOOKMARK}, c.* FROM bookmarks_bookmark LEFT JOIN (SELECT id AS collection, deleted_at, name "
-    "FROM bookmarks_collection) c ON collection_id = collection WHERE user_group_id = 1 ORDER BY created_at DESC, id",
-    "UPDATE bookmarks_bookmark SET title = 'x' WHERE user_group_id = 1; "
-    "DELETE FROM bookmarks_bookmark WHERE user_group_id = 1 AND url LIKE {new}",
+    "FROM bookmarks_collection) c ON collection_id = collection WHERE user_group_id = {caller} ORDER BY created_at DESC, id",
+    "UPDATE bookmarks_bookmark SET title = 'x' WHERE user_group_id = {caller}; "
+    "DELETE FROM bookmarks_bookmark WHERE user_group_id = {caller} AND url LIKE {new}",
 ]
-"""The statements of the calls of release 1.0.0. ``{new}`` is a new text."""
+"""The statements of the calls of release 1.0.0. ``{caller}`` is the number of the caller, ``{new}`` a new text."""
 
 [COMMAND] = re.findall(r"^ +(PGOPTIONS=.* migrate)$", page("deploy").partition("## Upgrades\n")[2], re.MULTILINE)
 
@@ -52,7 +53,7 @@ class Callers:
     def __init__(self, database, count=3):
         self.database, self.rounds, self.failures = database, 0, []
         self.stopped = threading.Event()
-        self.threads = [threading.Thread(target=self.run, args=(n,)) for n in range(count)]
+        self.threads = [threading.Thread(target=self.run, args=(n,)) for n in range(1, count + 1)]
 
     def run(self, number):
         with closing(self.database.copy()) as own, own.cursor() as cursor:
@@ -60,7 +61,7 @@ class Callers:
             while not self.stopped.is_set():
                 for position, statement in enumerate(STATEMENTS):
                     try:
-                        cursor.execute(statement.format(new=f"'{number}-{self.rounds}-{position}'"))
+                        cursor.execute(statement.format(caller=number, new=f"'{number}-{self.rounds}-{position}'"))
                     except Exception as error:
                         self.failures.append(error)
                         return
@@ -116,13 +117,18 @@ def git(*args):
 @pytest.fixture
 def previous_release(tmp_path):
     """Return a folder with the last version of the code that had only the migrations of release 1.0.0."""
-    first_later = "bookmarks/migrations/0002_updated_at.py"
-    commit = git("log", "--diff-filter=A", "--format=%H", "--", first_later).decode().split()
-    if not commit or not git("rev-parse", "--verify", f"{commit[-1]}^"):
-        pytest.skip("the history of the repository is not available")
+    later = [
+        path.relative_to(ROOT)
+        for app, name in RELEASED
+        for path in (ROOT / app / "migrations").glob("0*.py")
+        if path.stem > name
+    ]
+    commits = git("log", "--diff-filter=A", "--format=%H", "--", *later).decode().split()
+    if not later or not commits or not git("rev-parse", "--verify", f"{commits[-1]}^"):
+        pytest.skip("the history of the repository has no earlier migrations")
     folder = tmp_path / "code"
     folder.mkdir()
-    subprocess.run(["tar", "x", "-C", folder], input=git("archive", f"{commit[-1]}^"), check=True)
+    subprocess.run(["tar", "x", "-C", folder], input=git("archive", f"{commits[-1]}^"), check=True)
     return folder
 
 
