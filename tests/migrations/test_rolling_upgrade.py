@@ -132,14 +132,20 @@ def previous_release(tmp_path):
     return folder
 
 
+def wait_for(load, count):
+    """Wait until this number of further calls is acknowledged, or until one fails."""
+    goal = len(load.acknowledged) + count
+    wait_until(lambda: len(load.acknowledged) >= goal or load.refused or load.broken)
+
+
 def test_an_upgrade_drops_no_call(previous_release, tmp_path):
     with empty_database(tmp_path) as database_url:
         service = Service(tmp_path, database_url)
         service.root = previous_release
         with service, Load(service) as load:
-            load.wait_for(20)
+            wait_for(load, 20)
             applied = manage("migrate", DATABASE_URL=database_url)
-            load.wait_for(20)
+            wait_for(load, 20)
 
             for package in ("usergroups", "bookmarks", "bookmarks_service", "templates"):
                 shutil.rmtree(previous_release / package)
@@ -147,7 +153,7 @@ def test_an_upgrade_drops_no_call(previous_release, tmp_path):
             before = set(service.worker_pids())
             service.process.send_signal(signal.SIGHUP)
             wait_until(lambda: before.isdisjoint(service.worker_pids()))
-            load.wait_for(20)
+            wait_for(load, 20)
             load.stop()
 
             assert applied.returncode == 0, applied.stderr
