@@ -54,18 +54,25 @@ def fill(database):
 
 
 @contextmanager
-def second_database(folder, *targets):
-    """Yield a connection to a new database with rows in the tables of the release, then migrated to ``targets``."""
+def new_database(folder):
+    """Yield a connection to a new empty database of the kind that the tests run on."""
     with empty_database(folder) as url, pytest.MonkeyPatch.context() as patch:
         name = url.rpartition("/")[2] if connection.vendor == "postgresql" else url.removeprefix("sqlite:///")
         settings = {**connection.settings_dict, "NAME": name, "CONN_MAX_AGE": 0}
         patch.setitem(connections.settings, folder.name, settings)
         with closing(connections[folder.name]) as database:
-            migrate(database, *RELEASED)
-            fill(database)
-            migrate(database, *targets)
             yield database
         del connections[folder.name]
+
+
+@contextmanager
+def second_database(folder, *targets):
+    """Yield a connection to a new database with rows in the tables of the release, then migrated to ``targets``."""
+    with new_database(folder) as database:
+        migrate(database, *RELEASED)
+        fill(database)
+        migrate(database, *targets)
+        yield database
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Each migration can be reversed and applied again, and keeps the rows."""
 
-from tests.migrations.conftest import RELEASED, ROWS, migrate
+from tests.migrations.conftest import RELEASED, ROWS, migrate, new_database
 
 TABLES = ("bookmarks_bookmark", "bookmarks_collection", "bookmarks_accesstoken", "usergroups_usergroup")
 
@@ -50,3 +50,18 @@ def test_all_migrations_are_reversed(released_database):
 
     assert [table for table in tables if table.startswith(("bookmarks_", "usergroups_"))]
     assert schema(released_database) == {}
+
+
+class ExcludeAll:
+    def allow_migrate(self, db, app_label, **hints):
+        return False
+
+
+def test_nothing_is_created_in_a_database_that_a_router_excludes(tmp_path, settings, django_db_blocker):
+    settings.DATABASE_ROUTERS = [f"{__name__}.ExcludeAll"]
+
+    with django_db_blocker.unblock(), new_database(tmp_path) as database:
+        migrate(database)
+        assert schema(database) == {}
+
+        migrate(database, ("bookmarks", None), ("usergroups", None))

@@ -13,18 +13,24 @@ class ReplaceUniqueField(migrations.SeparateDatabaseAndState):
     old_index = "usergroups_team_name_916a6ad7_like"
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor != "postgresql":
+        if not self.can_rename(app_label, schema_editor, to_state):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
         schema_editor.execute("ALTER TABLE usergroups_team RENAME CONSTRAINT usergroups_team_name_key TO usergroups_team_name")
         schema_editor.execute(f"DROP INDEX IF EXISTS {self.old_index}")
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor != "postgresql":
+        if not self.can_rename(app_label, schema_editor, to_state):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return
         schema_editor.execute(f"CREATE INDEX {self.old_index} ON usergroups_team (name varchar_pattern_ops)")
         schema_editor.execute("ALTER TABLE usergroups_team RENAME CONSTRAINT usergroups_team_name TO usergroups_team_name_key")
+
+    def can_rename(self, app_label, schema_editor, state):
+        """Return whether this is PostgreSQL, and no router keeps the table out of this database."""
+        connection = schema_editor.connection
+        is_allowed = self.allow_migrate_model(connection.alias, state.apps.get_model(app_label, "team"))
+        return is_allowed and connection.vendor == "postgresql"
 
 
 OPERATIONS = [
