@@ -4,9 +4,9 @@
 
 Fills a database of its own and prints bytes for each row of each table and index. Then it runs the service on all
 cores, calls it with wrk from this machine for SECONDS for each operation, and prints the calls a second, the CPU time
-of the service and of PostgreSQL for each call, and the write-ahead log. CPU time hardly depends on what else runs on
-the machine. The write-ahead log is that of the whole PostgreSQL server, which should have no other work. Needs wrk, and
-the rights of a superuser of PostgreSQL.
+of the service and of PostgreSQL for each call, and the write-ahead log. Other load on the machine changes the CPU time
+less than the calls a second. The write-ahead log is that of the whole PostgreSQL server, which should have no other
+work. Needs wrk, and the rights of a superuser of PostgreSQL.
 """
 
 import json

@@ -44,7 +44,8 @@ STATEMENTS = [
 ]
 """The statements of the calls of release 1.0.0. ``{caller}`` is the number of the caller, ``{new}`` a new text."""
 
-[COMMAND] = re.findall(r"^ +(PGOPTIONS=.* migrate)$", page("deploy").partition("## Upgrades\n")[2], re.MULTILINE)
+UPGRADES = page("deploy").partition("## Upgrades\n")[2].partition("\n## ")[0]
+[COMMAND] = re.findall(r"^ +(PGOPTIONS=.* migrate)$", UPGRADES, re.MULTILINE)
 
 
 class Callers:
