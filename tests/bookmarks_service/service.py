@@ -86,6 +86,9 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 class Service:
     """The service as ``quickstart`` runs it."""
 
+    root = ROOT
+    """The folder of the code."""
+
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
         self.log = folder / "service.log"
@@ -95,7 +98,7 @@ class Service:
     def __enter__(self) -> "Service":
         variables = environment(**{"DATABASE_URL": self.database_url, **self.variables})
         command = [sys.executable, "manage.py", "quickstart", "--port", str(self.port)]
-        self.process = start_server(command, self.log, self.serves, cwd=ROOT, env=variables)
+        self.process = start_server(command, self.log, self.serves, cwd=self.root, env=variables)
         return self
 
     def serves(self) -> bool:

@@ -3,20 +3,53 @@
 from django.db import migrations, models
 
 
+class ReplaceUniqueField(migrations.SeparateDatabaseAndState):
+    """Replace ``unique=True`` of a team's name by a constraint.
+
+    The two differ only in the name of the constraint. On PostgreSQL, renaming it takes no time, whereas a new constraint
+    would block every call while its index is built.
+    """
+
+    old_index = "usergroups_team_name_916a6ad7_like"
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        if not self.can_rename(app_label, schema_editor, to_state):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        schema_editor.execute("ALTER TABLE usergroups_team RENAME CONSTRAINT usergroups_team_name_key TO usergroups_team_name")
+        schema_editor.execute(f"DROP INDEX IF EXISTS {self.old_index}")
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        if not self.can_rename(app_label, schema_editor, to_state):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        schema_editor.execute(f"CREATE INDEX {self.old_index} ON usergroups_team (name varchar_pattern_ops)")
+        schema_editor.execute("ALTER TABLE usergroups_team RENAME CONSTRAINT usergroups_team_name TO usergroups_team_name_key")
+
+    def can_rename(self, app_label, schema_editor, state):
+        """Return whether this is PostgreSQL, and no router keeps the table out of this database."""
+        connection = schema_editor.connection
+        is_allowed = self.allow_migrate_model(connection.alias, state.apps.get_model(app_label, "team"))
+        return is_allowed and connection.vendor == "postgresql"
+
+
+OPERATIONS = [
+    migrations.AddConstraint(
+        model_name='team',
+        constraint=models.UniqueConstraint(fields=('name',), name='usergroups_team_name'),
+    ),
+    migrations.AlterField(
+        model_name='team',
+        name='name',
+        field=models.CharField(help_text='Shown to operators only. API clients see the id.', max_length=255, verbose_name='name'),
+    ),
+]
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
         ('usergroups', '0002_verbose_names'),
     ]
 
-    operations = [
-        migrations.AddConstraint(
-            model_name='team',
-            constraint=models.UniqueConstraint(fields=('name',), name='usergroups_team_name'),
-        ),
-        migrations.AlterField(
-            model_name='team',
-            name='name',
-            field=models.CharField(help_text='Shown to operators only. API clients see the id.', max_length=255, verbose_name='name'),
-        ),
-    ]
+    operations = [ReplaceUniqueField(database_operations=OPERATIONS, state_operations=OPERATIONS)]

@@ -1,0 +1,81 @@
+"""The operation with which migrations add an index to a table that is in use."""
+
+from typing import Any
+
+from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import ProjectState
+
+INDEX_IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+PARTITIONS = """
+    SELECT relname FROM pg_partition_tree(to_regclass(%s)) JOIN pg_class ON oid = relid WHERE isleaf AND level > 0
+"""
+
+
+class AddIndexConcurrently(migrations.AddIndex):
+    """Add an index without blocking writes on PostgreSQL, and in the usual way on SQLite.
+
+    The migration must have ``atomic = False``. It can be run again after it was interrupted.
+
+    ``AddIndexConcurrently`` of ``django.contrib.postgres`` works only on PostgreSQL, fails if an interrupted run has
+    left an invalid index, and fails on partitioned tables.
+    """
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        partitions = [name for (name,) in select(schema_editor, PARTITIONS, table)]
+        for partition in partitions:
+            state = to_state.clone()
+            migrations.AlterModelTable(self.model_name, partition).state_forwards(app_label, state)
+            index = self.index.clone()
+            index.name = f"{partition}_{self.index.name}"
+            build(migrations.AddIndex(self.model_name, index), app_label, schema_editor, state)
+        if not partitions:
+            build(self, app_label, schema_editor, to_state)
+        elif not select(schema_editor, INDEX_IS_VALID, self.index.name):
+            # This takes over the indexes of the partitions, so that the lock is short.
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        if schema_editor.connection.vendor != "postgresql" or select(schema_editor, PARTITIONS, table):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+        else:
+            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
+
+
+def build(
+    operation: migrations.AddIndex, app_label: str, schema_editor: BaseDatabaseSchemaEditor, state: ProjectState
+) -> None:
+    """Build an index concurrently on PostgreSQL, unless an earlier run of the migration has finished it."""
+    # The module can be imported only where PostgreSQL's client library is installed.
+    from django.contrib.postgres.operations import AddIndexConcurrently as Build  # noqa: PLC0415
+
+    found = select(schema_editor, INDEX_IS_VALID, operation.index.name)
+    if found == [(True,)]:
+        return
+    # A concurrent build waits for all open transactions, but nothing waits for it.
+    schema_editor.execute("SET lock_timeout = 0")
+    schema_editor.execute("SET statement_timeout = 0")
+    if found:
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY {schema_editor.quote_name(operation.index.name)}")
+    Build(operation.model_name, operation.index).database_forwards(app_label, schema_editor, state, state)
+    schema_editor.execute("RESET lock_timeout")
+    schema_editor.execute("RESET statement_timeout")
+
+
+def select(schema_editor: BaseDatabaseSchemaEditor, sql: str, name: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query whose parameter is the name of a table or index."""
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(sql, [schema_editor.quote_name(name)])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
