@@ -9,45 +9,18 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 from compose_spec import PyCompose
 from docker.utils import exclude_paths
 
-from tests.bookmarks_service.hosts import REDIS
+from tests.bookmarks_service.composed import COMPOSE, PROGRAMS, SERVICES, Composed
 from tests.bookmarks_service.image import Image, can_run, copy_context, dockerignore
-from tests.bookmarks_service.nginx import NGINX
 from tests.bookmarks_service.service import ROOT
 from tests.servers import TIMEOUT, running_server
 
 pytestmark = pytest.mark.once
 
-COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-SERVICES = COMPOSE["services"]
 SECTION = (ROOT / "docs/deploy.md").read_text().partition("## Containers\n")[2].partition("\n## ")[0]
 PREPARE, START, RUN_IMAGE = re.findall(r"^```sh\n(.*?)^```", SECTION, re.DOTALL | re.MULTILINE)
-
-NGINX_MAIN = """
-pid /tmp/nginx.pid;
-user root;
-events {}
-http {
-    access_log off;
-    client_body_temp_path /tmp/body;
-    proxy_temp_path /tmp/proxy;
-    fastcgi_temp_path /tmp/fastcgi;
-    uwsgi_temp_path /tmp/uwsgi;
-    scgi_temp_path /tmp/scgi;
-    include /etc/nginx/conf.d/*.conf;
-}
-"""
-
-DOCKER = """#!/bin/sh -e
-[ "$1" = compose ]
-[ "$2" = exec ] || exit 0
-shift 4
-exec {command} "$@"
-"""
-"""Runs ``docker compose exec -T service`` in the container of the test, and ignores other commands."""
 
 
 def test_the_linter_accepts_the_dockerfile():
@@ -82,13 +55,6 @@ def test_the_settings_of_the_service_are_documented():
     table = (ROOT / "docs/deploy.md").read_text().partition("## Settings\n")[2].partition("\n## ")[0]
 
     assert SERVICES["service"]["environment"].keys() <= set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
-
-
-def checks(name):
-    """Return the command of a health check in compose.yaml."""
-    kind, *command = SERVICES[name]["healthcheck"]["test"]
-    assert kind == "CMD"
-    return command
 
 
 def host_files():
@@ -156,16 +122,6 @@ def prepared(tmp_path):
     return tmp_path
 
 
-def environment_of_the_service(folder):
-    """Return the variables of the service in compose.yaml, with those in ``.env`` filled in and SQLite as database."""
-    values = dict(line.split("=", 1) for line in (folder / ".env").read_text().splitlines())
-    variables = {
-        name: re.sub(r"\$\{(\w+).*?\}", lambda match: values[match[1]], value)
-        for name, value in SERVICES["service"]["environment"].items()
-    }
-    return {**variables, "DATABASE_URL": "sqlite:////tmp/db.sqlite3"}
-
-
 def test_the_preparation_makes_the_files_that_only_their_owner_reads(prepared):
     files = {".env", *host_files()}
 
@@ -173,36 +129,12 @@ def test_the_preparation_makes_the_files_that_only_their_owner_reads(prepared):
     assert {(prepared / name).stat().st_mode & 0o777 for name in files} == {0o600}
 
 
-@pytest.mark.skipif(NGINX is None or REDIS is None, reason="nginx or Redis is not installed")
+@pytest.mark.skipif(not all(PROGRAMS), reason="nginx, Redis, PostgreSQL, curl or openssl is not installed")
 def test_the_documented_steps_lead_to_a_first_call(image, prepared):
-    """nginx, Redis and the service share a network, as they do with compose.yaml. The database is SQLite."""
-    variables = environment_of_the_service(prepared)
-    (prepared / "hosts").write_text("127.0.0.1 localhost redis\n")
-    (prepared / "main.conf").write_text(NGINX_MAIN)
-    image.check("mount", "--bind", prepared / "hosts", f"{image.root}/etc/hosts")
-    image.check("cp", prepared / "main.conf", f"{image.root}/tmp/main.conf")
-    for volume in SERVICES["nginx"]["volumes"]:
-        image.mount(prepared / volume["source"], volume["target"])
-    migrated = image.run(*SERVICES["migrate"]["command"], **variables)
-    assert migrated.returncode == 0, migrated.stderr
-    docker = prepared / "docker"
-    docker.write_text(DOCKER.format(command=" ".join([*image.enter("--net"), *image.in_container(**variables)])))
-    docker.chmod(0o755)
-    redis = [*image.enter("--net"), *image.in_container(*SERVICES["redis"]["command"], "--dir", "/tmp")]
-    nginx = [*image.enter("--net"), "chroot", image.root, NGINX, "-c", "/tmp/main.conf", "-g", "daemon off;"]
-    inside = [*image.enter("--net"), f"--wd={prepared}", "env", f"PATH={prepared}:{os.environ['PATH']}"]
-
-    with (
-        running_server(redis, prepared / "redis.log", lambda: image.run(*checks("redis")).returncode == 0),
-        running_server(image.command(**variables), prepared / "service.log", image.is_healthy),
-        running_server(nginx, prepared / "nginx.log", lambda: (prepared / "nginx.log").exists()),
-    ):
-        ready = subprocess.run(
-            [*inside, *SERVICES["nginx"]["healthcheck"]["test"][1:]], capture_output=True, check=True
-        )
-        first_call = subprocess.run(
-            [*inside, "sh", "-ec", START], capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
+    composed = Composed(image, prepared)
+    with composed.running():
+        ready = composed.call(*SERVICES["nginx"]["healthcheck"]["test"][1:])
+        first_call = composed.call("sh", "-ec", START)
 
     assert json.loads(ready.stdout) == {"success": 1, "cache": "ok"}
     assert first_call.returncode == 0, first_call.stderr
