@@ -70,8 +70,12 @@ class Image:
         command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-ec", SETUP, "sh"]
         log = self.folder / "namespaces.log"
         self.holder = start_server([*command, self.folder / "mount"], log, lambda: "ready" in log.read_text())
-        [self.pid] = self.children(self.holder.pid)
-        self.build()
+        try:
+            [self.pid] = self.children(self.holder.pid)
+            self.build()
+        except BaseException:
+            kill_server(self.holder)
+            raise
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -84,35 +88,38 @@ class Image:
         """Return the beginning of a command that runs in the namespaces."""
         return ["nsenter", f"--target={self.pid}", "--mount", "--pid", *options]
 
-    def check(self, *command: str, **options: Any) -> None:
+    def check(self, *command: Any, **options: Any) -> None:
+        """Run a command in the namespaces, except that of the network, and fail if it fails."""
         result = subprocess.run([*self.enter(), *command], capture_output=True, text=True, check=False, **options)
         assert result.returncode == 0, (command, result.stdout, result.stderr)
 
     def build(self) -> None:
+        """Follow the instructions, and make the result read-only."""
         self.check("chroot", self.root, getattr(sys, "_base_executable", sys.executable), "-m", "venv", PYTHON)
         for name, argument in self.steps:
-            if name == "WORKDIR":
-                self.workdir = argument
-                self.check("mkdir", "-p", f"{self.root}{argument}")
-            elif name == "ENV":
-                self.variables |= dict(pair.split("=", 1) for pair in shlex.split(argument))
-            elif name == "COPY":
-                *sources, target = argument.split()
-                copied = [
-                    f"{self.context}/{source}/." if source == "." else f"{self.context}/{source}" for source in sources
-                ]
-                target = f"{self.root}{self.workdir}/{target}"
-                self.check("sh", "-c", 'mkdir -p "$1" && shift && cp -r "$@"', "sh", target, *copied, target)
-            elif name == "RUN":
-                self.check(
-                    "chroot", self.root, "sh", "-c", f"cd {self.workdir} && {argument}", env=self.build_variables()
-                )
+            self.STEPS[name](self, argument)
         self.check("mount", "-o", "remount,ro,bind", self.root)
         self.check("mount", "-t", "tmpfs", "tmpfs", f"{self.root}/tmp")
 
-    def build_variables(self) -> dict[str, str]:
-        """Return the variables of RUN, with those that tell pip on this machine where packages are."""
-        return {**{name: value for name, value in os.environ.items() if name.startswith("PIP_")}, **self.variables}
+    def workdir(self, argument: str) -> None:
+        self.current_folder = argument
+        self.check("mkdir", "-p", f"{self.root}{argument}")
+
+    def env(self, argument: str) -> None:
+        self.variables |= dict(pair.split("=", 1) for pair in shlex.split(argument))
+
+    def copy(self, argument: str) -> None:
+        *sources, target = argument.split()
+        copied = [f"{self.context}/{'./.' if source == '.' else source}" for source in sources]
+        target = f"{self.root}{self.current_folder}/{target}"
+        self.check("mkdir", "-p", target)
+        self.check("cp", "-r", *copied, target)
+
+    def run_step(self, argument: str) -> None:
+        # These variables tell pip on this machine where the packages are.
+        of_pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        command = f"cd {self.current_folder} && {argument}"
+        self.check("chroot", self.root, "sh", "-c", command, env={**of_pip, **self.variables})
 
     def last(self, name: str) -> str:
         return [argument for each, argument in self.steps if each == name][-1]
@@ -129,7 +136,16 @@ class Image:
             "--bounding-set=-all",
         ]
         assignments = [f"{name}={value}" for name, value in {**self.variables, **variables}.items()]
-        return ["chroot", str(self.root), *as_user, "env", "-i", f"--chdir={self.workdir}", *assignments, *command]
+        return [
+            "chroot",
+            str(self.root),
+            *as_user,
+            "env",
+            "-i",
+            f"--chdir={self.current_folder}",
+            *assignments,
+            *command,
+        ]
 
     def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the container."""
@@ -155,3 +171,11 @@ class Image:
         folder = f"{self.root}{Path(target).parent}"
         self.check("sh", "-ec", 'mountpoint -q "$1" || mount -t tmpfs tmpfs "$1"', "sh", folder)
         self.check("cp", source, f"{self.root}{target}")
+
+    def skip(self, argument: str) -> None:
+        """Change no file."""
+
+    STEPS = {
+        **dict.fromkeys(("FROM", "LABEL", "USER", "EXPOSE", "HEALTHCHECK", "CMD"), skip),
+        **{"WORKDIR": workdir, "ENV": env, "COPY": copy, "RUN": run_step},
+    }
