@@ -20,7 +20,7 @@ from tests.servers import TIMEOUT, running_server
 pytestmark = pytest.mark.once
 
 SECTION = (ROOT / "docs/deploy.md").read_text().partition("## Containers\n")[2].partition("\n## ")[0]
-PREPARE, START, RUN_IMAGE = re.findall(r"^```sh\n(.*?)^```", SECTION, re.DOTALL | re.MULTILINE)
+PREPARE, START, *_ = re.findall(r"^```sh\n(.*?)^```", SECTION, re.DOTALL | re.MULTILINE)
 
 
 def test_the_linter_accepts_the_dockerfile():
@@ -122,11 +122,11 @@ def prepared(tmp_path):
     return tmp_path
 
 
-def test_the_preparation_makes_the_files_that_only_their_owner_reads(prepared):
-    files = {".env", *host_files()}
+def test_the_preparation_makes_the_files_and_protects_the_secrets(prepared):
+    modes = {path.name: path.stat().st_mode & 0o777 for path in prepared.iterdir() if path.is_file()}
 
-    assert {path.name for path in prepared.iterdir() if path.is_file()} == files
-    assert {(prepared / name).stat().st_mode & 0o777 for name in files} == {0o600}
+    assert modes.keys() == {".env", *host_files()}
+    assert modes[".env"] == modes["tls.key"] == 0o600
 
 
 @pytest.mark.skipif(not all(PROGRAMS), reason="nginx, Redis, PostgreSQL, curl or openssl is not installed")
