@@ -67,7 +67,19 @@ class Image:
     def __enter__(self) -> "Image":
         (self.folder / "mount").mkdir()
         copy_context(self.context)
-        command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-ec", SETUP, "sh"]
+        # unshare ignores SIGTERM, with which a server would end when the tests are killed.
+        until_killed = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--kill-child",
+            "--mount",
+            "--net",
+            "--pid",
+            "--fork",
+        ]
+        command = [*until_killed, "sh", "-ec", SETUP, "sh"]
         log = self.folder / "namespaces.log"
         self.holder = start_server([*command, self.folder / "mount"], log, lambda: "ready" in log.read_text())
         try:
