@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from tests.bookmarks_service.nginx import Nginx
-from tests.bookmarks_service.service import ROOT, environment, manage, secrets_in
+from tests.bookmarks_service.service import ROOT, environment
 from tests.servers import TIMEOUT, free_port, kill_server, listens, running_server, start_server, stop_server
 
 REDIS = shutil.which("redis-server")
@@ -72,10 +72,14 @@ class Host:
 
 
 class Hosts:
-    """Two hosts with one database and one cache behind nginx, and the demo data of ``quickstart``."""
+    """Two hosts with one database and one cache behind nginx.
 
-    def __init__(self, folder: Path, database_url: str, cache_url: str, **variables: str) -> None:
+    ``secrets`` are those of ``quickstart``, which has filled the database.
+    """
+
+    def __init__(self, folder: Path, database_url: str, cache_url: str, secrets: list[str], **variables: str) -> None:
         self.database_url = database_url
+        self.api_token, self.access_token, self.password = secrets
         shared = {"DATABASE_URL": database_url, "CACHE_URL": cache_url, "HTTPS": "1", "SECRET_KEY": "x" * 50}
         self.hosts = [
             Host(folder, address, **shared, WEB_CONCURRENCY="2", **variables) for address in ("127.0.0.2", "127.0.0.3")
@@ -83,9 +87,6 @@ class Hosts:
         self.nginx = Nginx(folder, *(host.netloc for host in self.hosts))
 
     def __enter__(self) -> "Hosts":
-        demo = manage("quickstart", "--no-serve", DATABASE_URL=self.database_url)
-        assert demo.returncode == 0, demo.stderr
-        self.api_token, self.access_token, self.password = secrets_in(demo.stdout)
         with ExitStack() as stack:
             for host in self.hosts:
                 host.start()

@@ -15,7 +15,7 @@ from tests.servers import TIMEOUT, wait_until
 
 psycopg = pytest.importorskip("psycopg")
 from tests.bookmarks_service.cluster import Cluster, binaries  # noqa: E402
-from tests.bookmarks_service.service import writes_locked  # noqa: E402
+from tests.bookmarks_service.service import manage, secrets_in, writes_locked  # noqa: E402
 
 pytestmark = [
     pytest.mark.once,
@@ -28,15 +28,17 @@ SETTINGS = {"GUNICORN_CMD_ARGS": "--threads=2"}  # The database server of the te
 
 
 @pytest.fixture(scope="module")
-def urls(tmp_path_factory):
-    """Yield the URLs of a database and a cache that the hosts share."""
+def shared(tmp_path_factory):
+    """Yield the URLs of a database and a cache that the hosts share, and the secrets in the database."""
     with Cluster() as cluster, redis_server(tmp_path_factory.mktemp("redis")) as cache_url:
-        yield cluster.url, cache_url
+        demo = manage("quickstart", "--no-serve", DATABASE_URL=cluster.url)
+        assert demo.returncode == 0, demo.stderr
+        yield cluster.url, cache_url, secrets_in(demo.stdout)
 
 
 @pytest.fixture(scope="module")
-def fleet(urls, tmp_path_factory):
-    with Hosts(tmp_path_factory.mktemp("hosts"), *urls, **SETTINGS) as running:
+def fleet(shared, tmp_path_factory):
+    with Hosts(tmp_path_factory.mktemp("hosts"), *shared, **SETTINGS) as running:
         yield running
 
 
@@ -207,9 +209,9 @@ def test_hosts_count_failed_logins_together(fleet):
 
 
 @pytest.fixture(scope="module")
-def limited(urls, tmp_path_factory):
+def limited(shared, tmp_path_factory):
     limits = {"API_TOKEN_RATE": "20/day", "API_FAILURE_RATE": "6/day"}
-    with Hosts(tmp_path_factory.mktemp("limited"), *urls, **SETTINGS, **limits) as running:
+    with Hosts(tmp_path_factory.mktemp("limited"), *shared, **SETTINGS, **limits) as running:
         yield running
 
 
