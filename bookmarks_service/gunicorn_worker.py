@@ -3,20 +3,18 @@
 Changes to gunicorn's ``gthread`` worker, each with its reason:
 
 - A connection gets a thread only after it has sent a whole request. Until then the event loop reads it without
-  blocking. In gunicorn's gthread worker, as many idle connections as there are threads block the service, and so do
-  stalled TLS handshakes, which have no timeout.
-- Requests with a large or chunked body have their own threads, which wait for the body for a limited time. In gunicorn
-  they wait forever. The same limit applies to clients that read a response slowly.
-- ``/livez`` has its own thread, so that a process is not restarted while all its threads wait for the database. Static
-  files, ``/docs/`` and ``/schema/``, which any client can read slowly, also have their own threads.
-- The event loop does not block while it closes a connection. In gunicorn it waits for up to two seconds for the client
-  to close its side, and serves no other client meanwhile.
+  blocking. In gunicorn, idle connections and stalled TLS handshakes occupy threads, and can block the service.
+- ``/livez``, static files, ``/docs/`` and ``/schema/`` have their own threads: a process must not be restarted while
+  all others wait for the database, and any client can read slowly. So have requests with a large or chunked body, which
+  wait for it for a limited time, as for clients that read responses slowly. In gunicorn they wait forever.
+- The event loop does not block while it closes a connection. In gunicorn it waits up to two seconds for the client.
+- A process that stops accepts the connections that wait for it, and then refuses new ones, so that a proxy uses another
+  host. In gunicorn new connections wait until the process has ended, and are dropped.
 - When ``worker_connections`` connections are open, a new one replaces the one that has waited longest.
 - gunicorn's own errors are JSON, and a request line may be longer than 8,190 bytes.
 
-This file is written for gunicorn 27.0 and HTTP/1.1; pyproject.toml keeps gunicorn below 28. To find out whether a
-later release still needs it, set ``worker_class = "gthread"`` in gunicorn.conf.py and run test_slow_clients.py,
-test_request_headers.py and test_http.py in tests/bookmarks_service. Each failing test shows a change still needed.
+This file is written for gunicorn 27.0 and HTTP/1.1. To see which changes a later release still needs, set "gthread" as
+the worker class and run the tests of HTTP, request headers, slow clients and several hosts of the service.
 """
 
 import re
@@ -42,8 +40,7 @@ UNREAD_BODY = 0.1  # seconds to wait for the rest of a body that the application
 PROBE = re.compile(rb"(GET|HEAD) /livez[ ?]")
 PAGE = re.compile(rb"(GET|HEAD) /(static|docs|schema)[/ ?]")
 
-# The maximum of the setting limit_request_line, which is 8,190 in gunicorn.
-http.message.MAX_REQUEST_LINE = MAX_HEAD
+http.message.MAX_REQUEST_LINE = MAX_HEAD  # The maximum of the setting limit_request_line. In gunicorn it is 8,190.
 # Write gunicorn's own errors as JSON, without their detail, which may quote a token.
 util.write_error = lambda sock, status, reason, detail: util.write_nonblock(sock, raw_error(status, reason))
 
@@ -117,8 +114,7 @@ class Worker(ThreadWorker):
             pool = next((pool for path, pool in self.dedicated_pools if path.match(conn.request.data)), self.tpool)
         conn.parser.unreader.unread(bytes(conn.request.data))
         conn.request = ArrivingRequest()
-        future = pool.submit(self.handle, conn)
-        future.add_done_callback(partial(self.method_queue.defer, self.finish_request, conn))
+        pool.submit(self.handle, conn).add_done_callback(partial(self.method_queue.defer, self.finish_request, conn))
 
     def murder_pending(self) -> None:
         """Close connections that have timed out. If only the body is missing, the application responds."""
@@ -164,7 +160,11 @@ class Worker(ThreadWorker):
             super().finish_request(conn, future)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """On shutdown, wait for new requests no longer than for kept-alive connections."""
+        """On shutdown, refuse new connections, and wait for requests no longer than for kept-alive connections."""
+        for listener in self.sockets:
+            for _ in range(self.cfg.backlog):  # those that wait to be accepted, at most
+                self.accept(listener)
+            listener.close()
         super()._cap_keepalive(deadline)
         for conn in self.pending_conns:
             conn.timeout = min(conn.timeout, deadline)

@@ -37,8 +37,8 @@ def free_port() -> int:
     raise AssertionError("None of 100 ports is free.")
 
 
-def listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT):
+def listens(port: int, address: str = "127.0.0.1") -> bool:
+    with suppress(OSError), socket.create_connection((address, port), timeout=TIMEOUT):
         return True
     return False
 

@@ -83,6 +83,11 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def secrets_in(text: str) -> list[str]:
+    """Return the API token, the access token and the operator's password in what ``quickstart`` printed."""
+    return [re.search(pattern, text)[1] for pattern in (r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)")]
+
+
 class Service:
     """The service as ``quickstart`` runs it."""
 
@@ -109,9 +114,7 @@ class Service:
 
     def read_secrets(self) -> None:
         text = self.log.read_text()
-        self.api_token = re.search(r"Token (uga_\w+)", text)[1]
-        self.access_token = re.search(r"Bearer (bma_\w+)", text)[1]
-        self.password = re.search(r"password (\S+)\)", text)[1]
+        self.api_token, self.access_token, self.password = secrets_in(text)
         self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", text, re.MULTILINE)
 
     def __exit__(self, *exc_info: object) -> None:

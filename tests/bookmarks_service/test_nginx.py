@@ -1,109 +1,22 @@
 """The nginx configuration in docs/deploy.md, in front of a running service."""
 
 import json
-import os
 import re
-import shutil
+import select
 import socket
-import ssl
-import subprocess
-from contextlib import contextmanager
+import socketserver
+import threading
 from urllib.parse import quote
 
 import httpx
 import pytest
 
 from tests.answers import error_code
-from tests.bookmarks_service.service import ROOT, Service, empty_database
-from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
-
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+from tests.bookmarks_service.nginx import NGINX, Nginx
+from tests.bookmarks_service.service import Service, empty_database
+from tests.servers import TIMEOUT, free_port
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
-
-MAIN = """
-daemon off;
-worker_processes 1;
-pid nginx.pid;
-error_log error.log;
-{user}
-events {{ }}
-http {{
-    access_log off;
-    client_body_temp_path body;
-    proxy_temp_path proxy;
-    fastcgi_temp_path fastcgi;
-    uwsgi_temp_path uwsgi;
-    scgi_temp_path scgi;
-    {server}
-}}
-"""
-
-
-def documented_server():
-    document = (ROOT / "docs/deploy.md").read_text()
-    [configuration] = re.findall(r"```nginx\n(.*?)```", document, re.DOTALL)
-    return configuration
-
-
-def certificate(folder):
-    if not shutil.which("openssl"):
-        pytest.skip("There is no openssl command to make a certificate.")
-    files = ["-keyout", folder / "tls.key", "-out", folder / "tls.pem"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    subprocess.run([*command, *files], check=True, capture_output=True)
-
-
-class Nginx:
-    """nginx with the documented configuration, whose ports, host and files are replaced."""
-
-    def __init__(self, folder, upstream_port, read_timeout=120):
-        self.folder, self.port, self.tls_port = folder, free_port(), free_port()
-        certificate(folder)
-        replaced = {
-            "server 127.0.0.1:8000;": f"server 127.0.0.1:{upstream_port};",
-            "proxy_read_timeout 120s;": f"proxy_read_timeout {read_timeout}s;",
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
-            "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
-            "/etc/ssl/bookmarks.example.pem": str(folder / "tls.pem"),
-            "/etc/ssl/bookmarks.example.key": str(folder / "tls.key"),
-        }
-        server = documented_server()
-        for old, new in replaced.items():
-            assert server.count(old) == 1, old
-            server = server.replace(old, new)
-        user = "user root;" if os.getuid() == 0 else ""  # so that its processes may use the folder
-        (folder / "nginx.conf").write_text(MAIN.format(user=user, server=server))
-        self.command = [NGINX, "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
-
-    def __enter__(self):
-        subprocess.run([*self.command, "-t"], check=True, capture_output=True)
-        self.process = start_server(self.command, self.folder / "nginx.log", lambda: listens(self.port))
-        return self
-
-    def __exit__(self, *exc_info):
-        stop_server(self.process)
-
-    def send(self, request):
-        """Send bytes as they are, with TLS. Return head and body of the answer."""
-        context = ssl.create_default_context(cafile=self.folder / "tls.pem")
-        answer = b""
-        with (
-            socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT) as connection,
-            context.wrap_socket(connection, server_hostname="localhost") as tls,
-        ):
-            tls.sendall(request)
-            while received := tls.recv(65536):
-                answer += received
-        head, _, body = answer.partition(b"\r\n\r\n")
-        return head.decode(), body
-
-    @contextmanager
-    def client(self, service, **headers):
-        headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
-        base_url = f"https://127.0.0.1:{self.tls_port}"
-        with httpx.Client(verify=False, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
-            yield client
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +29,7 @@ def https_service(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def nginx(https_service, tmp_path_factory):
-    with Nginx(tmp_path_factory.mktemp("nginx"), https_service.port) as running:
+    with Nginx(tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{https_service.port}") as running:
         yield running
 
 
@@ -212,7 +125,7 @@ def test_the_request_id_is_passed_through(nginx, https_service, headers, pattern
 
 
 def test_an_unreachable_service_is_answered_in_json(https_service, tmp_path):
-    with Nginx(tmp_path, free_port()) as nginx, nginx.client(https_service) as client:
+    with Nginx(tmp_path, f"127.0.0.1:{free_port()}") as nginx, nginx.client(https_service) as client:
         response = client.get("/v1/bookmarks")
 
     assert error_code(response, 502) == "service_unavailable"
@@ -222,12 +135,61 @@ def test_an_unreachable_service_is_answered_in_json(https_service, tmp_path):
 def test_a_timeout_of_the_service_is_answered_in_json(https_service, tmp_path):
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
-        Nginx(tmp_path, silent.getsockname()[1], read_timeout=1) as nginx,
+        Nginx(tmp_path, f"127.0.0.1:{silent.getsockname()[1]}", read_timeout=1) as nginx,
         nginx.client(https_service) as client,
     ):
         response = client.get("/v1/bookmarks")
 
     assert error_code(response, 504) == "service_unavailable"
+
+
+class Dropping(socketserver.BaseRequestHandler):
+    """Reads a request and closes the connection, like a host that is killed."""
+
+    def handle(self):
+        self.request.recv(65536)
+
+
+@pytest.fixture
+def dropping_host():
+    with socketserver.TCPServer(("127.0.0.1", 0), Dropping) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("method", "status"), [("GET", 200), ("PUT", 405), ("DELETE", 405), ("POST", 502), ("PATCH", 502)]
+)
+def test_only_idempotent_requests_are_repeated_on_another_host(https_service, dropping_host, tmp_path, method, status):
+    other = f"127.0.0.1:{https_service.port}"
+    with Nginx(tmp_path, dropping_host, other) as nginx, nginx.client(https_service) as client:
+        response = client.request(method, "/v1/bookmarks")
+
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "application/json"
+
+
+def test_any_request_is_sent_to_another_host_if_the_first_cannot_be_reached(https_service, tmp_path):
+    unreachable, other = f"127.0.0.1:{free_port()}", f"127.0.0.1:{https_service.port}"
+    with Nginx(tmp_path, unreachable, other) as nginx, nginx.client(https_service) as client:
+        response = client.post("/v1/bookmarks", json={"url": "https://example.com/any-host"})
+
+    assert response.status_code == 201
+
+
+def test_a_request_that_timed_out_is_not_repeated(https_service, tmp_path):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as first,
+        socket.create_server(("127.0.0.1", 0)) as second,
+        Nginx(tmp_path, *(f"127.0.0.1:{each.getsockname()[1]}" for each in (first, second)), read_timeout=1) as nginx,
+        nginx.client(https_service) as client,
+    ):
+        response = client.get("/v1/bookmarks")
+        reached = select.select([first, second], [], [], 0)[0]
+
+    assert error_code(response, 504) == "service_unavailable"
+    assert len(reached) == 1
 
 
 def test_a_forged_address_is_not_counted(nginx, https_service):
