@@ -79,10 +79,12 @@ class Standby:
         """Return whether the standby has replayed the position, or does so while this waits for a moment."""
         if self.skipped_until:
             self.skip(OUTAGE)  # Only one thread at a time tries again.
-        end = time.monotonic() + PATIENCE
         try:
-            while not (caught_up := self.has_replayed(position)) and time.monotonic() < end:
+            caught_up = self.has_replayed(position)
+            end = time.monotonic() + PATIENCE
+            while not caught_up and time.monotonic() < end:
                 time.sleep(POLL)
+                caught_up = self.has_replayed(position)
         except Error as error:
             self.fail(error)
             return False

@@ -84,11 +84,11 @@ def main(calls=500, rate=250):
                 compare(services, "/v1/bookmarks", 20)
                 for writes_a_second in (0, rate):
                     for path in ("/v1/bookmarks?limit=1", "/v1/bookmarks", "/v1/bookmarks?limit=200"):
-                        before, start = standby.reads(), time.monotonic()
+                        before, start = standby.selects(), time.monotonic()
                         with writes(cluster, writes_a_second) as counts:
                             taken = compare(services, path, calls)
                         committed = sum(counts) / (time.monotonic() - start)
-                        share = (standby.reads() - before) / calls
+                        share = (standby.selects() - before) / calls
                         print(f"\n{path}, {committed:.0f} commits a second, {share:.1%} answered by the standby")
                         for name, seconds in taken.items():
                             print(f"  {name}: {percentiles(seconds)}")

@@ -1,6 +1,7 @@
 """A streaming standby of a PostgreSQL server, which tests can hold back, suspend and kill."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from tests.servers import wait_until
 
 
 class Standby(Cluster):
-    settings = ["log_statement=all"]
+    settings = ["log_statement=all", "client_connection_check_interval=100ms"]
 
     def __init__(self, primary: Cluster) -> None:
         super().__init__()
@@ -58,6 +59,6 @@ class Standby(Cluster):
         with self.connect() as connection:
             return connection.execute(sql).fetchone()[0]
 
-    def reads(self) -> int:
-        """Return how many lists and single reads of bookmarks the standby has answered since it was started."""
-        return self.log.read_text().count('FROM "bookmarks_bookmark"')
+    def selects(self) -> int:
+        """Return how many queries for rows of the apps the server has executed since it was started."""
+        return len(re.findall('statement: SELECT .* FROM "(?:bookmarks|usergroups)_', self.log.read_text()))
