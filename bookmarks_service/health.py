@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 
-from . import replicas
+from . import standbys
 from .handlers import page
 
 View = Callable[[HttpRequest], Any]
@@ -43,8 +43,8 @@ def ready(request: HttpRequest) -> HttpResponse:
             cursor.execute("SELECT 1")
         require_migrations()
         parts = {"cache": is_cache_available()}
-        if replicas.STANDBYS:
-            parts["replicas"] = replicas.are_available()
+        if standbys.STANDBYS:
+            parts["replicas"] = standbys.are_available()
     except Error:
         return failure_response(DatabaseUnavailable())
     states = {name: "ok" if is_available else "unavailable" for name, is_available in parts.items()}

@@ -113,8 +113,8 @@ for number, url in enumerate(REPLICA_URLS, 1):
     replica["OPTIONS"] = {"connect_timeout": 2, **replica.get("OPTIONS", {})}  # seconds; the least that psycopg allows
     DATABASES[f"replica_{number}"] = {**replica, "TEST": {"MIRROR": "default"}}
 if REPLICA_URLS:
-    DATABASE_ROUTERS = ["bookmarks_service.replicas.StandbyRouter"]
-    MIDDLEWARE.append("bookmarks_service.replicas.read_from_standbys")
+    DATABASE_ROUTERS = ["bookmarks_service.standby_routing.StandbyRouter"]
+    MIDDLEWARE.append("bookmarks_service.standby_routing.read_from_standbys")
 
 CACHE_URL = env.str("CACHE_URL", "")
 CACHES = {

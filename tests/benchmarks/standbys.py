@@ -55,7 +55,8 @@ def writes(cluster, rate, writers=4):
 
 
 def percentiles(seconds):
-    return f"median {statistics.median(seconds) * 1000:.2f} ms, p95 {statistics.quantiles(seconds, n=20)[-1] * 1000:.2f} ms"
+    median, p95 = statistics.median(seconds), statistics.quantiles(seconds, n=20)[-1]
+    return f"median {median * 1000:.2f} ms, p95 {p95 * 1000:.2f} ms"
 
 
 def compare(services, path, calls):

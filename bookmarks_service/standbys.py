@@ -1,32 +1,25 @@
-"""Read from standbys: the middleware, the database router, and the state of each standby.
-
-A standby answers a call only if it has replayed everything that the primary had acknowledged when the call began. No
-caller can therefore tell which database has answered, and the processes need no shared state.
-"""
+"""Find a standby that has replayed everything that the primary has acknowledged."""
 
 import logging
 import random
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
-from contextvars import ContextVar
-from typing import Any
+from contextlib import suppress
 
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from django.db.models import Model
-from django.http import HttpRequest
 
-from .handlers import in_admin
+from usergroups.contract.errors import DATABASE_UNAVAILABLE_ERRORS
+
 from .time_limit import TimeLimit
 
 logger = logging.getLogger(__name__)
 
 OUTAGE = 5  # seconds for which a standby is skipped after an error
 LAG = 1  # seconds for which a standby is skipped that has not caught up in time
-PATIENCE = 0.01  # seconds to wait for a standby to catch up
+# Seconds to wait for a standby to catch up. With 250 commits a second, a standby on the same machine answered 37% of
+# the calls with 0, 90% with 0.003 and all of them with 0.01.
+PATIENCE = 0.01
 POLL = 0.001  # seconds
 CHECK_LIMIT = 0.5  # seconds for a statement that any server executes at once
-READ_LIMIT = 5  # seconds
 
 # Commits are flushed before they are acknowledged, unless synchronous_commit is off.
 POSITION = """
@@ -44,8 +37,6 @@ HAS_REPLAYED = """
 """
 
 Position = tuple[str, int, str]
-
-View = Callable[[HttpRequest], Any]
 
 
 class NotAStandby(Error):
@@ -96,12 +87,9 @@ class Standby:
         """Return whether the standby has replayed the position. Raises Error if it is unavailable or not a standby."""
         connection = connections[self.alias]
         if connection.connection is not None:
-            try:
+            with suppress(*DATABASE_UNAVAILABLE_ERRORS):
                 return self._ask(position)
-            except NotAStandby:
-                raise
-            except Error:  # The server may have been restarted since the thread last used its connection.
-                connection.close()
+            connection.close()  # The server may have been restarted since the thread last used its connection.
         return self._ask(position)
 
     def _ask(self, position: Position) -> bool:
@@ -115,34 +103,6 @@ class Standby:
 
 
 STANDBYS = [Standby(alias) for alias in connections if alias != DEFAULT_DB_ALIAS]
-
-
-class Read:
-    """A call that only reads. It chooses a database when its first query needs one, and keeps to it."""
-
-    def __init__(self) -> None:
-        self.alias: str | None = None
-        self.standby: Standby | None = None
-
-    def __enter__(self) -> "Read":
-        self.stack = ExitStack()
-        self.reset = current_read.set(self)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        current_read.reset(self.reset)
-        self.stack.close()
-
-    def choose(self) -> str:
-        if self.alias is None:
-            self.standby = current_standby()
-            self.alias = self.standby.alias if self.standby else DEFAULT_DB_ALIAS
-            if self.standby:
-                self.stack.enter_context(connections[self.alias].execute_wrapper(TimeLimit(READ_LIMIT)))
-        return self.alias
-
-
-current_read: ContextVar[Read | None] = ContextVar("current_read", default=None)
 
 
 def primary_position() -> Position | None:
@@ -172,36 +132,3 @@ def are_available() -> bool:
             if not standby.is_skipped:
                 standby.catch_up(position)
     return all(standby.is_available for standby in STANDBYS)
-
-
-def read_from_standbys(get_response: View) -> View:
-    """Let API calls that only read use a standby. Repeat them on the primary if the standby fails meanwhile."""
-
-    def middleware(request: HttpRequest) -> Any:
-        if request.method not in ("GET", "HEAD") or in_admin(request):
-            return get_response(request)
-        with Read() as read:
-            response = get_response(request)
-        if response.status_code == 503 and read.standby:
-            read.standby.fail("A read has failed and is repeated on the primary.")
-            response = get_response(request)
-        return response
-
-    return middleware
-
-
-class StandbyRouter:
-    """Routes reads to the database that the current call has chosen, and everything else to the primary."""
-
-    def db_for_read(self, model: type[Model], **hints: Any) -> str:
-        read = current_read.get()
-        return read.choose() if read else DEFAULT_DB_ALIAS
-
-    def db_for_write(self, model: type[Model], **hints: Any) -> str:
-        return DEFAULT_DB_ALIAS
-
-    def allow_relation(self, first: Model, second: Model, **hints: Any) -> bool:
-        return True
-
-    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
-        return db == DEFAULT_DB_ALIAS
