@@ -3,9 +3,10 @@
     python -m tests.benchmarks.standbys [CALLS] [WRITES A SECOND]
 
 A primary, a standby and two services, of which one has the standby, all on this machine. The calls alternate. Prints
-the medians and 95th percentiles, and how many of the calls the standby has answered.
+the medians and 95th percentiles, how many of the calls the standby has answered, and the CPU time of the primary server.
 """
 
+import os
 import statistics
 import sys
 import tempfile
@@ -19,6 +20,8 @@ import httpx
 from tests.bookmarks_service.cluster import Cluster
 from tests.bookmarks_service.service import Service
 from tests.bookmarks_service.standby import Standby
+
+PATHS = ("/v1/bookmarks?limit=1", "/v1/bookmarks", "/v1/bookmarks?limit=200")
 
 INSERT = """
     INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at)
@@ -59,9 +62,19 @@ def percentiles(seconds):
     return f"median {median * 1000:.2f} ms, p95 {p95 * 1000:.2f} ms"
 
 
+def cpu_seconds(server):
+    """Return the CPU time of a server and its processes, also of those that have ended."""
+    pid = server.process.pid
+    pids = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    fields = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in pids]
+    ticks = [*fields[0][13:15], *(ticks for each in fields for ticks in each[11:13])]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 def compare(services, path, calls):
+    """Make calls in turn to each service. Return how many seconds each took, by the name of the service."""
     taken = {name: [] for name in services}
-    token = list(services.values())[-1].access_token  # each quickstart revokes the tokens of the one before
+    token = next(iter(services.values())).access_token
     with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         for _ in range(calls):
             for name, service in services.items():
@@ -79,12 +92,14 @@ def main(calls=500, rate=250):
             other = Path(tempfile.mkdtemp(dir=folder))
             with Service(other, cluster.url, WEB_CONCURRENCY="1", REPLICA_URL=standby.url) as service:
                 services = {"primary": alone, "standby": service}
+                alone.access_token = service.access_token  # The second quickstart has revoked the first one's tokens.
                 with cluster.connect() as connection:
                     connection.execute(INSERT, [5000])
+                    connection.execute("VACUUM ANALYZE bookmarks_bookmark")
                 standby.catch_up()
                 compare(services, "/v1/bookmarks", 20)
                 for writes_a_second in (0, rate):
-                    for path in ("/v1/bookmarks?limit=1", "/v1/bookmarks", "/v1/bookmarks?limit=200"):
+                    for path in PATHS:
                         before, start = standby.selects(), time.monotonic()
                         with writes(cluster, writes_a_second) as counts:
                             taken = compare(services, path, calls)
@@ -95,6 +110,13 @@ def main(calls=500, rate=250):
                             print(f"  {name}: {percentiles(seconds)}")
                         ratio = statistics.median(taken["standby"]) / statistics.median(taken["primary"])
                         print(f"  ratio of the medians {ratio:.2f}")
+                for path in PATHS:
+                    for name, service in services.items():
+                        before = cpu_seconds(cluster)
+                        compare({name: service}, path, calls)
+                        print(
+                            f"{path}, {name}: {(cpu_seconds(cluster) - before) / calls * 1000:.2f} ms CPU of the primary"
+                        )
 
 
 if __name__ == "__main__":

@@ -170,6 +170,7 @@ def test_a_standby_that_is_held_back_changes_no_answer(service, standby):
     group = {"user_group_id": "example_1"}
     with standby.held_back():
         assert_writes_are_read(service, standby, times=1)
+        assert min(queries_of(service, "GET", "/v1/bookmarks") for _ in range(5)) == 2  # The standby is skipped.
 
         token = call(service, "POST", "/api/user/access-tokens", json=group).json()["access_token"]
         bearer = {"Authorization": f"Bearer {token['secret']}"}
@@ -218,8 +219,10 @@ def test_reads_that_hang_are_repeated_on_the_primary(service, standby, cluster):
 def test_calls_are_answered_while_a_standby_hangs(service, standby):
     with standby.suspended():
         statuses = [call(service, "GET", path).status_code for path in READS]
+        queries = [queries_of(service, "GET", "/v1/bookmarks") for _ in range(5)]
         ready = call(service, "GET", "/readyz")
 
+    assert min(queries) == 2  # The standby is skipped.
     assert statuses == [200] * len(READS)
     assert (ready.status_code, ready.json()) == (200, {"success": 1, "cache": "ok", "replicas": "unavailable"})
 
