@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 OUTAGE = 5  # seconds for which a standby is skipped after an error
 LAG = 1  # seconds for which a standby is skipped that has not caught up in time
 # Seconds to wait for a standby to catch up. With 250 commits a second, a standby on the same machine answered 37% of
-# the calls with 0, 90% with 0.003 and all of them with 0.01.
+# the calls with 0, 90% with 0.003 and nearly all with 0.01.
 PATIENCE = 0.01
 POLL = 0.001  # seconds
 CHECK_LIMIT = 0.5  # seconds for a statement that any server executes at once

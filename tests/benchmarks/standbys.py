@@ -3,7 +3,8 @@
     python -m tests.benchmarks.standbys [CALLS] [WRITES A SECOND]
 
 A primary, a standby and two services, of which one has the standby, all on this machine. The calls alternate. Prints
-the medians and 95th percentiles, how many of the calls the standby has answered, and the CPU time of the primary server.
+the medians and 95th percentiles, how many of the calls the standby has answered, and how much CPU time the primary
+server takes.
 """
 
 import os
@@ -111,12 +112,11 @@ def main(calls=500, rate=250):
                         ratio = statistics.median(taken["standby"]) / statistics.median(taken["primary"])
                         print(f"  ratio of the medians {ratio:.2f}")
                 for path in PATHS:
-                    for name, service in services.items():
+                    for name, each in services.items():
                         before = cpu_seconds(cluster)
-                        compare({name: service}, path, calls)
-                        print(
-                            f"{path}, {name}: {(cpu_seconds(cluster) - before) / calls * 1000:.2f} ms CPU of the primary"
-                        )
+                        compare({name: each}, path, calls)
+                        taken = (cpu_seconds(cluster) - before) / calls
+                        print(f"{path}, {name}: {taken * 1000:.2f} ms of CPU time of the primary server")
 
 
 if __name__ == "__main__":
