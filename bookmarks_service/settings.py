@@ -104,6 +104,18 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
+# Standbys of the primary, DATABASE_URL.
+REPLICA_URLS = env.list("REPLICA_URL", [], subcast=str.strip)
+for number, url in enumerate(REPLICA_URLS, 1):
+    replica = dj_database_url.parse(url, conn_max_age=None)
+    if {replica["ENGINE"], DATABASES["default"]["ENGINE"]} != {"django.db.backends.postgresql"}:
+        raise ImproperlyConfigured("REPLICA_URL requires PostgreSQL, and DATABASE_URL must be its primary server.")
+    replica["OPTIONS"] = {"connect_timeout": 2, **replica.get("OPTIONS", {})}  # seconds; the least that psycopg allows
+    DATABASES[f"replica_{number}"] = {**replica, "TEST": {"MIRROR": "default"}}
+if REPLICA_URLS:
+    DATABASE_ROUTERS = ["bookmarks_service.standby_routing.StandbyRouter"]
+    MIDDLEWARE.append("bookmarks_service.standby_routing.read_from_standbys")
+
 CACHE_URL = env.str("CACHE_URL", "")
 CACHES = {
     "default": {

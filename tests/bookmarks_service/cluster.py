@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ def binaries() -> Path | None:
 
 
 class Cluster:
+    settings: Sequence[str] = ()
+    """More settings of the server, such as ``work_mem=1MB``."""
+
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(tempfile.mkdtemp())
         self.log = self.folder.with_suffix(".log")
@@ -38,9 +41,8 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         if os.getuid() == 0:
             shutil.chown(self.folder, "postgres")
-        initdb = [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", self.folder / "data"]
         try:
-            subprocess.run(initdb, check=True, capture_output=True, **self.options)
+            subprocess.run(self.creation(), check=True, capture_output=True, **self.options)
             self.start()
         except BaseException:
             self.remove_files()
@@ -51,12 +53,16 @@ class Cluster:
         self.stop()
         self.remove_files()
 
+    def creation(self) -> list[Any]:
+        """Return the command that creates the files of the database."""
+        return [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", self.folder / "data"]
+
     def remove_files(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.log.unlink(missing_ok=True)
 
     def start(self) -> None:
-        settings = ["listen_addresses=127.0.0.1", f"max_connections={MAX_CONNECTIONS}", "fsync=off"]
+        settings = ["listen_addresses=127.0.0.1", f"max_connections={MAX_CONNECTIONS}", "fsync=off", *self.settings]
         command = [binaries() / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder]
         for setting in settings:
             command += ["-c", setting]
@@ -92,6 +98,19 @@ class Cluster:
                 connection.execute("SET default_transaction_read_only = off")
                 connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
             self.reload("default_transaction_read_only", "off")
+
+    @contextmanager
+    def changed(self, setting: str, value: str) -> Iterator[None]:
+        """Change a setting until the block ends. ``value`` is what SHOW returns."""
+        with self.connect() as connection:
+            [before] = connection.execute(f"SHOW {setting}").fetchone()
+        self.execute(f"ALTER SYSTEM SET {setting} = '{value}'")
+        self.reload(setting, value)
+        try:
+            yield
+        finally:
+            self.execute(f"ALTER SYSTEM RESET {setting}")
+            self.reload(setting, before)
 
     def reload(self, setting: str, value: str) -> None:
         """Reload the configuration and wait until a setting has its new value."""

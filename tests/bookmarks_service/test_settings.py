@@ -115,6 +115,41 @@ def test_sqlite_syncs_commits_and_waits_for_locks(tmp_path):
     assert databases["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 
+def test_each_url_of_a_standby_names_a_database():
+    primary, *standbys = (f"postgres://user:{name}@{name}.example/bookmarks" for name in "abc")
+    settings = load_settings(SECRET_KEY="x", DATABASE_URL=primary, REPLICA_URL=", ".join(standbys))
+
+    hosts = {alias: database["HOST"] for alias, database in settings["DATABASES"].items()}
+    assert hosts == {"default": "a.example", "replica_1": "b.example", "replica_2": "c.example"}
+    assert settings["DATABASE_ROUTERS"] == ["bookmarks_service.standby_routing.StandbyRouter"]
+    assert settings["MIDDLEWARE"][-1] == "bookmarks_service.standby_routing.read_from_standbys"
+
+
+@pytest.mark.parametrize("variables", [{}, {"REPLICA_URL": ""}], ids=str)
+def test_without_a_standby_there_is_no_router_and_no_middleware(variables):
+    settings = load_settings(SECRET_KEY="x", **variables)
+
+    assert list(settings["DATABASES"]) == ["default"]
+    assert "DATABASE_ROUTERS" not in settings
+    assert "bookmarks_service.standby_routing.read_from_standbys" not in settings["MIDDLEWARE"]
+
+
+@pytest.mark.parametrize(
+    ("primary", "standby"),
+    [
+        ("sqlite:////a", "postgres://b/b"),
+        ("", "postgres://b/b"),
+        ("postgres://a/a", "sqlite:////b"),
+        ("", "sqlite:////b"),
+    ],
+)
+def test_standbys_require_postgresql(primary, standby):
+    result = manage("check", SECRET_KEY="x", DATABASE_URL=primary, REPLICA_URL=standby)
+
+    assert result.returncode == 1
+    assert result.stderr == "REPLICA_URL requires PostgreSQL, and DATABASE_URL must be its primary server.\n"
+
+
 def test_the_cache_is_chosen_by_url():
     caches = load_settings(SECRET_KEY="x", CACHE_URL="redis://127.0.0.1:6379/1")["CACHES"]
 
