@@ -120,6 +120,7 @@ API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
 API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
 
 METRICS_ADDRESS = env.str("METRICS_ADDRESS", "")
+TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -4,11 +4,17 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
+
+if settings.TRACES_ENDPOINT:
+    from .tracing import start_tracing
+
+    start_tracing()
 
 django_application = get_wsgi_application()
 
