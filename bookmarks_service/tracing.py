@@ -7,13 +7,14 @@ of exceptions, which quote values of the database.
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 from opentelemetry.instrumentation.redis import RedisInstrumentor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
-from opentelemetry.trace import SpanContext, Status, set_tracer_provider
+from opentelemetry.trace import SpanContext, SpanKind, Status, set_tracer_provider
 
 ATTRIBUTES = {
     "http.method", "http.request.method", "http.route", "http.status_code", "http.response.status_code",
@@ -23,10 +24,13 @@ ATTRIBUTES = {
 
 
 class SelectiveExporter(OTLPSpanExporter):
-    """Sends spans without the attributes that are not in ATTRIBUTES, and without the messages of exceptions."""
+    """Sends the spans of requests, without attributes that are not in ATTRIBUTES and without messages of exceptions.
+
+    Statements that belong to no traced request, such as those of health checks, are not sent.
+    """
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        return super().export([selected(span) for span in spans])
+        return super().export([selected(span) for span in spans if span.parent or span.kind is SpanKind.SERVER])
 
 
 def selected(span: ReadableSpan) -> ReadableSpan:
@@ -51,5 +55,8 @@ def start_tracing() -> None:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
-    for instrumentor in (DjangoInstrumentor(), PsycopgInstrumentor(), RedisInstrumentor()):
-        instrumentor.instrument()
+    # Not as the first middleware, which is the default: it refuses unknown hosts, and health checks may have any.
+    position = settings.MIDDLEWARE.index("django.contrib.sessions.middleware.SessionMiddleware")
+    DjangoInstrumentor().instrument(middleware_position=position)
+    PsycopgInstrumentor().instrument()
+    RedisInstrumentor().instrument()

@@ -31,10 +31,13 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), CollectorHandler)
         self.endpoint = f"http://127.0.0.1:{self.server_port}"
 
-    def spans(self, trace_id):
+    def spans(self):
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         scopes = [scope for request in requests for each in request.resource_spans for scope in each.scope_spans]
-        return [span for scope in scopes for span in scope.spans if span.trace_id.hex() == trace_id]
+        return [span for scope in scopes for span in scope.spans]
+
+    def spans_of(self, trace_id):
+        return [span for span in self.spans() if span.trace_id.hex() == trace_id]
 
 
 class CollectorHandler(BaseHTTPRequestHandler):
@@ -88,8 +91,8 @@ def traced(service, collector):
         trace_id = secrets.token_hex(16)
         headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", **options.pop("headers", {})}
         response = service.request(method, path, headers=headers, **options)
-        wait_until(lambda: any(span.kind == Span.SPAN_KIND_SERVER for span in collector.spans(trace_id)))
-        spans = collector.spans(trace_id)
+        wait_until(lambda: any(span.kind == Span.SPAN_KIND_SERVER for span in collector.spans_of(trace_id)))
+        spans = collector.spans_of(trace_id)
         [server] = [span for span in spans if span.kind == Span.SPAN_KIND_SERVER]
         return response, server, [span for span in spans if span is not server]
 
@@ -159,10 +162,14 @@ def test_the_collector_receives_nothing_private(service, traced, collector):
 @pytest.mark.once
 def test_health_checks_are_not_traced(service, traced, collector):
     trace_id = secrets.token_hex(16)
-    service.request("GET", "/livez", headers={"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01"})
-    traced("GET", "/")
+    headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", "Host": "unknown.example"}
+    statuses = [service.request("GET", path, headers=headers).status_code for path in ("/livez", "/readyz")]
+    _, span, _ = traced("GET", "/")
 
-    assert collector.spans(trace_id) == []
+    assert statuses == [200, 200]
+    assert span.name == "GET index"
+    assert collector.spans_of(trace_id) == []
+    assert [each for each in collector.spans() if not each.parent_span_id] == []
 
 
 @pytest.mark.once
@@ -182,7 +189,10 @@ def test_each_worker_sends_spans_also_after_a_reload(service, traced):
 
 @pytest.mark.once
 def test_the_service_works_without_its_collector(tmp_path):
-    variables = documented_variables(f"http://127.0.0.1:{free_port()}") | {"OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    variables = documented_variables(f"http://127.0.0.1:{free_port()}") | {
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
+        "WEB_CONCURRENCY": "1",
+    }
 
     with empty_database(tmp_path) as database_url, Service(tmp_path, database_url, **variables) as service:
         with ThreadPoolExecutor(4) as pool:
