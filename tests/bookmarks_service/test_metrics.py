@@ -157,17 +157,29 @@ def test_nothing_is_measured_by_default(client, db):
     assert values_of(REGISTRY) == before
 
 
-def test_the_service_needs_the_optional_packages_only_if_they_are_used():
+def load_without_optional_packages(**variables):
+    """Load the application as a server does."""
     hide = "import sys; sys.modules.update(prometheus_client=None, opentelemetry=None)"
-    result = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", f"{hide}; import bookmarks_service.wsgi"],
-        cwd=ROOT, env=environment(SECRET_KEY="x"), capture_output=True, text=True, check=False,
+        cwd=ROOT, env=environment(SECRET_KEY="x", **variables), capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_the_service_needs_the_optional_packages_only_if_they_are_used():
+    result = load_without_optional_packages()
 
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_a_missing_package_is_reported(monkeypatch):
+def test_missing_packages_for_traces_are_reported():
+    result = load_without_optional_packages(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
+
+    assert result.returncode == 1
+    assert result.stderr.endswith("Install the extra `otel`.\n")
+
+
+def test_a_missing_package_for_metrics_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
 
     with pytest.raises(SystemExit, match="METRICS_ADDRESS needs prometheus-client"):
