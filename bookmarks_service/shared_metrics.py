@@ -67,7 +67,7 @@ def listen(address: str) -> socket.socket:
             listener = socket.create_server((host, int(port)), family=family, backlog=64)
         except OSError as error:
             if error.errno != EADDRINUSE or time.monotonic() > end:
-                raise SystemExit(f"METRICS_ADDRESS cannot be used: {address} ({error.strerror}).") from None
+                raise SystemExit(f"METRICS_ADDRESS={address} cannot be used: {error.strerror}.") from None
             time.sleep(0.5)
         else:
             listener.setblocking(False)  # All workers wait for connections, and only one of them gets each.

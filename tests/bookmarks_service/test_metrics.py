@@ -197,7 +197,7 @@ def test_an_address_in_use_is_reported(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
 
-        with pytest.raises(SystemExit, match=f"METRICS_ADDRESS cannot be used: {address}"):
+        with pytest.raises(SystemExit, match=f"METRICS_ADDRESS={address} cannot be used: Address already in use"):
             shared_metrics.listen(address)
 
 
