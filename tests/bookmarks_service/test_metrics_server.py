@@ -74,27 +74,31 @@ def test_the_requests_of_each_worker_are_counted(service):
         assert seen == before
 
 
+def replace_a_worker(service):
+    before = set(service.worker_pids())
+    os.kill(min(before), signal.SIGKILL)
+    wait_until(lambda: set(service.worker_pids()) != before and service.value("request_threads") == 16)
+
+
 def test_counts_survive_a_killed_worker_and_a_reload(service):
     before = service.updates()
     service.update(10)
 
-    first = set(service.worker_pids())
-    os.kill(min(first), signal.SIGKILL)
-    wait_until(lambda: set(service.worker_pids()) != first and service.value("request_threads") == 16)
+    replace_a_worker(service)
     service.update(10)
-    second = set(service.worker_pids())
+    replaced = set(service.worker_pids())
     service.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: second.isdisjoint(service.worker_pids()) and service.value("request_threads") == 16)
+    wait_until(lambda: replaced.isdisjoint(service.worker_pids()) and service.value("request_threads") == 16)
     service.update(10)
 
     assert service.updates() == before + 30
     assert service.value("request_duration_seconds_count", operation="update_user_group") == before + 30
 
 
-def test_a_replaced_worker_leaves_no_files_behind(service):
-    [folder] = service.folder.glob("*metrics*")
-    wait_until(lambda: service.value("request_threads") == 16)
+def test_a_replaced_worker_adds_no_files(service):
+    replace_a_worker(service)
 
+    [folder] = service.folder.glob("*metrics*")
     numbers = {re.search(r"_(\d+)\.db$", file.name)[1] for file in folder.iterdir()}
     assert numbers <= {"0", "1", "2", "3"}  # 2 and 3 if the service was reloaded
 
