@@ -17,7 +17,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, MetricsHandler, values
 from prometheus_client.multiprocess import MultiProcessCollector
+from rest_framework.exceptions import APIException
 
+from usergroups.contract.errors import ErrorResponse
 from usergroups.contract.openapi import operation_id
 from usergroups.tokens.throttling import TooManyExpensiveCalls, TooManyFailures
 
@@ -44,7 +46,10 @@ DATABASE_CONNECTIONS = Gauge("database_connections", "Open connections to the da
 CONNECTIONS = Gauge("connections", "Connections of clients.", ["state"], **GAUGE)
 REQUEST_THREADS = Gauge("request_threads", "Threads for requests.", **GAUGE)
 
-KINDS = {TooManyFailures: "failed_authentications", TooManyExpensiveCalls: "expensive_calls"}
+KINDS: dict[type[APIException], str] = {
+    TooManyFailures: "failed_authentications",
+    TooManyExpensiveCalls: "expensive_calls",
+}
 for kind in ("token_rate", *KINDS.values()):
     THROTTLED.labels(kind)  # Start at 0, so that rate() sees the first one.
 
@@ -59,8 +64,8 @@ def observe(request: HttpRequest, response: HttpResponseBase, seconds: float, qu
     DURATION.labels(operation).observe(seconds)
     QUERIES.labels(operation).inc(queries.count)
     DATABASE_SECONDS.labels(operation).inc(queries.seconds)
-    if response.status_code == 429 and (error := getattr(response, "error", None)):
-        THROTTLED.labels(KINDS.get(type(error), "token_rate")).inc()
+    if response.status_code == 429 and isinstance(response, ErrorResponse):
+        THROTTLED.labels(KINDS.get(response.error_class, "token_rate")).inc()
 
 
 def operation_of(request: HttpRequest) -> str:

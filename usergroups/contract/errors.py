@@ -71,9 +71,9 @@ class DatabaseUnavailable(exceptions.APIException):
 
 
 class ErrorResponse(Response):
-    """An error response of an API view. ``error`` is what it was made from, for middleware."""
+    """An error response of an API view."""
 
-    error: exceptions.APIException
+    error_class: type[exceptions.APIException]  # not the exception, which would keep the frames of its traceback
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> ErrorResponse:
@@ -83,7 +83,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> ErrorRes
     """
     error = _api_exception(exception)
     response = ErrorResponse(failure(error), error.status_code, headers=_headers(error))
-    response.error = error
+    response.error_class = type(error)
     if response.status_code >= 500:
         request: HttpRequest = context["request"]._request  # Django's request, which has no public name in DRF
         got_request_exception.send(sender=None, request=request)
