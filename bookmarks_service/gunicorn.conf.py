@@ -30,7 +30,12 @@ forwarder_headers = ""
 
 
 def on_starting(server: Any) -> None:
-    """Warn if the processes count calls separately."""
+    """Prepare the metrics, and warn if the processes count calls separately."""
+    server.metrics = None
+    if address := os.environ.get("METRICS_ADDRESS"):
+        from bookmarks_service.shared_metrics import SharedMetrics  # noqa: PLC0415  # not when this file is loaded
+
+        server.metrics = SharedMetrics(address)
     if server.cfg.workers > 1 and not os.environ.get("CACHE_URL"):
         server.log.warning(
             "CACHE_URL is not set: each of the %s processes counts calls separately, and has its own rate limits.",
@@ -38,11 +43,33 @@ def on_starting(server: Any) -> None:
         )
 
 
+def pre_fork(server: Any, worker: Any) -> None:
+    """Let the new worker take part in the metrics."""
+    if server.metrics:
+        server.metrics.add(worker)
+
+
 def post_worker_init(worker: Any) -> None:
-    """Continue the deletions that an earlier process left unfinished."""
+    """Serve the metrics, and continue the deletions that an earlier process left unfinished."""
     from usergroups.deletion import resume_deletions  # noqa: PLC0415  # Django is set up only now
 
+    if os.environ.get("METRICS_ADDRESS"):
+        from bookmarks_service.metrics import serve  # noqa: PLC0415
+
+        serve(worker)
     resume_deletions()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Forget the gauges of a worker that has ended."""
+    if server.metrics:
+        server.metrics.remove(worker)
+
+
+def on_exit(server: Any) -> None:
+    """Delete the files of the metrics."""
+    if server.metrics:
+        server.metrics.close()
 
 
 def hide_request_content(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The gunicorn worker of the service. All code that depends on gunicorn's internals is in this file.
+"""The gunicorn worker of the service. All code that changes gunicorn's internals is in this file.
 
 Changes to gunicorn's ``gthread`` worker, each with its reason:
 

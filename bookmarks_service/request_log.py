@@ -1,4 +1,4 @@
-"""The request log: one JSON line per request, and the request ID on every log record."""
+"""The request log: one JSON line per request, and the request ID on every log record. It also measures the metrics."""
 
 import logging
 import re
@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import connections
 from django.http import HttpRequest
 
@@ -23,17 +24,28 @@ View = Callable[[HttpRequest], Any]
 
 
 class QueryCounter:
-    """An execute wrapper that counts database queries."""
+    """An execute wrapper that counts database queries and adds up their seconds."""
 
     count = 0
+    seconds = 0.0
 
     def __call__(self, execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
         self.count += 1
-        return execute(sql, params, many, context)
+        start = time.perf_counter()
+        try:
+            return execute(sql, params, many, context)
+        finally:
+            self.seconds += time.perf_counter() - start
 
 
 def log_requests(get_response: View) -> View:
-    """Log each request. Query strings, headers and bodies are not logged, because they may contain secrets."""
+    """Log each request. Query strings, headers and bodies are not logged, because they may contain secrets.
+
+    With METRICS_ADDRESS, also add each request to the metrics.
+    """
+    observe: Callable[..., None] | None = None
+    if settings.METRICS_ADDRESS:
+        from .metrics import observe  # noqa: PLC0415  # it imports an optional dependency
 
     def middleware(request: HttpRequest) -> Any:
         sent = request.headers.get("X-Request-ID", "")
@@ -46,15 +58,18 @@ def log_requests(get_response: View) -> View:
                     wrappers.enter_context(connection.execute_wrapper(queries))
                 response = get_response(request)
             response["X-Request-ID"] = new_id
+            seconds = time.perf_counter() - start
             fields = {
                 "method": request.method,
                 "path": TOKEN.sub("(a token)", request.path),
                 "status": response.status_code,
-                "ms": round((time.perf_counter() - start) * 1000, 1),
+                "ms": round(seconds * 1000, 1),
                 "queries": queries.count,
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
             logger.info("request", extra=fields)
+            if observe:
+                observe(request, response, seconds, queries)
         finally:
             request_id.reset(reset)
         return response

@@ -131,6 +131,9 @@ API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None
 API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
 API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
 
+METRICS_ADDRESS = env.str("METRICS_ADDRESS", "")
+TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

@@ -70,13 +70,20 @@ class DatabaseUnavailable(exceptions.APIException):
     wait = 5  # seconds
 
 
-def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
+class ErrorResponse(Response):
+    """An error response of an API view."""
+
+    error_class: type[exceptions.APIException]  # not the exception, which would keep the frames of its traceback
+
+
+def exception_handler(exception: Exception, context: dict[str, Any]) -> ErrorResponse:
     """Return an error response for any exception of a view, and log server errors.
 
     DRF's handler is not called: it would roll back the transaction of ATOMIC_REQUESTS, which these views do not use.
     """
     error = _api_exception(exception)
-    response = Response(failure(error), error.status_code, headers=_headers(error))
+    response = ErrorResponse(failure(error), error.status_code, headers=_headers(error))
+    response.error_class = type(error)
     if response.status_code >= 500:
         request: HttpRequest = context["request"]._request  # Django's request, which has no public name in DRF
         got_request_exception.send(sender=None, request=request)

@@ -56,3 +56,10 @@ def operation(
         return document(method)
 
     return decorate
+
+
+def operation_id(view: type[Any], method: str) -> str | None:
+    """Return the ID of the operation that a method of a view is documented with, or None if there is none."""
+    handler = getattr(view, "get" if method == "HEAD" else method.lower(), None)
+    documentation = getattr(getattr(handler, "kwargs", {}).get("schema"), "documentation", None)
+    return documentation.operation_id if isinstance(documentation, Documentation) else None

@@ -26,6 +26,14 @@ from .addresses import address_of
 logger = logging.getLogger(__name__)
 
 
+class TooManyFailures(Throttled):
+    """The address has too many failed authentications."""
+
+
+class TooManyExpensiveCalls(Throttled):
+    """The owner, or all owners together, have too many expensive calls at the moment."""
+
+
 class CacheOutage:
     """Skip the cache for five seconds after it fails."""
 
@@ -84,7 +92,10 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
     get_rate = staticmethod(conf.failure_rate)
 
     def add(self, request: Request) -> None:
-        """Count a failure. Raises Throttled if there were too many, and blocks the address until the window ends."""
+        """Count a failure.
+
+        If there were too many, raises TooManyFailures and blocks the address until the window ends.
+        """
         if self.rate is None or (address := address_of(request)) is None:
             return
         failures, seconds, now = self.count(address), self.wait(), time.time()
@@ -93,7 +104,7 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
         if failures >= self.num_requests:
             blocked_until[address] = now + seconds
         if failures > self.num_requests:
-            raise Throttled(seconds)
+            raise TooManyFailures(seconds)
 
 
 blocked_until: dict[str, float] = {}
@@ -104,10 +115,10 @@ It is usually empty, so that a call with a valid token does not ask the cache ab
 
 
 def refuse_blocked_address(request: Request) -> None:
-    """Raise Throttled if the address is blocked. Called before the token is looked up."""
+    """Raise TooManyFailures if the address is blocked. Called before the token is looked up."""
     seconds = blocked_until.get(address_of(request) or "", 0) - time.time()
     if seconds > 0:
-        raise Throttled(seconds)
+        raise TooManyFailures(seconds)
 
 
 MAX_EXPENSIVE_CALLS = 6
@@ -120,11 +131,14 @@ _expensive_calls_lock = threading.Lock()
 
 @contextmanager
 def expensive_call(owner: Model) -> Iterator[None]:
-    """Limit the concurrent expensive calls of ``owner``, and of all owners, in this process. Raises Throttled."""
+    """Limit the concurrent expensive calls of ``owner``, and of all owners, in this process.
+
+    Raises TooManyExpensiveCalls.
+    """
     key = (owner._meta.label, owner.pk)
     with _expensive_calls_lock:
         if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _expensive_calls.total() >= MAX_EXPENSIVE_CALLS:
-            raise Throttled(wait=1)
+            raise TooManyExpensiveCalls(wait=1)
         _expensive_calls[key] += 1
     try:
         yield
