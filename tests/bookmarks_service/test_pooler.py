@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 
 import pytest
+from django.conf import settings
 
 from tests.bookmarks_service.pooler import PGBOUNCER, POOL_SIZE, Pooler, documented
 from tests.bookmarks_service.service import Service, environment, manage
@@ -102,14 +103,18 @@ def test_a_lock_is_answered_with_503_by_the_limits_of_the_role(service, cluster)
 def test_no_request_leaves_anything_in_a_session(service, pooler):
     with Load(service, callers=12) as load:
         load.wait_for(100)
+    assert settings_of_the_sessions(pooler.url) == {"lock_timeout=1000, statement_timeout=30000"}
+
+
+def settings_of_the_sessions(url):
+    """Return the settings of all connections of the pool, which have no objects that belong to a session."""
     with ExitStack() as stack:
         # Together, the transactions use all connections of the pool.
-        connections = [stack.enter_context(psycopg.connect(pooler.url)) for _ in range(POOL_SIZE)]
+        connections = [stack.enter_context(psycopg.connect(url)) for _ in range(POOL_SIZE)]
         found = [session_state(connection) for connection in connections]
-
     assert len({process for process, _, _ in found}) == POOL_SIZE
-    assert {settings for _, settings, _ in found} == {"lock_timeout=1000, statement_timeout=30000"}
     assert {objects for _, _, objects in found} == {0}
+    return {changed for _, changed, _ in found}
 
 
 def session_state(connection):
@@ -145,7 +150,7 @@ def test_a_restart_of_the_pooler_loses_no_acknowledged_write(service, pooler):
     assert "OperationalError" in service.log.read_text()
 
 
-def test_missing_limits_are_logged(service, cluster, pooler, tmp_path):
+def test_missing_limits_are_logged_and_not_set(service, cluster, pooler, tmp_path):
     assert "The role of DATABASE_URL has no" not in service.log.read_text()
 
     url = pooler.url.removesuffix("/bookmarks") + "/unlimited"
@@ -154,9 +159,14 @@ def test_missing_limits_are_logged(service, cluster, pooler, tmp_path):
         for n in range(3):
             assert other.create_bookmark(url=f"https://example.com/{n}").status_code == 201
         log = other.log.read_text()
+        assert settings_of_the_sessions(url) == {"lock_timeout=0, statement_timeout=0"}
 
     for name in ("statement_timeout", "lock_timeout"):
         assert log.count(f"The role of DATABASE_URL has no {name}, ") == 1
+
+
+def test_iterators_use_no_server_side_cursor():
+    assert settings.DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"]
 
 
 def test_the_documented_command_has_no_limits(cluster):
