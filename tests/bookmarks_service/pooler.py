@@ -29,7 +29,7 @@ class Pooler:
     The documented addresses, files and size of the pool are replaced.
     """
 
-    def __init__(self, database_url):
+    def __init__(self, database_url, query_wait_timeout=10):
         database = urlsplit(database_url)
         self.folder, self.port = Path(tempfile.mkdtemp()), free_port()
         self.url = f"postgres://{database.username}:{PASSWORD}@127.0.0.1:{self.port}{database.path}"
@@ -44,6 +44,7 @@ class Pooler:
             "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {self.folder}",
             "auth_file = /etc/pgbouncer": f"auth_file = {self.folder}",
             "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
+            "query_wait_timeout = 10": f"query_wait_timeout = {query_wait_timeout}",
         }
         configuration = documented("ini")
         for old, new in replaced.items():
