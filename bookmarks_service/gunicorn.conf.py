@@ -20,9 +20,7 @@ keepalive = 5  # seconds
 # Allow a ?url= of 8,000 characters with 4 bytes each, percent-encoded.
 limit_request_line = 100_000
 sendfile = False  # sendfile() would bypass the minimum rate of PacedSocket (paced_socket.py).
-# Time limits for PostgreSQL, so that a hanging database leads to a 503 response. Management commands have none.
-os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds
-os.environ.setdefault("PGOPTIONS", "-c statement_timeout=30s -c lock_timeout=10s")
+os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds; for PostgreSQL
 control_socket_disable = True
 # Ignore headers that would change the scheme or path. SECURE_PROXY_SSL_HEADER names the header for HTTPS.
 secure_scheme_headers: dict[str, str] = {}
@@ -50,9 +48,14 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Serve the metrics, and continue the deletions that an earlier process left unfinished."""
-    from usergroups.deletion import resume_deletions  # noqa: PLC0415  # Django is set up only now
+    """Limit the time of statements, serve the metrics, and continue deletions that an earlier process left unfinished."""
+    # Django is set up only now.
+    from django.db.backends.signals import connection_created  # noqa: PLC0415
 
+    from bookmarks_service.statement_timeouts import limit_statements  # noqa: PLC0415
+    from usergroups.deletion import resume_deletions  # noqa: PLC0415
+
+    connection_created.connect(limit_statements)
     if os.environ.get("METRICS_ADDRESS"):
         from bookmarks_service.metrics import serve  # noqa: PLC0415
 

@@ -93,6 +93,8 @@ DATABASES = {
         env.str("DATABASE_URL", "") or f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
         conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
         conn_health_checks=True,
+        # A server-side cursor outlives its transaction, and a pooler may give the next one another connection.
+        disable_server_side_cursors=True,
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

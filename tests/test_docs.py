@@ -25,6 +25,7 @@ from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks.models import Bookmark
+from bookmarks_service.statement_timeouts import LIMITS
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.servers import TIMEOUT
@@ -276,12 +277,14 @@ def test_all_settings_of_the_service_are_documented():
     assert listed == {*read, "GUNICORN_CMD_ARGS"}  # which gunicorn reads itself
 
 
-def test_the_postgresql_variables_are_documented():
+def test_the_time_limits_for_postgresql_are_documented():
     gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
 
-    for name, value in re.findall(r'environ\.setdefault\("(\w+)", "(.*)"\)', gunicorn):
-        assert f"`{name}={value}`" in page("deploy") or f"`{name}='{value}'`" in page("deploy")
-    assert gunicorn.count("environ.setdefault") == 2
+    [(name, value)] = re.findall(r'environ\.setdefault\("(\w+)", "(.*)"\)', gunicorn)
+    assert f"`{name}={value}`" in page("deploy")
+    for name, value in LIMITS.items():
+        assert f"`{name} = '{value}'`" in page("deploy")
+        assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("deploy")
 
 
 def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):

@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.exporting import load
 from bookmarks.files.importing import UserGroupDeleted, store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
@@ -104,7 +105,7 @@ class ImportExportAdmin(OperatorAdmin):
         if not form.is_valid():
             return self.render_form(request, form, gettext("Export bookmarks"))
         user_group, name = form.cleaned_data["user_group"], form.cleaned_data["format"]
-        text = FORMATS[name].write(Bookmark.objects.filter(user_group=user_group).for_export())
+        text = FORMATS[name].write(load(user_group))
         response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])
         filename = f"{slugify(user_group.name) or 'bookmarks'}.{name}"
         response["Content-Disposition"] = f'attachment; filename="{filename}"'

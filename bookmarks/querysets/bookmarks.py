@@ -1,10 +1,10 @@
 """The queryset of bookmarks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Q
+from django.db.models import Q
 
 from bookmarks import web_url
 from usergroups.models import UserGroup
@@ -14,8 +14,6 @@ from .batches import BookmarkBatchQuerySet
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
-
-EXPORT_CHUNK_SIZE = 2000  # rows
 
 
 class BookmarkQuerySet(BookmarkBatchQuerySet):
@@ -38,13 +36,6 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
     def without_collection(self) -> "BookmarkQuerySet":
         """Exclude bookmarks in collections, except in those that are still being deleted."""
         return self.filter(Q(collection=None) | Q(collection__deleted_at__isnull=False))
-
-    def for_export(self) -> Iterator["Bookmark"]:
-        """Yield the bookmarks ordered by collection, oldest first, in constant memory."""
-        rows = self.select_related("collection").order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
-        for bookmark in rows.iterator(chunk_size=EXPORT_CHUNK_SIZE):
-            bookmark.collection = bookmark.visible_collection
-            yield bookmark
 
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any

@@ -21,9 +21,30 @@ from tests.servers import running_server
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 
-PROGRAMS = [NGINX, REDIS, binaries(), *map(shutil.which, ("curl", "openssl", "pg_isready"))]
+PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 
-NETWORK = "127.0.0.1 localhost redis postgres pgbouncer\n"  # PostgreSQL takes the place of PgBouncer.
+PROGRAMS = [NGINX, REDIS, PGBOUNCER, binaries(), *map(shutil.which, ("curl", "openssl", "pg_isready"))]
+
+NETWORK = """\
+127.0.0.1 localhost redis postgres
+127.0.0.2 pgbouncer
+"""
+
+PGBOUNCER_INI = """
+[databases]
+{DB_NAME} = host={DB_HOST} port=5432
+[pgbouncer]
+listen_addr = 127.0.0.2
+listen_port = 5432
+unix_socket_dir =
+auth_file = /tmp/userlist.txt
+auth_type = {AUTH_TYPE}
+pool_mode = {POOL_MODE}
+max_client_conn = {MAX_CLIENT_CONN}
+default_pool_size = {DEFAULT_POOL_SIZE}
+query_wait_timeout = {QUERY_WAIT_TIMEOUT}
+"""
+"""What the image of PgBouncer makes of the variables in compose.yaml."""
 
 NGINX_MAIN = """
 pid /tmp/nginx.pid;
@@ -68,6 +89,7 @@ class Composed:
             stack.enter_context(self.server("postgres", self.postgresql()))
             self.run(*self.as_postgres("createdb", "--host=/tmp", "--username=bookmarks", "bookmarks"))
             self.run(*self.image.in_container(*SERVICES["migrate"]["command"], **self.variables("migrate")))
+            stack.enter_context(self.server("pgbouncer", self.pgbouncer()))
             command = self.image.command(**self.variables("service"))
             stack.enter_context(running_server(command, self.folder / "service.log", self.image.is_healthy))
             stack.enter_context(self.server("nginx", self.nginx()))
@@ -77,6 +99,8 @@ class Composed:
         kind, *check = SERVICES[name]["healthcheck"]["test"]
         assert kind == "CMD"
         log = self.folder / f"{name}.log"
+        if name == "pgbouncer":
+            check = [part.replace("127.0.0.1", "127.0.0.2") for part in check]
         return running_server([*self.image.enter("--net"), *command], log, lambda: self.succeeds(*check), cwd="/")
 
     def variables(self, name: str) -> dict[str, str]:
@@ -96,6 +120,14 @@ class Composed:
         self.run(*self.as_postgres(binaries() / "initdb", *options, "--username=bookmarks", "-D", data))
         program, *arguments = SERVICES["postgres"]["command"]
         return self.as_postgres(binaries() / program, *arguments, "-D", data, "-k", "/tmp")
+
+    def pgbouncer(self) -> list[Any]:
+        variables = self.variables("pgbouncer")
+        self.write("pgbouncer.ini", PGBOUNCER_INI.format(**variables))
+        self.write("userlist.txt", '"{DB_USER}" "{DB_PASSWORD}"\n'.format(**variables))
+        for name in ("pgbouncer.ini", "userlist.txt"):
+            self.image.check("cp", self.folder / name, f"{self.image.root}/tmp/{name}")
+        return self.as_postgres(PGBOUNCER, "/tmp/pgbouncer.ini")
 
     def as_postgres(self, *command: Any) -> list[Any]:
         return [

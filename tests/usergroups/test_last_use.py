@@ -110,13 +110,11 @@ def test_on_sqlite_the_write_has_no_busy_timeout(fails):
 @pytest.mark.django_db(transaction=True)
 def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
     token = ApiTokenFactory()
-    with row_locked(token):
+    with row_locked(token), transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '3s'")  # so that a write that waits fails
+            cursor.execute("SET LOCAL lock_timeout = '3s'")  # so that a write that waits fails
         assert len(queries_of(token.mark_used)) == 1
         assert queries_of(token.mark_used) == []
-        with connection.cursor() as cursor:
-            cursor.execute("RESET lock_timeout")
 
     assert "Could not write" not in caplog.text
     assert last_used_at(token) is None

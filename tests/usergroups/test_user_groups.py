@@ -133,7 +133,7 @@ def test_a_batch_writes_a_group_that_is_repeatedly_created_and_deleted(call_user
 
     def execute_on_other(sql, *params):
         with suppress(OperationalError), other.cursor() as cursor:
-            cursor.execute(sql, params)
+            cursor.execute(f"SET LOCAL lock_timeout = '100ms'; {sql}", params)
 
     def interfere(execute, sql, params, many, context):
         if sql.startswith("INSERT"):
@@ -147,7 +147,6 @@ def test_a_batch_writes_a_group_that_is_repeatedly_created_and_deleted(call_user
             execute_on_other("DELETE FROM usergroups_usergroup WHERE provided_id = 'a'")
         return execute(sql, params, many, context)
 
-    execute_on_other("SET lock_timeout = '100ms'")
     with closing(other), connection.execute_wrapper(interfere):
         response = call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "a", "name": "Mine"}]})
 

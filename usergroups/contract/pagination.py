@@ -65,6 +65,13 @@ class RowValue(Func):
     output_field = Field()
 
 
+def comes_after(model: type[Model], key: str, position: Position, lookup: Any = GreaterThan) -> Any:
+    """Return the condition that a row comes after ``position``, or before it if ``lookup`` is LessThan."""
+    created_at, value = position
+    field = cast("Field[Any, Any]", model._meta.get_field(key))
+    return lookup(RowValue(F("created_at"), F(key)), RowValue(Value(created_at), Value(value, output_field=field)))
+
+
 class Search(NamedTuple):
     """A condition that no index supports, with limits on how much one page may scan."""
 
@@ -143,11 +150,7 @@ class Page(Generic[M]):
 
     def _after(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
         """Return the condition that a row comes after this ``created_at`` and key, in the direction of the page."""
-        field = cast("Field[Any, Any]", queryset.model._meta.get_field(self.key))
-        lookup = GreaterThan if self.ascending else LessThan
-        return lookup(
-            RowValue(F("created_at"), F(self.key)), RowValue(Value(created_at), Value(key, output_field=field))
-        )
+        return comes_after(queryset.model, self.key, (created_at, key), GreaterThan if self.ascending else LessThan)
 
     def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
         if position is None:

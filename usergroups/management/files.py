@@ -1,10 +1,13 @@
-"""Input files and dry runs of commands."""
+"""Files and dry runs of commands."""
 
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 from django.core.management.base import CommandError
 from django.db import transaction
@@ -39,6 +42,44 @@ def open_source(path: str) -> Iterator[Source]:
         source = Source(file, Path(path).stat().st_size)
         with source.bar:
             yield source
+
+
+@contextmanager
+def open_target(path: str) -> Iterator[BinaryIO]:
+    """Open a file for a command to write, or standard output if the path is ``-``. Raises OSError.
+
+    A file appears under its name, or replaces the one that is there, only when the block ends without an exception.
+    Devices, pipes and descriptors such as /dev/stdout are written directly.
+    """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    named = Path(path)
+    mode = named.stat().st_mode if named.exists() else None
+    if _is_descriptor(named) or (mode is not None and not stat.S_ISREG(mode)):
+        with named.open("wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))  # so that a symbolic link stays one
+    temporary = target.with_name(f".{uuid4().hex}")
+    try:
+        with temporary.open("xb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Return whether the path is one such as /dev/stdout or /dev/fd/3, whose file a shell has opened."""
+    folder = Path(os.path.realpath(path.parent))
+    return folder == Path("/dev") or folder.is_relative_to("/proc")
 
 
 @contextmanager

@@ -1,12 +1,12 @@
-import sys
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error
 
+from bookmarks.files.exporting import load
 from bookmarks.management import options as file_options
-from bookmarks.models import Bookmark
 from usergroups.management import options as shared
+from usergroups.management.files import open_target
 
 
 class Command(BaseCommand):
@@ -20,16 +20,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        bookmarks = Bookmark.objects.filter(user_group=user_group)
-        if collection := file_options.collection(options, user_group):
-            bookmarks = bookmarks.filter(collection=collection)
-        text = file_options.file_format(options).write(bookmarks.for_export())
-        if options["file"] == "-":
-            for piece in text:
-                sys.stdout.buffer.write(piece.encode())
-            return
+        bookmarks = load(user_group, file_options.collection(options, user_group))
+        text = file_options.file_format(options).write(bookmarks)
         try:
-            with Path(options["file"]).open("w", encoding="utf-8", newline="") as file:
-                file.writelines(text)
+            with open_target(options["file"]) as file:
+                file.writelines(piece.encode() for piece in text)
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}.") from None
+        except Error as error:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise CommandError(f"The export is not complete, because the database failed: {reason}.") from None
+        except KeyboardInterrupt:
+            raise CommandError("Interrupted. The export is not complete.") from None

@@ -1,0 +1,46 @@
+"""Time limits for the statements of the server, so that a hanging database leads to a 503 response."""
+
+import functools
+import logging
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+logger = logging.getLogger(__name__)
+
+LIMITS = {"statement_timeout": "30s", "lock_timeout": "10s"}
+
+MISSING = """
+SELECT name, pg_backend_pid() FROM pg_settings
+WHERE name IN ('statement_timeout', 'lock_timeout') AND setting = '0' AND source <> 'client'
+ORDER BY name
+"""
+"""Selects the limits that nothing has set. PGOPTIONS, whose source is "client", may also switch them off."""
+
+
+def limit_statements(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Set LIMITS on a new connection to PostgreSQL where neither the database, the role nor PGOPTIONS has set them.
+
+    A pooler such as PgBouncer would keep the values on its own connections, which it shares among its clients. Behind
+    one, this changes nothing and logs a warning. A startup parameter would not work either: PgBouncer refuses it.
+    """
+    if connection.vendor != "postgresql":
+        return
+    raw: Any = connection.connection  # Django does not log or count the queries of the raw connection.
+    with connection.wrap_database_errors:
+        for name, process in raw.execute(MISSING).fetchall():
+            # A pooler gives its client a number of its own, because it uses several processes of the server.
+            if process != raw.info.backend_pid:
+                warn_about_missing_limit(name)
+            else:
+                raw.execute("SELECT set_config(%s, %s, false)", [name, LIMITS[name]])
+
+
+@functools.cache
+def warn_about_missing_limit(name: str) -> None:
+    """Log a warning, once in each process."""
+    logger.warning(
+        "The role of DATABASE_URL has no %s, and the connection goes through a pooler. Set it with ALTER ROLE: see "
+        '"Behind PgBouncer" in docs/deploy.md.',
+        name,
+    )

@@ -1,0 +1,176 @@
+"""Exports read pages, and a file appears only when it is complete."""
+
+import os
+import stat
+import threading
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.db.models import F
+from django.utils import timezone
+
+from bookmarks.files import exporting
+from bookmarks.management.commands import export_bookmarks
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+from tests.servers import TIMEOUT
+from tests.usergroups.factories import UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+GROUP = ["--team", "Acme", "--user-group", "example_1"]
+
+
+@pytest.fixture
+def user_group():
+    return UserGroupFactory(team__name="Acme", provided_id="example_1")
+
+
+@pytest.fixture
+def bookmarks(user_group):
+    """Bookmarks of equal and of different times, in collections of 0 to 9, of which one is being deleted."""
+    now = timezone.now()
+    collections = [None, *(CollectionFactory(user_group=user_group) for _ in range(8))]
+    for collection, size in zip(collections, (4, 1, 1, 0, 9, 2, 1, 3, 5), strict=True):
+        for number in range(size):
+            BookmarkFactory(
+                user_group=user_group, collection=collection, created_at=now - timedelta(seconds=number // 2 % 2)
+            )
+    BookmarkFactory(collection=CollectionFactory())
+    Collection.objects.filter(pk=collections[5].pk).update(deleted_at=now)
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 3, 4, 5, 100])
+def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+
+    read = list(exporting.load(user_group))
+
+    rows = Bookmark.objects.filter(user_group=user_group).select_related("collection")
+    expected = rows.order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
+    assert len(read) == 26
+    assert [(row.pk, row.collection) for row in read] == [(row.pk, row.visible_collection) for row in expected]
+
+
+@pytest.mark.parametrize("page_size", [2, 100])
+def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
+
+    read = list(exporting.load(user_group, collection))
+
+    assert read == list(collection.bookmarks.order_by("created_at", "pk"))
+    assert {row.collection for row in read} == {collection}
+
+
+def test_small_collections_share_statements(user_group):
+    for collection in CollectionFactory.create_batch(60, user_group=user_group):
+        BookmarkFactory(user_group=user_group, collection=collection)
+
+    queries = queries_of(lambda: list(exporting.load(user_group)))
+
+    # 1, 2, 4, 8, 16 and 29 collections; two pages of collections; and the bookmarks in no collection
+    assert len(queries) == 6 + 2 + 1
+
+
+def test_each_statement_reads_one_user_group(user_group, bookmarks):
+    queries = queries_of(lambda: list(exporting.load(user_group)))
+
+    assert [sql for sql in queries if f'"user_group_id" = {user_group.pk}' not in sql] == []
+
+
+@pytest.fixture
+def fail_after_a_page(user_group, bookmarks, monkeypatch):
+    """Return a function that lets an export raise an exception after some bookmarks."""
+
+    def fail(error):
+        def load(*args):
+            yield from list(exporting.load(*args))[:5]
+            raise error
+
+        monkeypatch.setattr(export_bookmarks, "load", load)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            OperationalError("the server closed the connection.\nDETAIL"),
+            r"the database failed: the server closed the connection\.$",
+        ),
+        (KeyboardInterrupt(), "Interrupted"),
+        (OSError(28, "No space left on device"), r"\.csv: No space left on device\."),
+    ],
+    ids=["database", "interrupt", "disk"],
+)
+def test_a_failed_export_leaves_the_folder_as_it_was(fail_after_a_page, tmp_path, error, message):
+    fail_after_a_page(error)
+    old = tmp_path / "a.csv"
+    old.write_text("old")
+
+    for name in ("a.csv", "new.csv"):
+        with pytest.raises(CommandError, match=message) as raised:
+            call_command("export_bookmarks", str(tmp_path / name), *GROUP)
+        assert raised.value.returncode == 1
+        assert "\n" not in str(raised.value)
+
+    assert list(tmp_path.iterdir()) == [old]
+    assert old.read_text() == "old"
+
+
+def test_an_unfinished_export_has_another_name(user_group, bookmarks, tmp_path, monkeypatch):
+    seen = []
+
+    def load(*args):
+        yield from exporting.load(*args)
+        seen.extend(path.name for path in tmp_path.iterdir())
+
+    monkeypatch.setattr(export_bookmarks, "load", load)
+    call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
+
+    assert len(seen) == 1
+    assert "a.csv" not in seen
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("old_mode", [None, 0o600, 0o664])
+def test_the_mode_follows_the_umask_or_the_existing_file(user_group, tmp_path, old_mode):
+    file = tmp_path / "a.csv"
+    if old_mode is not None:
+        file.touch()
+        file.chmod(old_mode)
+    umask = os.umask(0o027)
+    try:
+        call_command("export_bookmarks", str(file), *GROUP)
+    finally:
+        os.umask(umask)
+
+    assert stat.S_IMODE(file.stat().st_mode) == (0o640 if old_mode is None else old_mode)
+
+
+def test_a_named_pipe_is_written_directly(user_group, bookmarks, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+
+    call_command("export_bookmarks", str(pipe), *GROUP, "--format", "csv")
+
+    reader.join(timeout=TIMEOUT)
+    assert len(read[0].splitlines()) == 27
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_file_that_a_shell_has_opened_is_written_directly(user_group, bookmarks, tmp_path):
+    with (tmp_path / "a.csv").open("w") as file:
+        before = os.fstat(file.fileno())
+        call_command("export_bookmarks", f"/dev/fd/{file.fileno()}", *GROUP, "--format", "csv")
+
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 27
+    assert os.path.samestat((tmp_path / "a.csv").stat(), before)
