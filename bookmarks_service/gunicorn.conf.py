@@ -48,7 +48,7 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Limit the time of statements, serve the metrics, and continue deletions that an earlier process left unfinished."""
+    """Limit the time of statements, serve the metrics, and continue deletions that another process left."""
     # Django is set up only now.
     from django.db.backends.signals import connection_created  # noqa: PLC0415
 

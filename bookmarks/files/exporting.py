@@ -1,13 +1,15 @@
 """Read the bookmarks of a user group in pages.
 
-Each page is one statement. No transaction or cursor stays open while the caller writes the file, which a pooler of
-connections would not support and which would hold up PostgreSQL's vacuum.
+Each page is one statement, since a server-side cursor would not work behind a pooler of connections. All of them see
+the same state of the database.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
+from django.db import Error, connections
 from django.db.models import QuerySet
 
 from bookmarks.models import Bookmark, Collection
@@ -21,16 +23,41 @@ PAGE_SIZE = 2000  # rows
 def load(user_group: UserGroup, collection: Collection | None = None) -> Iterator[Bookmark]:
     """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
 
-    They are ordered by collection, oldest first, and begin with those in no collection. A bookmark that is moved to
-    another collection meanwhile may be missing or appear twice.
+    They are ordered by collection, oldest first, and begin with those in no collection. Changes that others make
+    meanwhile have no effect, unless the caller is in a transaction with a lower isolation level.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
+    with _snapshot(bookmarks.db):
+        yield from _load(bookmarks, user_group, collection)
+
+
+@contextmanager
+def _snapshot(using: str) -> Iterator[None]:
+    """Let the statements of the block see the database as it was at the first of them. They do not block writes.
+
+    ``transaction.atomic`` could not set the isolation level, and on SQLite it may take the write lock.
+    """
+    connection = connections[using]
+    if connection.in_atomic_block:
+        yield
+        return
+    is_postgresql = connection.vendor == "postgresql"
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY" if is_postgresql else "BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(Error):  # The connection may be lost.
+                cursor.execute("ROLLBACK")
+
+
+def _load(bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Collection | None) -> Iterator[Bookmark]:
     if collection is not None:
         yield from _in_collections(bookmarks, [collection])
         return
     yield from _oldest_first(bookmarks.filter(collection=None))
     # This includes the collections that are being deleted, which still have bookmarks.
-    collections = Collection._base_manager.filter(user_group=user_group).order_by("pk")
+    collections = Collection._base_manager.using(bookmarks.db).filter(user_group=user_group).order_by("pk")
     last = NO_COLLECTION
     while page := list(collections.filter(pk__gt=last)[:PAGE_SIZE]):
         yield from _in_collections(bookmarks, page)

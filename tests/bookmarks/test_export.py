@@ -15,6 +15,7 @@ from bookmarks.files import exporting
 from bookmarks.management.commands import export_bookmarks
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks_service.service import empty_database, manage
 from tests.queries import queries_of
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
@@ -80,6 +81,39 @@ def test_each_statement_reads_one_user_group(user_group, bookmarks):
     queries = queries_of(lambda: list(exporting.load(user_group)))
 
     assert [sql for sql in queries if f'"user_group_id" = {user_group.pk}' not in sql] == []
+
+
+CHANGED_MEANWHILE = """
+from threading import Thread
+from bookmarks.files import exporting
+from bookmarks.models import Bookmark, Collection
+from usergroups.models import Team, UserGroup
+group = UserGroup.objects.create(team=Team.objects.create(name="Acme"), provided_id="example_1", name="Example 1")
+last = Collection.objects.create(user_group=group, name="Last")
+for name in "abc":
+    Bookmark.objects.create(user_group=group, url=f"https://example.com/{name}", collection=last)
+exporting.PAGE_SIZE = 1
+bookmarks = exporting.load(group)
+found = [next(bookmarks).url]
+def change():
+    Bookmark.objects.filter(url="https://example.com/b").update(collection=None)
+    Bookmark.objects.filter(url="https://example.com/c").delete()
+thread = Thread(target=change)
+thread.start()
+thread.join()
+found += [bookmark.url for bookmark in bookmarks]
+print(*found, Bookmark.objects.count())
+"""
+
+
+def test_changes_during_an_export_have_no_effect(tmp_path):
+    with empty_database(tmp_path) as url:
+        variables = {"DATABASE_URL": url, "SECRET_KEY": "not-a-secret"}
+        manage("migrate", **variables)
+
+        result = manage("shell", "--no-imports", "-c", CHANGED_MEANWHILE, **variables)
+
+    assert result.stdout.split() == [*(f"https://example.com/{name}" for name in "abc"), "2"], result.stderr
 
 
 @pytest.fixture
