@@ -186,17 +186,18 @@ def test_iterators_use_no_server_side_cursor():
     assert settings.DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"]
 
 
-def test_the_documented_command_has_no_limits(cluster):
+def test_the_documented_command_has_limits_of_its_own(cluster):
     [options] = re.findall("PGOPTIONS='(.*)' .*manage.py migrate", documented("sh"))
 
-    assert lock_timeout(cluster) == "1s"
-    assert lock_timeout(cluster, options=options) == "0"
+    assert limits_of_a_connection(cluster) == ("1s", "30s")
+    assert limits_of_a_connection(cluster, options=options) == ("500ms", "0")
     assert manage("migrate", DATABASE_URL=cluster.database_url, SECRET_KEY="x", PGOPTIONS=options).returncode == 0
 
 
-def lock_timeout(cluster, **options):
+def limits_of_a_connection(cluster, **options):
+    """Return the limits on locks and on statements."""
     with psycopg.connect(cluster.database_url, **options) as connection:
-        return connection.execute("SHOW lock_timeout").fetchone()[0]
+        return tuple(connection.execute(f"SHOW {name}_timeout").fetchone()[0] for name in ("lock", "statement"))
 
 
 NESTED = ["tests/usergroups", "tests/bookmarks", "tests/contract/test_errors.py", "tests/contract/test_pagination.py"]
