@@ -1,11 +1,13 @@
 import json
 import logging
+import os
 import re
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -52,6 +54,14 @@ def no_secret_is_logged():
         logging.getLogger().removeHandler(handler)
     found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))
     assert not found & SECRETS
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Distribute the tables of the test database if TEST_DISTRIBUTE holds the options of the command."""
+    if "TEST_DISTRIBUTE" in os.environ:
+        with django_db_blocker.unblock():
+            call_command("distribute", *os.environ["TEST_DISTRIBUTE"].split())
 
 
 class Caller:
