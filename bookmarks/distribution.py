@@ -96,7 +96,7 @@ class Schema:
             "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'",
             f"ALTER DATABASE {database} SET citus.multi_shard_modify_mode TO 'sequential'",
             self.drop_foreign_key(),
-            *(self.change_primary_key(table) for table in local),
+            *(self.add_primary_key(table, after="DROP CONSTRAINT {}, ") for table in local),
             *(f"SELECT create_reference_table('{table}')" for table in reference),
             *(f"SELECT create_distributed_table('{table}', '{COLUMN}', {COLOCATION[table]})" for table in local),
             self.add_foreign_key(),
@@ -137,17 +137,11 @@ class Schema:
             f"INSERT INTO {name} SELECT * FROM {old}",  # noqa: S608
         ]
 
-    def change_primary_key(self, table: str) -> str:
+    def add_primary_key(self, table: str, after: str = "") -> str:
         [(name, _, _)] = self.constraints(table, "p")
-        return f"ALTER TABLE {self.quote(table)} DROP CONSTRAINT {self.quote(name)}, {self.primary_key(name)}"
-
-    def add_primary_key(self, table: str) -> str:
-        [(name, _, _)] = self.constraints(table, "p")
-        return f"ALTER TABLE {self.quote(table)} {self.primary_key(name)}"
-
-    def primary_key(self, name: str) -> str:
         # In this order, the index also finds a row by its id alone, which the pages of the admin do.
-        return f"ADD CONSTRAINT {self.quote(name)} PRIMARY KEY (id, {COLUMN})"
+        primary_key = f"ADD CONSTRAINT {self.quote(name)} PRIMARY KEY (id, {COLUMN})"
+        return f"ALTER TABLE {self.quote(table)} {after.format(self.quote(name))}{primary_key}"
 
     def foreign_key(self) -> str:
         """Return the name of the foreign key of a bookmark's collection."""

@@ -39,7 +39,7 @@ def parts(rows: models.QuerySet[Any]) -> Iterator[models.QuerySet[Any]]:
         yield rows
         return
     _, column = key_columns(rows.model)
-    for value in rows.select_related(None).order_by(column).values_list(column, flat=True).distinct():
+    for value in rows.order_by(column).values_list(column, flat=True).distinct():
         yield rows.filter(**{column: value})
 
 

@@ -79,7 +79,7 @@ class WritingQuerySet(models.QuerySet[M]):
             for start in range(0, len(keys), MAX_DELETED):
                 chunk: models.QuerySet[M] = models.QuerySet(self.model, using=rows.db)
                 chunk = chunk.filter(**rows_filter(self.model, keys[start : start + MAX_DELETED]))
-                announce(deleted, lock(chunk), rows.db)
+                announce(deleted, lock(chunk.order_by("pk")), rows.db)
                 numbers.update(chunk.delete()[1])
         return numbers.total(), dict(numbers)
 

@@ -44,7 +44,8 @@ class Command(BaseCommand):
                     for statement in statements:
                         cursor.execute(statement)
             except DatabaseError as error:
-                raise CommandError(f"Nothing was changed. The database refused {statement!r}: {error}") from error
+                reason, _, _ = str(error).partition("HINT")  # which suggests CASCADE
+                raise CommandError(f"Nothing was changed. The database refused {statement!r}: {reason}") from error
         self.stderr.write("Distributed the tables." if statements else "The tables are distributed already.")
 
     def statements(self, schema: Schema, partitions: int | None) -> list[str]:
