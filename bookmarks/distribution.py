@@ -95,6 +95,9 @@ class Schema:
             # can then not change a reference table. The deletion of a user group does both.
             "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'",
             f"ALTER DATABASE {database} SET citus.multi_shard_modify_mode TO 'sequential'",
+            # Citus would otherwise also convert the tables that refer to the first reference table, and restart their
+            # identity columns.
+            "SET LOCAL citus.enable_local_reference_table_foreign_keys TO off",
             self.drop_foreign_key(),
             *(self.add_primary_key(table, after="DROP CONSTRAINT {}, ") for table in local),
             *(f"SELECT create_reference_table('{table}')" for table in reference),

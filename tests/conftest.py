@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.core.management import call_command
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -62,6 +63,7 @@ def django_db_setup(django_db_setup, django_db_blocker):
     if "TEST_DISTRIBUTE" in os.environ:
         with django_db_blocker.unblock():
             call_command("distribute", *os.environ["TEST_DISTRIBUTE"].split())
+            connection.close()  # The command changes settings of new connections.
 
 
 class Caller:
