@@ -13,6 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from tests.servers import TIMEOUT, wait_until
 from usergroups.distribution import row_filter
 
+ON_CITUS = os.environ.get("TEST_DISTRIBUTE") == ""
+"""Whether ``manage.py distribute`` ran without options on the test database."""
+
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
@@ -99,7 +102,7 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
-    if os.environ.get("TEST_DISTRIBUTE") == "":  # no options, which is Citus
+    if ON_CITUS:
         pytest.skip("on Citus, another node than this one waits for the lock")
     statements: list[str] = []
 
