@@ -22,8 +22,8 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
     """A foreign key to a row of the same user group. Its joins and lookups also compare the user groups.
 
-    Citus joins distributed tables only on the column by which they are distributed, and finds a row on one node only by
-    this column; so it is with partitions. Migrations contain an ordinary foreign key.
+    Citus joins distributed tables only if the join compares the column by which they are distributed. This column also
+    limits a join or a lookup to one partition of PostgreSQL. Migrations contain an ordinary foreign key.
 
     This overrides two methods that Django has for subclasses but does not document. They are the same in Django 5.2 to
     6.1. Remove this class when Django's own ForeignObject can have a column in common with another foreign key.

@@ -10,7 +10,7 @@ from tests.nested import run_tests
 APPS = [
     "tests/contract", "--ignore=tests/contract/test_throttling.py", "--ignore=tests/contract/test_robustness.py",
     "tests/bookmarks", "--ignore=tests/bookmarks/test_distribute.py",
-    "tests/admin/test_signals.py", "tests/admin/test_large_deletions.py",
+    "tests/admin/test_shards.py", "tests/admin/test_signals.py", "tests/admin/test_large_deletions.py",
 ]  # fmt: skip
 SERVICE = [
     "tests/bookmarks_service/test_nothing_is_lost.py", "tests/bookmarks_service/test_http.py", "-k",

@@ -84,7 +84,7 @@ def _selected_rows(request: HttpRequest, queryset: models.QuerySet[Any], max_row
 
 
 def _locked(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Return a query that locks the rows or, if they are distributed, lock them and return a query without locks."""
+    """Return a query that locks the rows. Distributed rows are locked now, and the query only reads them."""
     if not is_distributed(rows.model):
         return rows.select_for_update(of=("self",))
     lock(rows, of=("self",))
