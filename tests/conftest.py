@@ -28,8 +28,9 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_service/test_schemathesis", "bookmarks_service/test_isolation",
-           "bookmarks_service/test_slow_clients", "bookmarks_service/test_nothing_is_lost")  # fmt: skip
+LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_service/test_schemathesis",
+           "bookmarks_service/test_isolation", "bookmarks_service/test_slow_clients",
+           "bookmarks_service/test_nothing_is_lost")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
