@@ -135,6 +135,8 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
             if (result := resolve()) is not None:
                 return result
             if attempts == ATTEMPTS:
+                if isinstance(error, IntegrityError):
+                    raise
                 raise IntegrityError(*error.args) from error
         except OperationalError as error:
             # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
