@@ -17,7 +17,7 @@ from usergroups.tokens.models import Token
 from usergroups.transactions import WritingModel
 
 from . import web_url
-from .fields import URLDigestField
+from .fields import SameGroupForeignKey, URLDigestField
 from .querysets.batches import NO_COLLECTION, UniqueKey
 from .querysets.bookmarks import BookmarkQuerySet
 from .querysets.collections import CollectionQuerySet
@@ -52,6 +52,7 @@ class AccessToken(Token):
 class Collection(DeletableModel):
     """A named set of a user group's bookmarks."""
 
+    distributed_by = "user_group_id"
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="collections", db_index=False, verbose_name=_("user group")
@@ -91,13 +92,14 @@ class Collection(DeletableModel):
 class Bookmark(WritingModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
+    distributed_by = "user_group_id"
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="bookmarks", db_index=False, verbose_name=_("user group")
     )
     # CollectionQuerySet.delete() removes the bookmarks from the collection first. The foreign key prevents any other
     # deletion of a collection that has bookmarks.
-    collection = models.ForeignKey(
+    collection = SameGroupForeignKey(
         Collection,
         models.DO_NOTHING,
         related_name="bookmarks",

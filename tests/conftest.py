@@ -1,11 +1,14 @@
 import json
 import logging
+import os
 import re
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.core.management import call_command
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -25,10 +28,10 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("host/test_host", "bookmarks_service/test_schemathesis", "bookmarks_service/test_isolation",
-           "bookmarks_service/test_slow_clients", "bookmarks_service/test_nothing_is_lost",
-           "bookmarks_service/test_several_hosts", "bookmarks_service/test_containers",
-           "bookmarks_service/test_pooler")  # fmt: skip
+LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_service/test_schemathesis",
+           "bookmarks_service/test_isolation", "bookmarks_service/test_slow_clients",
+           "bookmarks_service/test_nothing_is_lost", "bookmarks_service/test_several_hosts",
+           "bookmarks_service/test_containers", "bookmarks_service/test_pooler")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,6 +57,15 @@ def no_secret_is_logged():
         logging.getLogger().removeHandler(handler)
     found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))
     assert not found & SECRETS
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Distribute the tables of the test database if TEST_DISTRIBUTE holds the options of the command."""
+    if "TEST_DISTRIBUTE" in os.environ:
+        with django_db_blocker.unblock():
+            call_command("distribute", *os.environ["TEST_DISTRIBUTE"].split())
+            connection.close()  # The command changes settings of new connections.
 
 
 class Caller:

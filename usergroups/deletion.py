@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .dependants import cascades, dependants, refers_to
+from .distribution import Key, key_columns, lock, parts, row_filter, rows_filter
 from .signals import announce, deleted
 from .transactions import WritingModel, WritingQuerySet, retry_on_conflict
 
@@ -50,37 +51,38 @@ class DeletableQuerySet(WritingQuerySet[M]):
         Return whether there were hidden rows. Rows that another process has locked are skipped.
         """
         hidden = type(self)(self.model, using=self.db).exclude(deleted_at=None).order_by("pk")
-        keys = list(hidden.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MAX_ROWS])
-        if keys and not self.delete_chunk(keys):
-            self._delete_rows(keys)
-        return bool(keys)
+        for part in parts(hidden):
+            unlocked = part.select_for_update(skip_locked=True).values_list(*key_columns(self.model))
+            if keys := list(unlocked[:MAX_ROWS]):
+                if not self.delete_chunk(keys):
+                    self._delete_rows(keys)
+                return True
+        return False
 
-    def delete_chunk(self, keys: Sequence[Any]) -> bool:
+    def delete_chunk(self, keys: Sequence[Key]) -> bool:
         """Delete up to CHUNK_SIZE dependants of each model, and return whether there are more."""
-        unfinished: set[Any] = set()
+        unfinished, primary_keys = set[Any](), [key[0] for key in keys]
         for model, path in cascades(self.model):
             if any(refers_to(other, model) for other in unfinished):
                 continue
             rows = model._base_manager.using(self.db)
-            chunk = list(rows.filter(**{f"{path}__pk__in": keys}).values_list("pk", flat=True)[:CHUNK_SIZE])
-            rows.filter(pk__in=chunk).delete()
+            found = rows.filter(**{f"{path}__pk__in": primary_keys}).values_list(*key_columns(model))
+            chunk = list(found[:CHUNK_SIZE])
+            rows.filter(**rows_filter(model, chunk)).delete()
             if len(chunk) == CHUNK_SIZE:
                 unfinished.add(model)
         return bool(unfinished)
 
-    def can_delete_at_once(self, keys: Sequence[Any]) -> bool:
-        """Return whether to delete the rows in one transaction.
-
-        This is the case if they have few dependants, or if protected dependants will make the deletion fail.
-        """
+    def can_delete_at_once(self, keys: Sequence[Key]) -> bool:
+        """Return whether to delete the rows in one transaction, because they have few dependants or protected ones."""
         protecting: list[models.QuerySet[Any]] = []
         cascading: list[models.QuerySet[Any]] = []
+        primary_keys = [key[0] for key in keys]
         for relation, path in dependants(self.model):
-            rows = relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
+            rows = relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": primary_keys})
             (cascading if relation.on_delete is models.CASCADE else protecting).append(rows)
-        if any(rows.exists() for rows in protecting):
-            return True
-        return all(rows[: CHUNK_SIZE + 1].count() <= CHUNK_SIZE for rows in cascading)
+        few = (rows[: CHUNK_SIZE + 1].count() <= CHUNK_SIZE for rows in cascading)
+        return any(rows.exists() for rows in protecting) or all(few)
 
     def hidden_values(self) -> dict[str, Any]:
         """Return the values of the fields that hide a row."""
@@ -92,19 +94,19 @@ class DeletableQuerySet(WritingQuerySet[M]):
         if not keys or self.can_delete_at_once(keys):
             return self._delete_rows(keys), True
         self.delete_chunk(keys)  # The lock is held anyway, so use it for the first chunk.
-        hidden = self.filter(pk__in=keys).update(**self.hidden_values())
+        hidden = self.filter(**rows_filter(self.model, keys)).update(**self.hidden_values())
         return (hidden, {self.model._meta.label: hidden}), False
 
-    def _lock_and_announce(self) -> list[Any]:
+    def _lock_and_announce(self) -> list[Key]:
         """Lock the rows, announce their deletion, and return their keys."""
-        locked = self.select_related(None).defer(None).select_for_update().order_by("pk")
+        rows, columns = self.select_related(None).defer(None).order_by("pk"), key_columns(self.model)
         if not deleted.has_listeners(self.model):
-            return list(locked.values_list("pk", flat=True))
-        announce(deleted, rows := list(locked), locked.db)
-        return [row.pk for row in rows]
+            return lock(rows.values_list(*columns))
+        announce(deleted, locked := lock(rows), rows.db)
+        return [tuple(getattr(row, column) for column in columns) for row in locked]
 
-    def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
-        return models.QuerySet(self.model, using=self.db).filter(pk__in=keys).delete()
+    def _delete_rows(self, keys: Sequence[Key]) -> tuple[int, dict[str, int]]:
+        return models.QuerySet(self.model, using=self.db).filter(**rows_filter(self.model, keys)).delete()
 
 
 class HidingManager(models.Manager[M]):
@@ -129,7 +131,7 @@ class DeletableModel(WritingModel):
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete or hide the row. Raises DoesNotExist if it is already deleted or hidden."""
         rows = type(self)._default_manager.using(using or router.db_for_write(type(self), instance=self))
-        result = rows.filter(pk=self.pk).delete()
+        result = rows.filter(**row_filter(self)).delete()
         if not result[0]:
             raise type(self).DoesNotExist
         return result
@@ -147,10 +149,7 @@ def finish_deletions(using: str) -> None:
 
 
 def resume_deletions() -> None:
-    """Continue, in a thread, the deletions that an earlier process left unfinished.
-
-    Call this when a server process starts.
-    """
+    """Continue deletions that an earlier process left unfinished. Call this when a server process starts."""
     for using in {router.db_for_write(model) for model in apps.get_models() if issubclass(model, DeletableModel)}:
         _in_background(using)
 

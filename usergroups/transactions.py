@@ -4,12 +4,22 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
-from django.db import IntegrityError, OperationalError, connections, models, router, transaction
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InternalError,
+    OperationalError,
+    connections,
+    models,
+    router,
+    transaction,
+)
 from django.db.models.signals import post_save
 from django.utils import timezone
 
+from .distribution import key_columns, lock, rows_filter
 from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
@@ -18,6 +28,8 @@ M = TypeVar("M", bound=models.Model)
 ATTEMPTS = 4
 MAX_DELETED = 2_000  # rows in one query, if there are receivers
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
+UNKNOWN = "XX000"
+"""PostgreSQL's internal_error. Citus raises it if a worker refuses COPY or COMMIT, whatever the worker's reason is."""
 
 
 class Modified(Exception):
@@ -63,11 +75,11 @@ class WritingQuerySet(models.QuerySet[M]):
             return super().delete()
         rows, numbers = self.for_write(), Counter[str]()
         with transaction.atomic(using=rows.db):
-            keys = list(rows.order_by("pk").values_list("pk", flat=True))
+            keys = list(rows.order_by("pk").values_list(*key_columns(self.model)))
             for start in range(0, len(keys), MAX_DELETED):
                 chunk: models.QuerySet[M] = models.QuerySet(self.model, using=rows.db)
-                chunk = chunk.filter(pk__in=keys[start : start + MAX_DELETED])
-                announce(deleted, list(chunk.select_for_update()), rows.db)
+                chunk = chunk.filter(**rows_filter(self.model, keys[start : start + MAX_DELETED]))
+                announce(deleted, lock(chunk.order_by("pk")), rows.db)
                 numbers.update(chunk.delete()[1])
         return numbers.total(), dict(numbers)
 
@@ -83,6 +95,9 @@ class WritingQuerySet(models.QuerySet[M]):
 
 class WritingModel(models.Model):
     """A model whose writes are announced. Its manager has a WritingQuerySet."""
+
+    distributed_by: ClassVar[str | None] = None
+    """The column by which Citus or partitions distribute the rows, or None if each node has all rows."""
 
     class Meta:
         abstract = True
@@ -104,7 +119,7 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
     """Run ``action`` in a transaction and return its result. Retry it if it conflicts with another transaction.
 
     A conflict is a deadlock, a serialization failure or an IntegrityError. There are at most four attempts, and the
-    error of the last one is raised.
+    error of the last one is raised. An error that may be the violation of a constraint is raised as an IntegrityError.
 
     After an IntegrityError, ``resolve`` is called outside the transaction. It may return a result, such as the existing
     row, raise another exception, or return None to retry, since the conflicting row may have been deleted.
@@ -114,11 +129,15 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
         try:
             with transaction.atomic(using=using):
                 return action()
-        except IntegrityError:
+        except (IntegrityError, InternalError) as error:
+            if not is_violation(error):
+                raise
             if (result := resolve()) is not None:
                 return result
             if attempts == ATTEMPTS:
-                raise
+                if isinstance(error, IntegrityError):
+                    raise
+                raise IntegrityError(*error.args) from error
         except OperationalError as error:
             # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
             if not is_conflict(error) or attempts == ATTEMPTS or connections[using].in_atomic_block:
@@ -126,7 +145,16 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
         attempts += 1
 
 
-def is_conflict(error: OperationalError) -> bool:
+def is_conflict(error: DatabaseError) -> bool:
     """Return whether the transaction may succeed if it is retried."""
+    return _sqlstate(error) in CONFLICTS
+
+
+def is_violation(error: DatabaseError) -> bool:
+    """Return whether the error is, or on Citus may be, the violation of a constraint."""
+    return isinstance(error, IntegrityError) or _sqlstate(error) == UNKNOWN
+
+
+def _sqlstate(error: DatabaseError) -> str | None:
     cause = error.__cause__
-    return (getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)) in CONFLICTS
+    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)

@@ -129,7 +129,7 @@ class _Importer:
         """Insert the rows that do not exist yet and return their number."""
         # Repeat this, because a collection may have been deleted since.
         self.get_or_create_collections({row.collection for row in rows})
-        bookmarks = Bookmark.objects.using(self.database)
+        bookmarks = Bookmark.objects.using(self.database).filter(user_group=self.user_group)
         bookmarks.bulk_create(map(self.bookmark, rows), ignore_conflicts=True)
         created = bookmarks.filter(pk__in=[row.id for row in rows])
         if signals.created.has_listeners(Bookmark):

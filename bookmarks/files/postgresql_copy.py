@@ -9,12 +9,12 @@ from types import NoneType
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, OperationalError, connections, transaction
+from django.db import IntegrityError, InternalError, OperationalError, connections, transaction
 
 from bookmarks.models import Bookmark
 from usergroups import signals
 from usergroups.models import UserGroup
-from usergroups.transactions import is_conflict
+from usergroups.transactions import is_conflict, is_violation
 
 from .records import Block, BookmarkRow, distinct
 
@@ -51,12 +51,10 @@ def copy_blocks(
                         copy.write("".join(lines))
                         ids += [row.id for row in rows]
                 if signals.created.has_listeners(Bookmark):
-                    created = list(Bookmark.objects.using(using).filter(pk__in=ids))
+                    created = list(Bookmark.objects.using(using).filter(user_group=user_group, pk__in=ids))
                     signals.announce(signals.created, created, using)
-        except IntegrityError:
-            return None
-        except OperationalError as error:
-            if is_conflict(error):
+        except (IntegrityError, InternalError, OperationalError) as error:
+            if is_violation(error) or is_conflict(error):
                 return None
             raise
     return len(ids)

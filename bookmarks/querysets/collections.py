@@ -7,6 +7,7 @@ from bookmarks.collection_deletion import remove_from_collections
 from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 from usergroups import deletion
 from usergroups.deletion import DeletableQuerySet
+from usergroups.distribution import Key
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
@@ -44,19 +45,21 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
             .exists()
         )
 
-    def can_delete_at_once(self, keys: Sequence[Any]) -> bool:
-        bookmarks = self._bookmarks().filter(collection__in=keys)
+    def can_delete_at_once(self, keys: Sequence[Key]) -> bool:
+        bookmarks = self._bookmarks_of_groups(keys).filter(collection__in=[pk for pk, _ in keys])
         return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().can_delete_at_once(keys)
 
-    def delete_chunk(self, keys: Sequence[Any]) -> bool:
+    def delete_chunk(self, keys: Sequence[Key]) -> bool:
         """Remove up to CHUNK_SIZE bookmarks from these collections and return whether there may be more."""
-        removed = remove_from_collections(self._bookmarks(), keys, deletion.CHUNK_SIZE)
+        bookmarks = self._bookmarks_of_groups(keys)
+        removed = remove_from_collections(bookmarks, [pk for pk, _ in keys], deletion.CHUNK_SIZE)
         return removed == deletion.CHUNK_SIZE or super().delete_chunk(keys)
 
-    def _delete_rows(self, keys: Sequence[Any]) -> tuple[int, dict[str, int]]:
+    def _delete_rows(self, keys: Sequence[Key]) -> tuple[int, dict[str, int]]:
         self.delete_chunk(keys)
         return super()._delete_rows(keys)
 
-    def _bookmarks(self) -> Any:
+    def _bookmarks_of_groups(self, keys: Sequence[Key]) -> Any:
+        """Return all bookmarks of the user groups that have the collections with these keys."""
         model: Any = self.model._meta.get_field("bookmarks").related_model
-        return model.objects.using(self.db)
+        return model.objects.using(self.db).filter(user_group__in={user_group for _, user_group in keys})

@@ -9,7 +9,7 @@ from bookmarks.models import Bookmark, Collection
 from tests.answers import collection_json, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import comparable
-from tests.queries import queries_of
+from tests.queries import ON_CITUS, queries_of
 
 URL = "https://example.com/"
 
@@ -126,6 +126,7 @@ def test_a_deletion_takes_seven_statements(call_bookmarks, collection):
     assert len(queries) == 7
 
 
+@pytest.mark.skipif(ON_CITUS, reason="Citus checks deferred constraints only at the commit")
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
     BookmarkFactory(user_group=user_group, collection=collection)
 

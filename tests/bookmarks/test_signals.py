@@ -18,7 +18,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.bookmarks.imports import chunks_of_two, way  # noqa: F401
 from tests.bookmarks.test_large_deletions import wait_for_the_thread
 from tests.conftest import Caller
-from tests.queries import concurrently, deadlock, queries_of
+from tests.queries import ON_CITUS, concurrently, deadlock, queries_of
 from tests.signals import expected, received, recorded
 from usergroups import deletion
 
@@ -142,6 +142,7 @@ def test_deletions_of_instances_and_querysets_are_announced(user_group):
     assert sent == expected_signals
 
 
+@pytest.mark.skipif(ON_CITUS, reason="Citus refuses the SQL by which the test deletes an unlocked row")
 @pytest.mark.django_db(transaction=True)
 def test_a_bookmark_that_another_transaction_deletes_is_not_announced(user_group):
     BookmarkFactory.create_batch(2, user_group=user_group)

@@ -23,21 +23,24 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def empty_database(folder: Path) -> Iterator[str]:
-    """Yield the DATABASE_URL of a new database of the kind that the tests run on."""
+    """Yield the DATABASE_URL of a new database of the kind that the tests run on.
+
+    If that is a distributed database, the new one already has the tables and distributes them as well.
+    """
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":
         yield f"sqlite:///{folder / 'db.sqlite3'}"
         return
-    import psycopg  # noqa: PLC0415
+    from tests.databases import new_database  # noqa: PLC0415
 
     server = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     name = f"service_{uuid4().hex}"
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        try:
-            yield f"{server}/{name}"
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(f"{server}/postgres", name):
+        if "TEST_DISTRIBUTE" in os.environ:
+            for command in (["migrate"], ["distribute", *os.environ["TEST_DISTRIBUTE"].split()]):
+                result = manage(*command, DATABASE_URL=f"{server}/{name}")
+                assert result.returncode == 0, result.stderr
+        yield f"{server}/{name}"
 
 
 @contextmanager

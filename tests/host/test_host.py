@@ -1,30 +1,10 @@
 """The tests of the contract and of the admin pass in a host project. test_same_bytes.py compares the responses."""
 
-import os
-import re
-import subprocess
-import sys
-
 import pytest
 
-from tests.servers import TIMEOUT
+from tests.nested import run_tests
 
 pytestmark = pytest.mark.once
-
-
-def run_tests(settings, *arguments):
-    """Run tests with these settings and return the number of tests that passed. All must pass."""
-    environment = {**os.environ}
-    if "DATABASE_URL" in environment:
-        # The outer run uses the test database with the original name.
-        environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", f"--ds={settings}",
-         "-q", "--numprocesses=0", "--hypothesis-profile=few", "-p", "no:cacheprovider", "--no-cov", *arguments],
-        env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stdout
-    return int(re.search(r"(\d+) passed", result.stdout)[1])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from usergroups.distribution import is_distributed, lock
 from usergroups.transactions import retry_on_conflict
 
 from .autocomplete import is_valid_value
@@ -59,9 +60,9 @@ def requires_confirmation(
                 outcome = page.response(action.__name__, title, text, form)
             else:
                 database = router.db_for_write(queryset.model)
-                locked = rows.using(database).order_by("pk").select_for_update(of=("self",))
+                confirmed = rows.using(database).order_by("pk")
                 outcome = retry_on_conflict(
-                    lambda: action(model_admin, request, locked.all(), **form.cleaned_data), database
+                    lambda: action(model_admin, request, _locked(confirmed), **form.cleaned_data), database
                 )
             if isinstance(outcome, HttpResponse):
                 return outcome
@@ -80,6 +81,14 @@ def _selected_rows(request: HttpRequest, queryset: models.QuerySet[Any], max_row
     else:
         keys = list(queryset.values_list("pk", flat=True)[:max_rows])
     return queryset.filter(pk__in=keys)
+
+
+def _locked(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """Return a query that locks the rows. Distributed rows are locked now, and the query only reads them."""
+    if not is_distributed(rows.model):
+        return rows.select_for_update(of=("self",))
+    lock(rows, of=("self",))
+    return rows.all()
 
 
 class ConfirmationPage:

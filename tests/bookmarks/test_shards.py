@@ -1,0 +1,162 @@
+"""Each statement of the API, of imports and of exports names the user group, so that it uses one shard or partition."""
+
+import os
+import re
+from contextlib import nullcontext
+
+import pytest
+from django.db import NotSupportedError, connection
+
+from bookmarks.files.importing import store
+from bookmarks.files.records import Record
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.contract.conftest import OPERATIONS, caller
+from tests.queries import queries_of
+from tests.signals import received
+from usergroups import deletion
+
+TABLES = ("bookmarks_bookmark", "bookmarks_collection")
+
+JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_group_id"'
+
+
+def names_user_group(sql, table):
+    if sql.startswith(("INSERT", "COPY")):
+        return '"user_group_id"' in sql.partition("VALUES")[0]
+    return re.search(rf'"{table}"\."user_group_id" (= |IN \()\d+\b', sql) or JOIN in sql
+
+
+def shards_of(sql):
+    """Return the partitions that a statement reads or writes, or on Citus the number of tasks."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {sql}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    return set(re.findall(r"Task Count: \d+|bookmarks_bookmark_\d+_\d+", plan))
+
+
+def check(statements):
+    """Check that each statement on the two tables names the user group, and how a distributed database executes it."""
+    checked = [(sql, table) for sql in statements for table in TABLES if f'"{table}"' in sql]
+    assert checked
+    assert [sql for sql, table in checked if not names_user_group(sql, table)] == []
+    if "TEST_DISTRIBUTE" in os.environ:
+        shards = {sql: shards_of(sql) for sql, _ in checked if sql.startswith(("SELECT", "UPDATE", "DELETE"))}
+        assert {sql: found for sql, found in shards.items() if len(found - {"Task Count: 1"}) > 1} == {}
+
+
+@pytest.fixture
+def bookmarks(user_group, collection):
+    """Create bookmarks of this group and of others, on several shards."""
+    for other in CollectionFactory.create_batch(8):
+        BookmarkFactory(user_group=other.user_group, collection=other)
+    return BookmarkFactory.create_batch(3, user_group=user_group, collection=collection)
+
+
+def bodies(user_group, collection, bookmarks):
+    """Yield bodies that make an operation find some rows, create others and fail for others."""
+    for place in (str(collection.pk), None):
+        for url in (bookmarks[0].url, "https://example.com/new"):
+            yield {
+                "user_group_id": user_group.provided_id, "name": "A name", "url": url, "collection": place,
+                "bookmarks": [{"url": url, "collection": place}, {"url": f"{url}/2"}],
+                "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]], "user_groups": [], "token": user_group.token,
+            }  # fmt: skip
+
+
+ON_BOOKMARKS = [
+    *(name for name, operation in OPERATIONS.items() if operation.url_name.startswith("bookmarks:")),
+    "delete_user_group",
+]
+
+
+@pytest.fixture(params=[nullcontext, received], ids=["without receivers", "with receivers"])
+def receivers(request):
+    with request.param():
+        yield
+
+
+@pytest.mark.usefixtures("receivers")
+@pytest.mark.parametrize("name", ON_BOOKMARKS)
+def test_each_statement_of_an_operation_names_the_user_group(client, user_group, collection, bookmarks, name):
+    call = caller(client, user_group, name)
+
+    check([sql for body in bodies(user_group, collection, bookmarks) for sql in queries_of(call, body)])
+
+
+@pytest.mark.parametrize("kind", ["bookmark", "collection"])
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+def test_each_statement_on_one_object_names_the_user_group(call_bookmarks, bookmarks, collection, kind, method):
+    key = {"bookmark": bookmarks[0].pk, "collection": collection.pk}[kind]
+    body = {"title": "New", "name": "New", "collection": None, "url": bookmarks[1].url}
+
+    check(queries_of(lambda: call_bookmarks(method, kind, key, body=body)))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"q": "example"}, {"url": "https://example.com/"}, {"collection": ""}, {"order": "oldest", "limit": 1},
+     {"updated_since": "2026-01-01T00:00:00Z"}, {"created_since": "2026-01-01T00:00:00Z"}],
+    ids=" ".join,
+)  # fmt: skip
+def test_each_statement_of_a_list_names_the_user_group(call_bookmarks, bookmarks, query):
+    check(queries_of(lambda: call_bookmarks("GET", "bookmarks", query=query)))
+
+
+def test_a_large_collection_is_deleted_in_its_shard(user_group, bookmarks, collection, monkeypatch):
+    monkeypatch.setattr(deletion, "CHUNK_SIZE", 2)
+    collection.delete()
+    assert Collection._base_manager.filter(pk=collection.pk).exists()
+
+    everywhere, *statements = queries_of(Collection.objects.delete_hidden)
+
+    assert everywhere.startswith("SELECT DISTINCT")
+    check(statements)
+
+
+@pytest.mark.parametrize("way", ["COPY", "INSERT"])
+def test_an_import_names_the_user_group(user_group, bookmarks, way):
+    urls = {"COPY": ["https://example.com/new"], "INSERT": ["https://example.com/new", bookmarks[0].url]}[way]
+    records = [Record(1, url, collection=name) for url in urls for name in ("A", bookmarks[0].collection.name, None)]
+
+    with received():
+        check(queries_of(lambda: list(store(user_group, records))))
+
+
+def test_an_export_names_the_user_group(user_group, bookmarks):
+    check(queries_of(lambda: list(Bookmark.objects.filter(user_group=user_group).for_export())))
+
+
+def test_the_collection_of_a_bookmark_is_loaded_from_its_shard(bookmarks):
+    bookmark = Bookmark.objects.get(user_group=bookmarks[0].user_group_id, pk=bookmarks[0].pk)
+
+    check(queries_of(lambda: bookmark.collection.name))
+
+
+@pytest.fixture
+def locks_of_one_shard():
+    """Refuse to lock rows of several shards in one statement, as Citus does."""
+
+    def wrapper(execute, sql, params, many, context):
+        if "FOR UPDATE" in sql and any(f'FROM "{table}"' in sql for table in TABLES):
+            literal = sql % tuple(map(repr, params))
+            if not re.search(r'"user_group_id" (= \d+|IN \(\d+\))', literal):
+                raise NotSupportedError("could not run distributed query with FOR UPDATE")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(wrapper):
+        yield
+
+
+@pytest.mark.usefixtures("receivers", "locks_of_one_shard", "bookmarks")
+@pytest.mark.parametrize("chunk_size", [2_000, 1], ids=["at once", "in chunks"])
+def test_rows_of_several_groups_are_deleted_together(monkeypatch, chunk_size):
+    monkeypatch.setattr(deletion, "CHUNK_SIZE", chunk_size)
+
+    Collection.objects.all().delete()
+    deletion.finish_deletions("default")
+    assert not Collection._base_manager.exists()
+    assert Bookmark.objects.filter(collection=None).count() == 11
+
+    Bookmark.objects.all().delete()
+    assert not Bookmark.objects.exists()

@@ -1,0 +1,99 @@
+"""Citus reports violations of constraints on a worker as internal errors, without the worker's SQLSTATE."""
+
+import pytest
+from django.db import IntegrityError, InternalError, connection
+
+from bookmarks.files.importing import store
+from bookmarks.files.records import Record
+from bookmarks.models import Bookmark
+from tests.answers import error_code, errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import ON_CITUS, on_another_connection
+from usergroups.transactions import ATTEMPTS, retry_on_conflict
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL"),
+]
+
+URL = "https://example.com/"
+
+
+def execute(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def fail(sqlstate):
+    execute(f"DO $$ BEGIN RAISE 'refused' USING ERRCODE = '{sqlstate}'; END $$")
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "error", "attempts"),
+    [("XX000", IntegrityError, ATTEMPTS), ("23505", IntegrityError, ATTEMPTS), ("25006", InternalError, 1)],
+    ids=["unknown", "unique violation", "read-only"],
+)
+def test_what_may_be_a_violation_is_retried_as_one(sqlstate, error, attempts):
+    calls = []
+
+    def act():
+        calls.append(sqlstate)
+        fail(sqlstate)
+
+    with pytest.raises(error, match="refused"):
+        retry_on_conflict(act, "default")
+
+    assert len(calls) == attempts
+
+
+def test_what_may_be_a_violation_is_resolved():
+    assert retry_on_conflict(lambda: fail("XX000"), "default", lambda: "existing") == "existing"
+
+
+@pytest.fixture
+def refusing():
+    """Return a function that lets the database refuse statements on bookmarks as Citus does."""
+    if ON_CITUS:
+        pytest.skip("Citus has no triggers on distributed tables")
+
+    def refuse(statement):
+        execute(f"""
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF current_query() LIKE '{statement}%' THEN RAISE 'refused' USING ERRCODE = 'XX000'; END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER refuse BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE FUNCTION refuse()
+        """)
+
+    yield refuse
+    execute("DROP FUNCTION IF EXISTS refuse CASCADE")
+
+
+def test_an_import_inserts_what_cannot_be_copied(user_group, refusing):
+    BookmarkFactory(user_group=user_group, url=URL)
+    refusing("COPY")
+
+    [outcome] = store(user_group, [Record(1, URL), Record(2, f"{URL}new")])
+
+    assert (outcome.created, outcome.existing) == (1, 1)
+    assert Bookmark.objects.count() == 2
+
+
+def test_a_collection_that_is_deleted_meanwhile_does_not_exist(create_bookmark, user_group, refusing, monkeypatch):
+    collection = CollectionFactory(user_group=user_group)
+    refusing("INSERT")
+    create = Bookmark.objects.all().__class__.create
+
+    def delete_and_create(bookmarks, **fields):
+        on_another_connection(lambda: type(collection).objects.filter(pk=collection.pk).delete())
+        return create(bookmarks, **fields)
+
+    monkeypatch.setattr(Bookmark.objects.all().__class__, "create", delete_and_create)
+
+    assert errors(create_bookmark({"url": URL, "collection": str(collection.pk)})) == [("collection", "does_not_exist")]
+
+
+def test_other_internal_errors_are_answered_with_503(create_bookmark, refusing):
+    refusing("INSERT")
+
+    assert error_code(create_bookmark({"url": URL}), 503) == "service_unavailable"

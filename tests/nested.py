@@ -1,0 +1,23 @@
+"""Run tests in a process of their own, with other settings or on a distributed database."""
+
+import os
+import re
+import subprocess
+import sys
+
+from tests.servers import TIMEOUT
+
+
+def run_tests(settings, *arguments, **variables):
+    """Run tests with these settings and return the number of tests that passed. All must pass."""
+    environment = {**os.environ}
+    if "DATABASE_URL" in environment:
+        # The outer run uses the test database with the original name.
+        environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", f"--ds={settings}",
+         "-q", "--numprocesses=0", "--hypothesis-profile=few", "-p", "no:cacheprovider", "--no-cov", *arguments],
+        env={**environment, **variables}, capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    return int(re.search(r"(\d+) passed", result.stdout)[1])
