@@ -5,7 +5,7 @@ import random
 import time
 from contextlib import suppress
 
-from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db import DEFAULT_DB_ALIAS, Error, ProgrammingError, connections
 
 from usergroups.contract.errors import DATABASE_UNAVAILABLE_ERRORS
 
@@ -108,10 +108,15 @@ STANDBYS = [Standby(alias) for alias in connections if alias != DEFAULT_DB_ALIAS
 def primary_position() -> Position | None:
     """Return the position in the primary's log up to which writes may have been acknowledged, and name the database.
 
-    Return None if the server is a standby itself, as it may be during a failover.
+    Return None if the server is a standby itself, as it may be during a failover, or if the role may not ask.
     """
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(POSITION)
+        try:
+            cursor.execute(POSITION)
+        except ProgrammingError as error:
+            for standby in STANDBYS:
+                standby.fail(error)
+            return None
         position: Position | None = cursor.fetchone()
     return position
 

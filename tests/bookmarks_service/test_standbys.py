@@ -16,6 +16,8 @@ from tests.bookmarks_service.test_nothing_is_lost import Load, stored
 from tests.servers import wait_until
 
 pytest.importorskip("psycopg")
+import psycopg
+
 from tests.bookmarks_service.cluster import Cluster, binaries
 from tests.bookmarks_service.standby import Standby
 
@@ -275,3 +277,21 @@ def test_only_standbys_of_the_primary_are_used(cluster, standby, tmp_path):
             assert log.count(f"The standby replica_{number} is not used: The server is not a standby of the") == 1
         assert log.count("The standby replica_5 is not used: ") == 1
         assert "The standby replica_2" not in log
+
+
+def test_a_role_that_may_not_ask_for_the_position_reads_from_the_primary(cluster, standby, tmp_path):
+    cluster.execute("CREATE ROLE clerk LOGIN")
+    cluster.execute("CREATE DATABASE clerk OWNER clerk")
+    database_url, replica_url = (
+        server.url.replace("postgres@", "clerk@").removesuffix("/postgres") + "/clerk" for server in (cluster, standby)
+    )
+    with psycopg.connect(cluster.url.removesuffix("/postgres") + "/clerk") as connection:
+        connection.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+
+    with Service(tmp_path, database_url, REPLICA_URL=replica_url, WEB_CONCURRENCY="1") as service:
+        statuses = [call(service, "GET", path).status_code for path in READS]
+        ready = call(service, "GET", "/readyz")
+
+    assert statuses == [200] * len(READS)
+    assert (ready.status_code, ready.json()["replicas"]) == (200, "unavailable")
+    assert service.log.read_text().count("is not used: permission denied for function pg_control_system") == 1
