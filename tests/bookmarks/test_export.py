@@ -40,7 +40,8 @@ def bookmarks(user_group):
             BookmarkFactory(
                 user_group=user_group, collection=collection, created_at=now - timedelta(seconds=number // 2 % 2)
             )
-    BookmarkFactory(collection=CollectionFactory())
+    other = CollectionFactory()
+    BookmarkFactory(user_group=other.user_group, collection=other)
     Collection.objects.filter(pk=collections[5].pk).update(deleted_at=now)
 
 

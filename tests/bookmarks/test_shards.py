@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import pytest
 from django.db import NotSupportedError, connection
 
+from bookmarks.files.exporting import load
 from bookmarks.files.importing import store
 from bookmarks.files.records import Record
 from bookmarks.models import Bookmark, Collection
@@ -124,7 +125,7 @@ def test_an_import_names_the_user_group(user_group, bookmarks, way):
 
 
 def test_an_export_names_the_user_group(user_group, bookmarks):
-    check(queries_of(lambda: list(Bookmark.objects.filter(user_group=user_group).for_export())))
+    check(queries_of(lambda: list(load(user_group))))
 
 
 def test_the_collection_of_a_bookmark_is_loaded_from_its_shard(bookmarks):

@@ -4,13 +4,20 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tests.bookmarks_service.cluster import Cluster, binaries
 from tests.servers import wait_until
+
+
+def send_to_each(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to processes, of which some may have ended."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 class Standby(Cluster):
@@ -40,13 +47,11 @@ class Standby(Cluster):
         """Let the server accept connections and not respond until the block ends."""
         pid = self.process.pid
         pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-        for each in pids:
-            os.kill(each, signal.SIGSTOP)
+        send_to_each(pids, signal.SIGSTOP)
         try:
             yield
         finally:
-            for each in pids:
-                os.kill(each, signal.SIGCONT)
+            send_to_each(pids, signal.SIGCONT)
 
     def catch_up(self) -> None:
         """Wait until everything is replayed that the primary has written."""

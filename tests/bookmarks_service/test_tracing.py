@@ -5,7 +5,7 @@ import re
 import secrets
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -15,9 +15,9 @@ from django.conf import settings
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.bookmarks_service.hosts import REDIS, redis_server
 from tests.bookmarks_service.service import Service, empty_database
-from tests.bookmarks_service.test_shared_cache import CACHE_URL
-from tests.servers import free_port, listens, wait_until
+from tests.servers import free_port, wait_until
 from tests.test_docs import page
 
 POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
@@ -78,9 +78,11 @@ def collector():
 def service(tmp_path_factory, collector):
     folder = tmp_path_factory.mktemp("traces")
     variables = {"WEB_CONCURRENCY": "2", **documented_variables(collector.endpoint)}
-    variables |= {"CACHE_URL": CACHE_URL} if listens(6379) else {}
-    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as running:
-        yield running
+    with ExitStack() as stack:
+        if REDIS:
+            variables["CACHE_URL"] = stack.enter_context(redis_server(folder))
+        database_url = stack.enter_context(empty_database(folder))
+        yield stack.enter_context(Service(folder, database_url, **variables))
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_statements_have_spans_without_their_parameters(service, traced):
 
 
 @pytest.mark.once
-@pytest.mark.skipif(not listens(6379), reason="There is no Redis server at 127.0.0.1.")
+@pytest.mark.skipif(REDIS is None, reason="Redis is not installed")
 def test_commands_to_redis_have_spans_without_their_keys(service, traced):
     _, _, spans = traced("GET", "/v1/bookmarks", headers=bearer(service))
 
