@@ -29,7 +29,6 @@ forwarder_headers = ""
 
 def on_starting(server: Any) -> None:
     """Prepare the metrics, and warn if the processes count calls separately."""
-    server.metrics = None
     if address := os.environ.get("METRICS_ADDRESS"):
         from bookmarks_service.shared_metrics import SharedMetrics  # noqa: PLC0415  # not when this file is loaded
 
@@ -41,9 +40,14 @@ def on_starting(server: Any) -> None:
         )
 
 
+def metrics_of(server_or_worker: Any) -> Any:
+    """Return the metrics, or None if METRICS_ADDRESS is not set or the server was started by an earlier version."""
+    return getattr(server_or_worker, "metrics", None)
+
+
 def pre_fork(server: Any, worker: Any) -> None:
     """Let the new worker take part in the metrics."""
-    if server.metrics:
+    if metrics_of(server):
         server.metrics.add(worker)
 
 
@@ -56,7 +60,7 @@ def post_worker_init(worker: Any) -> None:
     from usergroups.deletion import resume_deletions  # noqa: PLC0415
 
     connection_created.connect(limit_statements)
-    if os.environ.get("METRICS_ADDRESS"):
+    if metrics_of(worker):
         from bookmarks_service.metrics import serve  # noqa: PLC0415
 
         serve(worker)
@@ -65,13 +69,13 @@ def post_worker_init(worker: Any) -> None:
 
 def child_exit(server: Any, worker: Any) -> None:
     """Forget the gauges of a worker that has ended."""
-    if server.metrics:
+    if metrics_of(server):
         server.metrics.remove(worker)
 
 
 def on_exit(server: Any) -> None:
     """Delete the files of the metrics."""
-    if server.metrics:
+    if metrics_of(server):
         server.metrics.close()
 
 
