@@ -98,11 +98,11 @@ class Schema:
             # Citus would otherwise also convert the tables that refer to the first reference table, and restart their
             # identity columns.
             "SET LOCAL citus.enable_local_reference_table_foreign_keys TO off",
-            self.drop_foreign_key(),
+            *([self.drop_foreign_key()] if local else []),
             *(self.add_primary_key(table, after="DROP CONSTRAINT {}, ") for table in local),
             *(f"SELECT create_reference_table('{table}')" for table in reference),
             *(f"SELECT create_distributed_table('{table}', '{COLUMN}', {COLOCATION[table]})" for table in local),
-            self.add_foreign_key(),
+            *([self.add_foreign_key()] if local else []),
             *(f"SELECT truncate_local_data_after_distributing_table('{table}')" for table in reversed(local)),
         ]
 

@@ -20,13 +20,13 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
-    """A foreign key to a row of the same user group. Its joins and lookups also compare the user groups.
+    """A foreign key to a row of the same user group. Its joins also compare the user groups.
 
     Citus joins distributed tables only if the join compares the column by which they are distributed. This column also
-    limits a join or a lookup to one partition of PostgreSQL. Migrations contain an ordinary foreign key.
+    limits a join to one partition of PostgreSQL. Migrations contain an ordinary foreign key.
 
-    This overrides two methods that Django has for subclasses but does not document. They are the same in Django 5.2 to
-    6.1. Remove this class when Django's own ForeignObject can have a column in common with another foreign key.
+    This overrides a method that Django has for subclasses but does not document. It is the same in Django 5.2 to 6.1.
+    Remove this class when Django's own ForeignObject can have a column in common with another foreign key.
     """
 
     def get_joining_fields(self, reverse_join: bool = False) -> tuple[Any, ...]:
@@ -35,9 +35,6 @@ class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
             *super().get_joining_fields(reverse_join),
             tuple(reversed(user_groups) if reverse_join else user_groups),
         )
-
-    def get_extra_descriptor_filter(self, instance: Any) -> dict[str, Any]:
-        return {"user_group_id": instance.user_group_id}
 
     def deconstruct(self) -> Any:
         name, _, args, kwargs = super().deconstruct()

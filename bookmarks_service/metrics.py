@@ -32,16 +32,16 @@ if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # Otherwise the server is not guni
 
 REGISTRY = CollectorRegistry()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
-NAMES: dict[str, Any] = {"namespace": "bookmarks_service", "registry": REGISTRY}
-GAUGE: dict[str, Any] = {**NAMES, "multiprocess_mode": "livesum"}
+OPTIONS: dict[str, Any] = {"namespace": "bookmarks_service", "registry": REGISTRY}
+GAUGE: dict[str, Any] = {**OPTIONS, "multiprocess_mode": "livesum"}
 
-REQUESTS = Counter("requests", "Requests by operation and status.", ["operation", "status"], **NAMES)
+REQUESTS = Counter("requests", "Requests by operation and status.", ["operation", "status"], **OPTIONS)
 DURATION = Histogram(
-    "request_duration_seconds", "Time until the response begins.", ["operation"], buckets=BUCKETS, **NAMES
+    "request_duration_seconds", "Time until the response begins.", ["operation"], buckets=BUCKETS, **OPTIONS
 )
-THROTTLED = Counter("throttled_requests", "API calls that a rate limit refused.", ["kind"], **NAMES)
-QUERIES = Counter("database_queries", "Database queries of requests.", ["operation"], **NAMES)
-DATABASE_SECONDS = Counter("database_seconds", "Time that requests waited for queries.", ["operation"], **NAMES)
+THROTTLED = Counter("throttled_requests", "API calls that a rate limit refused.", ["kind"], **OPTIONS)
+QUERIES = Counter("database_queries", "Database queries of requests.", ["operation"], **OPTIONS)
+DATABASE_SECONDS = Counter("database_seconds", "Time that requests waited for queries.", ["operation"], **OPTIONS)
 DATABASE_CONNECTIONS = Gauge("database_connections", "Open connections to the database.", **GAUGE)
 CONNECTIONS = Gauge("connections", "Connections of clients.", ["state"], **GAUGE)
 REQUEST_THREADS = Gauge("request_threads", "Threads for requests.", **GAUGE)

@@ -107,9 +107,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 
 # Standbys of the primary, DATABASE_URL.
-REPLICA_URLS = env.list("REPLICA_URL", [], subcast=str.strip)
+REPLICA_URLS = [url for url in env.list("REPLICA_URL", [], subcast=str.strip) if url]
 for number, url in enumerate(REPLICA_URLS, 1):
-    replica = dj_database_url.parse(url, conn_max_age=None)
+    try:
+        replica = dj_database_url.parse(url, conn_max_age=None, disable_server_side_cursors=True)
+    except ValueError:
+        raise ImproperlyConfigured(
+            "REPLICA_URL is invalid. Set it to URLs such as postgres://user@host/name."
+        ) from None
     if {replica["ENGINE"], DATABASES["default"]["ENGINE"]} != {"django.db.backends.postgresql"}:
         raise ImproperlyConfigured("REPLICA_URL requires PostgreSQL, and DATABASE_URL must be its primary server.")
     replica["OPTIONS"] = {"connect_timeout": 2, **replica.get("OPTIONS", {})}  # seconds; the least that psycopg allows

@@ -57,7 +57,7 @@ class SharedMetrics:
 def listen(address: str) -> socket.socket:
     """Return a socket that listens on ``address``, such as ``127.0.0.1:9100`` or ``[::1]:9100``."""
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not host or not (port.isascii() and port.isdecimal()) or not 0 < int(port) < 65536:
         raise SystemExit(f"METRICS_ADDRESS is invalid: {address}. Set it to an address such as 127.0.0.1:9100.")
     host = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

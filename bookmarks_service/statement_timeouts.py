@@ -1,9 +1,10 @@
-"""Time limits for the statements of the server, so that a hanging database leads to a 503 response."""
+"""Time limits for the statements of the server, so that a slow or locked database leads to a 503 response."""
 
 import functools
 import logging
 from typing import Any
 
+from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger(__name__)
@@ -12,10 +13,10 @@ LIMITS = {"statement_timeout": "30s", "lock_timeout": "10s"}
 
 MISSING = """
 SELECT name, pg_backend_pid() FROM pg_settings
-WHERE name IN ('statement_timeout', 'lock_timeout') AND setting = '0' AND source <> 'client'
+WHERE name IN ('statement_timeout', 'lock_timeout') AND source = 'default'
 ORDER BY name
 """
-"""Selects the limits that nothing has set. PGOPTIONS, whose source is "client", may also switch them off."""
+"""Selects the limits that nothing has set. The value 0, which switches a limit off, is respected."""
 
 
 def limit_statements(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
@@ -27,13 +28,17 @@ def limit_statements(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     if connection.vendor != "postgresql":
         return
     raw: Any = connection.connection  # Django does not log or count the queries of the raw connection.
-    with connection.wrap_database_errors:
-        for name, process in raw.execute(MISSING).fetchall():
-            # A pooler gives its client a number of its own, because it uses several processes of the server.
-            if process != raw.info.backend_pid:
-                warn_about_missing_limit(name)
-            else:
-                raw.execute("SELECT set_config(%s, %s, false)", [name, LIMITS[name]])
+    try:
+        with connection.wrap_database_errors:
+            for name, process in raw.execute(MISSING).fetchall():
+                # A pooler gives its client a number of its own, because it uses several processes of the server.
+                if process != raw.info.backend_pid:
+                    warn_about_missing_limit(name)
+                else:
+                    raw.execute("SELECT set_config(%s, %s, false)", [name, LIMITS[name]])
+    except Error:
+        connection.close()  # Django would keep it, without limits.
+        raise
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Limit the time of statements on a server that may hang.
+"""Limit the time of statements on a standby that may hang.
 
 PostgreSQL enforces ``statement_timeout`` itself, so it does not help if the server is suspended or its disk hangs, and
 psycopg waits for the response to a statement without a limit.
@@ -14,7 +14,7 @@ from typing import Any
 PRECISION = 0.1  # seconds
 
 _lock = threading.Lock()
-_running: dict[int, tuple[float, Any]] = {}  # for each thread, when its statement must end, and psycopg's connection
+_running: dict[object, tuple[float, Any]] = {}  # for each statement, when it must end, and psycopg's connection
 _watcher: threading.Thread | None = None
 
 
@@ -28,14 +28,15 @@ class TimeLimit:
         self.seconds = seconds
 
     def __call__(self, execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
+        statement = object()
         with _lock:
-            _running[threading.get_ident()] = time.monotonic() + self.seconds, context["connection"].connection
+            _running[statement] = time.monotonic() + self.seconds, context["connection"].connection
             _start_watcher()
         try:
             return execute(sql, params, many, context)
         finally:
             with _lock:
-                del _running[threading.get_ident()]
+                del _running[statement]
 
 
 def _start_watcher() -> None:

@@ -15,7 +15,8 @@ Key = tuple[Any, ...]
 
 def key_columns(model: type[models.Model]) -> tuple[str, ...]:
     """Return the names of the primary key and of the column that distributes the rows, if there is one."""
-    return "pk", *filter(None, [getattr(model, "distributed_by", None)])
+    column = getattr(model, "distributed_by", None)
+    return ("pk", column) if isinstance(column, str) else ("pk",)
 
 
 def is_distributed(model: type[models.Model]) -> bool:

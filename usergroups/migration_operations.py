@@ -64,13 +64,25 @@ def build(
     if found == [(True,)]:
         return
     # A concurrent build waits for all open transactions, but nothing waits for it.
-    schema_editor.execute("SET lock_timeout = 0")
-    schema_editor.execute("SET statement_timeout = 0")
+    limits = [] if is_pooled(schema_editor) else ["lock_timeout", "statement_timeout"]
+    for limit in limits:
+        schema_editor.execute(f"SET {limit} = 0")
     if found:
         schema_editor.execute(f"DROP INDEX CONCURRENTLY {schema_editor.quote_name(operation.index.name)}")
     Build(operation.model_name, operation.index).database_forwards(app_label, schema_editor, state, state)
-    schema_editor.execute("RESET lock_timeout")
-    schema_editor.execute("RESET statement_timeout")
+    for limit in limits:
+        schema_editor.execute(f"RESET {limit}")
+
+
+def is_pooled(schema_editor: BaseDatabaseSchemaEditor) -> bool:
+    """Return whether the connection goes through a pooler, which would keep settings on connections that it shares.
+
+    A pooler gives its client a process number of its own, because it uses several processes of the server.
+    """
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [process] = cursor.fetchone()
+    return bool(process != schema_editor.connection.connection.info.backend_pid)
 
 
 def select(schema_editor: BaseDatabaseSchemaEditor, sql: str, name: str) -> list[tuple[Any, ...]]:

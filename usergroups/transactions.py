@@ -28,8 +28,8 @@ M = TypeVar("M", bound=models.Model)
 ATTEMPTS = 4
 MAX_DELETED = 2_000  # rows in one query, if there are receivers
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
-UNKNOWN = "XX000"
-"""PostgreSQL's internal_error. Citus raises it if a worker refuses COPY or COMMIT, whatever the worker's reason is."""
+INTERNAL_ERROR = "XX000"
+"""Citus raises this error of PostgreSQL if a worker refuses COPY or COMMIT, whatever the worker's reason is."""
 
 
 class Modified(Exception):
@@ -152,7 +152,7 @@ def is_conflict(error: DatabaseError) -> bool:
 
 def is_violation(error: DatabaseError) -> bool:
     """Return whether the error is, or on Citus may be, the violation of a constraint."""
-    return isinstance(error, IntegrityError) or _sqlstate(error) == UNKNOWN
+    return isinstance(error, IntegrityError) or _sqlstate(error) == INTERNAL_ERROR
 
 
 def _sqlstate(error: DatabaseError) -> str | None:

@@ -24,21 +24,23 @@ def load(user_group: UserGroup, collection: Collection | None = None) -> Iterato
     """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no collection. Changes that others make
-    meanwhile have no effect, unless the caller is in a transaction with a lower isolation level.
+    meanwhile have no effect, unless the caller is in a transaction with a lower isolation level. Until the iterator is
+    exhausted or closed, the thread cannot write to the database.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
+    bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
         yield from _load(bookmarks, user_group, collection)
 
 
 @contextmanager
 def _snapshot(using: str) -> Iterator[None]:
-    """Let the statements of the block see the database as it was at the first of them. They do not block writes.
+    """Let the statements of the block see the database as it was at the first of them.
 
     ``transaction.atomic`` could not set the isolation level, and on SQLite it may take the write lock.
     """
     connection = connections[using]
-    if connection.in_atomic_block:
+    if connection.in_atomic_block or not connection.get_autocommit():
         yield
         return
     is_postgresql = connection.vendor == "postgresql"
@@ -72,18 +74,18 @@ def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]
     """
     number = 1
     while collections:
-        some: dict[Any, Collection] = {collection.pk: collection for collection in collections[:number]}
-        rows = bookmarks.filter(collection__in=some).order_by("collection_id", "created_at", "pk")
+        sharing: dict[Any, Collection] = {collection.pk: collection for collection in collections[:number]}
+        rows = bookmarks.filter(collection__in=sharing).order_by("collection_id", "created_at", "pk")
         page = list(rows[:PAGE_SIZE])
-        rest: Iterable[Bookmark] = ()
+        rest_of_the_last: Iterable[Bookmark] = ()
         collections, number = collections[number:], 2 * number
         if len(page) == PAGE_SIZE:
             last: Any = page[-1]
-            rest = _oldest_first(bookmarks.filter(collection=last.collection_id), last)
-            collections = [*(each for each in some.values() if each.pk > last.collection_id), *collections]
+            rest_of_the_last = _oldest_first(bookmarks.filter(collection=last.collection_id), last)
+            collections = [*(each for each in sharing.values() if each.pk > last.collection_id), *collections]
             number = 1
-        for bookmark in chain(page, rest):
-            bookmark.collection = some[bookmark.collection_id]
+        for bookmark in chain(page, rest_of_the_last):
+            bookmark.collection = sharing[bookmark.collection_id]
             bookmark.collection = bookmark.visible_collection
             yield bookmark
 

@@ -5,8 +5,8 @@
 For each topology, the script makes the calls of ``tests/host/projects/calls.py`` and compares the responses with those
 on plain PostgreSQL, runs races with 32 callers, makes mixed calls for SECONDS (default 60) while workers are killed and
 the topology suffers a fault, and measures PUT, POST and list calls a second with ``wrk``, each in turns with plain
-PostgreSQL. It prints one table. Citus needs CITUS_URL, the URL of a database on a coordinator whose public schema is
-emptied, and CITUS_RESTART, a shell command that kills a worker and starts it again.
+PostgreSQL. It prints one table. Citus needs CITUS_URL, the URL of a database on a coordinator whose tables are
+dropped, and CITUS_RESTART, a shell command that kills a worker and starts it again.
 """
 
 import os
@@ -72,8 +72,9 @@ class Topology(NamedTuple):
     def prepare(self) -> None:
         """Empty the database, migrate it and distribute the tables."""
         with psycopg.connect(self.direct_url, autocommit=True) as connection:
-            connection.execute("DROP SCHEMA public CASCADE")
-            connection.execute("CREATE SCHEMA public")
+            query = "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'"
+            if tables := connection.execute(query).fetchone()[0]:
+                connection.execute(f"DROP TABLE {tables} CASCADE")
         settings = {"DATABASE_URL": self.direct_url, "SECRET_KEY": "not-a-secret"}
         commands = [["migrate", "-v0"]]
         if self.partitions is not None:

@@ -150,7 +150,31 @@ def test_a_dry_run_prints_exactly_the_statements_of_the_run(database):
     with connection.execute_wrapper(record):
         distribute("--partitions", "4")
 
-    assert output.split(";\n")[:-1] == [sql for sql in executed if not sql.lstrip().startswith("SELECT")]
+    statements = [sql for sql in executed if not sql.lstrip().startswith("SELECT")]
+    assert output.split(";\n")[:-1] == ["BEGIN", *statements, "COMMIT"]
+
+
+@postgresql
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("ALTER TABLE bookmarks_bookmark ENABLE ROW LEVEL SECURITY", "row-level security"),
+        ("ALTER TABLE bookmarks_collection SET (fillfactor = 70)", "storage parameters"),
+        (
+            "CREATE TRIGGER own BEFORE UPDATE ON bookmarks_bookmark FOR EACH ROW "
+            "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+            "triggers",
+        ),
+    ],
+)
+def test_nothing_that_would_be_lost_is_dropped(database, statement, name):
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+    with pytest.raises(CommandError, match=f"The tables have {name}\\."):
+        distribute("--partitions", "4")
+
+    assert Schema(connection).partitions(DISTRIBUTED[0]) == 0
 
 
 @postgresql

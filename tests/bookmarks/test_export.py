@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.models import F
+from django.test import override_settings
 from django.utils import timezone
 
 from bookmarks.files import exporting
@@ -82,6 +83,38 @@ def test_each_statement_reads_one_user_group(user_group, bookmarks):
     queries = queries_of(lambda: list(exporting.load(user_group)))
 
     assert [sql for sql in queries if f'"user_group_id" = {user_group.pk}' not in sql] == []
+
+
+class OnceRouter:
+    """A router that may give another database to each query."""
+
+    asked = 0
+
+    def db_for_read(self, model, **hints):
+        assert self.asked < 1
+        self.asked += 1
+        return "default"
+
+
+def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
+
+    with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
+        assert len(list(exporting.load(user_group))) == 26
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_of_the_caller_is_kept(user_group):
+    transaction.set_autocommit(False)
+    try:
+        BookmarkFactory(user_group=user_group)
+        assert len(list(exporting.load(user_group))) == 1
+        transaction.commit()
+    finally:
+        transaction.rollback()
+        transaction.set_autocommit(True)
+
+    assert Bookmark.objects.count() == 1
 
 
 CHANGED_MEANWHILE = """

@@ -128,12 +128,6 @@ def test_an_export_names_the_user_group(user_group, bookmarks):
     check(queries_of(lambda: list(load(user_group))))
 
 
-def test_the_collection_of_a_bookmark_is_loaded_from_its_shard(bookmarks):
-    bookmark = Bookmark.objects.get(user_group=bookmarks[0].user_group_id, pk=bookmarks[0].pk)
-
-    check(queries_of(lambda: bookmark.collection.name))
-
-
 @pytest.fixture
 def locks_of_one_shard():
     """Refuse to lock rows of several shards in one statement, as Citus does."""

@@ -125,7 +125,7 @@ def test_each_url_of_a_standby_names_a_database():
     assert settings["MIDDLEWARE"][-1] == "bookmarks_service.standby_routing.read_from_standbys"
 
 
-@pytest.mark.parametrize("variables", [{}, {"REPLICA_URL": ""}], ids=str)
+@pytest.mark.parametrize("variables", [{}, {"REPLICA_URL": ""}, {"REPLICA_URL": " ,"}], ids=str)
 def test_without_a_standby_there_is_no_router_and_no_middleware(variables):
     settings = load_settings(SECRET_KEY="x", **variables)
 
@@ -148,6 +148,14 @@ def test_standbys_require_postgresql(primary, standby):
 
     assert result.returncode == 1
     assert result.stderr == "REPLICA_URL requires PostgreSQL, and DATABASE_URL must be its primary server.\n"
+
+
+@pytest.mark.parametrize("standby", ["garbage", "postgres://user:secret@[::b/b"])
+def test_an_invalid_url_of_a_standby_is_refused(standby):
+    result = manage("check", SECRET_KEY="x", DATABASE_URL="postgres://a/a", REPLICA_URL=standby)
+
+    assert result.returncode == 1
+    assert result.stderr == "REPLICA_URL is invalid. Set it to URLs such as postgres://user@host/name.\n"
 
 
 def test_the_cache_is_chosen_by_url():

@@ -4,8 +4,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections, router, transaction
 
-from bookmarks.distribution import Schema
+from bookmarks.distribution import DISTRIBUTED, Schema
 from bookmarks.models import Bookmark
+
+NOT_COPIED = """
+    SELECT 'triggers' FROM pg_trigger WHERE tgrelid::regclass::text = ANY(%s) AND NOT tgisinternal
+    UNION SELECT 'row-level security' FROM pg_class WHERE oid::regclass::text = ANY(%s) AND relrowsecurity
+    UNION SELECT 'storage parameters' FROM pg_class WHERE oid::regclass::text = ANY(%s) AND reloptions IS NOT NULL
+"""
+"""Selects what partitions do not take over from the tables."""
 
 
 def positive(text: str) -> int:
@@ -37,7 +44,8 @@ class Command(BaseCommand):
         with transaction.atomic(using=connection.alias):
             statements = self.statements(Schema(connection), options["partitions"])
             if options["dry_run"]:
-                self.stdout.write("".join(f"{statement};\n" for statement in statements), ending="")
+                lines = ["BEGIN", *statements, "COMMIT"] if statements else []
+                self.stdout.write("".join(f"{line};\n" for line in lines), ending="")
                 return
             try:
                 with connection.cursor() as cursor:
@@ -61,4 +69,10 @@ class Command(BaseCommand):
                 "The database has no Citus. Run CREATE EXTENSION citus and add the nodes, or give the number of "
                 "--partitions."
             )
-        return schema.to_partitions(partitions)
+        statements = schema.to_partitions(partitions)
+        if statements and (lost := schema.select(NOT_COPIED, *[DISTRIBUTED] * 3)):
+            names = ", ".join(name for (name,) in lost)
+            raise CommandError(
+                f"The tables have {names}. Remove them first, and add them to the new tables afterwards."
+            )
+        return statements
