@@ -2,8 +2,10 @@
 
 import dj_database_url
 import pytest
+from django.db import DataError
 from django.db.utils import ConnectionHandler
 
+from bookmarks_service import statement_timeouts
 from bookmarks_service.statement_timeouts import limit_statements
 
 pytest.importorskip("psycopg")
@@ -47,8 +49,21 @@ def test_pgoptions_takes_precedence(cluster, monkeypatch, value):
     assert limits(cluster) == (value, "10s")
 
 
-def test_the_limits_of_the_database_take_precedence(cluster):
+@pytest.mark.parametrize("value", ["20s", "0"])
+def test_the_limits_of_the_database_take_precedence(cluster, value):
+    cluster.execute("DROP DATABASE IF EXISTS other")
     cluster.execute("CREATE DATABASE other")
-    cluster.execute("ALTER DATABASE other SET lock_timeout = '20s'")
+    cluster.execute(f"ALTER DATABASE other SET lock_timeout = '{value}'")
 
-    assert limits(cluster, "other") == ("30s", "20s")
+    assert limits(cluster, "other") == ("30s", value)
+
+
+def test_a_connection_without_limits_is_not_kept(cluster, monkeypatch):
+    monkeypatch.setattr(statement_timeouts, "MISSING", "SELECT 1 / 0")
+    connection = ConnectionHandler({"default": dj_database_url.parse(cluster.url)})["default"]
+    connection.connect()
+
+    with pytest.raises(DataError):
+        limit_statements(connection)
+
+    assert connection.connection is None
