@@ -74,7 +74,7 @@ class DeletableQuerySet(WritingQuerySet[M]):
         return bool(unfinished)
 
     def can_delete_at_once(self, keys: Sequence[Key]) -> bool:
-        """Return whether to delete the rows in one transaction, because they have few dependants or protected ones."""
+        """Return whether to delete the rows at once: they have few dependants, or protected ones make it fail."""
         protecting: list[models.QuerySet[Any]] = []
         cascading: list[models.QuerySet[Any]] = []
         primary_keys = [key[0] for key in keys]

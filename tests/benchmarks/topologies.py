@@ -5,8 +5,8 @@
 For each topology, the script makes the calls of ``tests/host/projects/calls.py`` and compares the responses with those
 on plain PostgreSQL, runs races with 32 callers, makes mixed calls for SECONDS (default 60) while workers are killed and
 the topology suffers a fault, and measures PUT, POST and list calls a second with ``wrk``, each in turns with plain
-PostgreSQL. It prints one table. Citus needs CITUS_URL, the URL of a database on a coordinator whose tables are
-dropped, and CITUS_RESTART, a shell command that kills a worker and starts it again.
+PostgreSQL. It prints the results of each. Citus needs CITUS_URL, the URL of a database on a coordinator whose tables
+are dropped, and CITUS_RESTART, a shell command that kills a worker and starts it again.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The command ``distribute`` on databases of its own, and the check that recommends it."""
 
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from io import StringIO
 
 import pytest
@@ -22,38 +22,45 @@ def execute(sql):
         cursor.execute(sql)
 
 
+@contextmanager
+def new_database(name, template="template1"):
+    """Create a database, and drop it when the block ends."""
+    execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    try:
+        yield
+    finally:
+        execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def use_database(name):
+    """Let Django use another database until the block ends."""
+    original = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = name
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = original
+
+
 @pytest.fixture(scope="module")
 def migrated(django_db_setup, django_db_blocker):
     """Create a database with the tables and return its name."""
-    original, name = connection.settings_dict["NAME"], f"distribute_{os.getpid()}"
-    with django_db_blocker.unblock():
-        execute(f"CREATE DATABASE {name}")
-        connection.close()
-        connection.settings_dict["NAME"] = name
-        try:
+    name = f"distribute_{os.getpid()}"
+    with django_db_blocker.unblock(), new_database(name):
+        with use_database(name):
             call_command("migrate", verbosity=0)
-            connection.close()
-            connection.settings_dict["NAME"] = original
-            yield name
-        finally:
-            connection.settings_dict["NAME"] = original
-            execute(f"DROP DATABASE {name} WITH (FORCE)")
+        yield name
 
 
 @pytest.fixture
 def database(migrated, django_db_blocker):
     """Let Django use a copy of the database until the test ends."""
-    original, name = connection.settings_dict["NAME"], f"{migrated}_copy"
-    with django_db_blocker.unblock():
-        execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
-        connection.close()
-        connection.settings_dict["NAME"] = name
-        try:
-            yield
-        finally:
-            connection.close()
-            connection.settings_dict["NAME"] = original
-            execute(f"DROP DATABASE {name} WITH (FORCE)")
+    name = f"{migrated}_copy"
+    with django_db_blocker.unblock(), new_database(name, template=migrated), use_database(name):
+        yield
 
 
 def distribute(*options):
