@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from usergroups.signals import announce_update, updated
 
+from .time_ordered_ids import first_id
+
 if TYPE_CHECKING:
     from .querysets.bookmarks import BookmarkQuerySet
 
 COLUMNS = ("pk", "user_group", "url_digest", "created_at", "collection__deleted_at")
-TIMESTAMP_SHIFT = 80  # a UUID of version 7 begins with 48 bits of milliseconds since 1970
 
 
 def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence[UUID], limit: int) -> int:
@@ -34,7 +35,7 @@ def remove_from_collections(bookmarks: "BookmarkQuerySet", collections: Sequence
 
     def rank(row: Any) -> tuple[bool, Any, Any]:
         # Clients can set created_at, but not the time in the id.
-        is_from_before = deleted_at is None or row.pk.int >> TIMESTAMP_SHIFT < deleted_at.timestamp() * 1000
+        is_from_before = deleted_at is None or row.pk < first_id(deleted_at)
         return is_from_before, row.created_at, row.pk
 
     candidates = sorted([*outside, *inside], key=rank)

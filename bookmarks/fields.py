@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import models
+from django.db.models.lookups import In
 
 from . import web_url
 
@@ -17,6 +18,21 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
         digest = web_url.digest(model_instance.url)  # type: ignore[attr-defined]
         setattr(model_instance, self.attname, digest)
         return digest
+
+
+@URLDigestField.register_lookup
+class DigestIn(In):
+    """The lookup ``in``. On PostgreSQL, it passes the digests as one array.
+
+    PostgreSQL finds 10,000 of them in less time than with 10,000 parameters.
+    """
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        if not self.rhs_is_direct_value():
+            return self.as_sql(compiler, connection)
+        sql, params = self.process_lhs(compiler, connection)
+        digests = ",".join(rf"\\x{bytes(digest).hex()}" for digest in self.rhs)
+        return f"{sql} = ANY(%s::bytea[])", [*params, f"{{{digests}}}"]
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]

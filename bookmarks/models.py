@@ -136,8 +136,8 @@ class Bookmark(WritingModel):
         ]
         indexes = [
             models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_by_group"),
-            models.Index(fields=["collection", "created_at", "id"], name="bookmarks_by_collection"),
-            models.Index(fields=["created_at", "id"], name="bookmarks_by_creation"),
+            # Without the user group, PostgreSQL may combine this index with the one above, and sort a collection.
+            models.Index(fields=["collection", "user_group", "created_at", "id"], name="bookmarks_in_collection"),
         ]
 
     def __str__(self) -> str:

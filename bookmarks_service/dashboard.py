@@ -11,6 +11,7 @@ from django.db.models import Count, Value
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark
+from bookmarks.time_ordered_ids import first_id
 from usergroups.admin_tools.history import translate_entries
 from usergroups.models import ApiToken, UserGroup
 
@@ -47,12 +48,12 @@ def token_panel(model: Any, owner: str) -> dict[str, Any]:
 
 
 def created_per_day(last: date) -> list[tuple[date, int]]:
-    """Return the number of bookmarks created on each of the 30 days (UTC) up to ``last``, in one query."""
+    """Return the number of bookmarks added on each of the 30 days (UTC) up to ``last``, in one query."""
     days = [last - timedelta(days=before) for before in reversed(range(DAYS))]
-    # One index range per day. Grouping by date would compute the date of each bookmark of the 30 days.
+    # One range of the primary key per day. Grouping by date would compute the date of each bookmark of the 30 days.
     first, *others = (
         Bookmark.objects.order_by()
-        .filter(created_at__gte=start, created_at__lt=start + timedelta(days=1))
+        .filter(pk__gte=first_id(start), pk__lt=first_id(start + timedelta(days=1)))
         .values(day=Value(number))
         .annotate(count=Count("*"))
         for number, start in enumerate(datetime.combine(day, time(), UTC) for day in days)

@@ -56,10 +56,10 @@ def post_worker_init(worker: Any) -> None:
     # Django is set up only now.
     from django.db.backends.signals import connection_created  # noqa: PLC0415
 
-    from bookmarks_service.statement_timeouts import limit_statements  # noqa: PLC0415
+    from bookmarks_service.postgresql_connections import set_up  # noqa: PLC0415
     from usergroups.deletion import resume_deletions  # noqa: PLC0415
 
-    connection_created.connect(limit_statements)
+    connection_created.connect(set_up)
     if metrics_of(worker):
         from bookmarks_service.metrics import serve  # noqa: PLC0415
 

@@ -4,13 +4,14 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 from django.http import HttpRequest
 
 logger = logging.getLogger(__name__)
@@ -24,18 +25,33 @@ View = Callable[[HttpRequest], Any]
 
 
 class QueryCounter:
-    """An execute wrapper that counts database queries and adds up their seconds."""
+    """The number of a request's database queries, and the seconds that they took."""
 
     count = 0
     seconds = 0.0
 
-    def __call__(self, execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
-        self.count += 1
-        start = time.perf_counter()
-        try:
-            return execute(sql, params, many, context)
-        finally:
-            self.seconds += time.perf_counter() - start
+
+query_counter: ContextVar[QueryCounter | None] = ContextVar("query_counter", default=None)
+
+
+def count_query(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
+    """Add a query to the counter of the current request. This is an execute wrapper."""
+    counter = query_counter.get()
+    if counter is None:
+        return execute(sql, params, many, context)
+    counter.count += 1
+    start = time.perf_counter()
+    try:
+        return execute(sql, params, many, context)
+    finally:
+        counter.seconds += time.perf_counter() - start
+
+
+@receiver(connection_created)
+def count_queries(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Count the queries of a new connection. A wrapper for each request would be installed on all connections."""
+    if count_query not in connection.execute_wrappers:  # unless it was there before it reconnected
+        connection.execute_wrappers.insert(0, count_query)
 
 
 def log_requests(get_response: View) -> View:
@@ -48,15 +64,12 @@ def log_requests(get_response: View) -> View:
         from .metrics import observe  # noqa: PLC0415  # it imports an optional dependency
 
     def middleware(request: HttpRequest) -> Any:
-        sent = request.headers.get("X-Request-ID", "")
+        sent = request.META.get("HTTP_X_REQUEST_ID", "")
         new_id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
-        reset = request_id.set(new_id)
         start, queries = time.perf_counter(), QueryCounter()
+        reset_id, reset_counter = request_id.set(new_id), query_counter.set(queries)
         try:
-            with ExitStack() as wrappers:
-                for connection in connections.all():
-                    wrappers.enter_context(connection.execute_wrapper(queries))
-                response = get_response(request)
+            response = get_response(request)
             response["X-Request-ID"] = new_id
             seconds = time.perf_counter() - start
             fields = {
@@ -71,7 +84,8 @@ def log_requests(get_response: View) -> View:
             if observe:
                 observe(request, response, seconds, queries)
         finally:
-            request_id.reset(reset)
+            query_counter.reset(reset_counter)
+            request_id.reset(reset_id)
         return response
 
     return middleware

@@ -40,22 +40,25 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
+PAGES = "admin|docs|schema|static"  # The paths below which there are pages; another one is the root itself.
+
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
     "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    # API calls skip the middleware of page_middleware. Those that follow each other are skipped at once.
+    "bookmarks_service.page_middleware.CSPMiddleware",
+    "bookmarks_service.page_middleware.WhiteNoiseMiddleware",
     "bookmarks_service.language.localize_admin",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "bookmarks_service.page_middleware.SessionMiddleware",
+    "bookmarks_service.page_middleware.CsrfViewMiddleware",
+    "bookmarks_service.page_middleware.AuthenticationMiddleware",
+    "bookmarks_service.page_middleware.MessageMiddleware",
+    "bookmarks_service.page_middleware.AxesMiddleware",
     "bookmarks_service.uploads.limit_uploads",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "axes.middleware.AxesMiddleware",
 ]
 
 # The origins of web pages whose scripts may call the API. Off by default.
@@ -172,7 +175,7 @@ WHITENOISE_USE_FINDERS = True  # Serve from the packages, without collectstatic.
 HTTPS = env.bool("HTTPS", False)
 # Redirect browsers to HTTPS. API clients get an error from handlers.refuse_plain_http instead, because they have sent
 # their token in plain text, and because many clients change the method when they follow a redirect.
-SECURE_REDIRECT_EXEMPT = [r"^(?!$|(admin|docs|schema|static)(/|$))"]
+SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 if HTTPS:
     if DEBUG:
@@ -198,8 +201,14 @@ CONTENT_SECURITY_POLICY = {
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-# HSTS for subdomains and preloading affect the whole domain, not only this host.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SILENCED_SYSTEM_CHECKS = [
+    # HSTS for subdomains and preloading affect the whole domain, not only this host.
+    "security.W005",
+    "security.W021",
+    # These checks look for middleware by its name, and do not find the subclasses in page_middleware.py.
+    "security.W003",
+    "axes.W002",
+]
 
 LOGGING = {
     "version": 1,

@@ -6,15 +6,17 @@ of exceptions, which quote values of the database.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.django import DjangoInstrumentor
-from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 from opentelemetry.instrumentation.redis import RedisInstrumentor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
-from opentelemetry.trace import SpanContext, SpanKind, Status, set_tracer_provider
+from opentelemetry.trace import SpanContext, SpanKind, Status, get_tracer, set_tracer_provider
 
 ATTRIBUTES = {
     "http.method", "http.request.method", "http.route", "http.status_code", "http.response.status_code",
@@ -50,13 +52,26 @@ def selected(span: ReadableSpan) -> ReadableSpan:
     )
 
 
+def trace_statement(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    """Execute a statement within a span. This is an execute wrapper of Django's connections."""
+    attributes = {"db.system": context["connection"].vendor, "db.statement": sql}
+    with get_tracer(__name__).start_as_current_span(sql.partition(" ")[0], kind=SpanKind.CLIENT, attributes=attributes):
+        return execute(sql, params, many, context)
+
+
+def trace_statements(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Trace the statements of a connection. OpenTelemetry's package for psycopg would miss those that are prepared."""
+    if trace_statement not in connection.execute_wrappers:
+        connection.execute_wrappers.insert(0, trace_statement)  # Leaving an execute_wrapper() pops the last one.
+
+
 def start_tracing() -> None:
-    """Trace requests, and the queries to PostgreSQL and Redis. Called before Django is set up, in each process."""
+    """Trace requests, and the queries to the database and to Redis. Called before Django is set up, in each process."""
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
     # Not as the first middleware, which is the default: it refuses unknown hosts, and health checks may have any.
-    position = settings.MIDDLEWARE.index("django.contrib.sessions.middleware.SessionMiddleware")
+    position = settings.MIDDLEWARE.index("bookmarks_service.page_middleware.SessionMiddleware")
     DjangoInstrumentor().instrument(middleware_position=position)
-    PsycopgInstrumentor().instrument()
+    connection_created.connect(trace_statements)
     RedisInstrumentor().instrument()

@@ -17,10 +17,14 @@ def limit_uploads(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
     """
 
     def middleware(request: HttpRequest) -> Any:
-        size = request.META.get("CONTENT_LENGTH") or "0"
-        is_large = not size.isdecimal() or int(size) > MAX_ANONYMOUS_BODY
-        if is_large and in_admin(request) and not request.user.is_staff:
+        if in_admin(request) and is_large(request) and not request.user.is_staff:
             return HttpResponse("Log in first.\n", status=413, content_type="text/plain")
         return get_response(request)
 
     return middleware
+
+
+def is_large(request: HttpRequest) -> bool:
+    """Return whether the body exceeds MAX_ANONYMOUS_BODY, or may exceed it."""
+    size = request.META.get("CONTENT_LENGTH") or "0"
+    return not size.isdecimal() or int(size) > MAX_ANONYMOUS_BODY

@@ -92,19 +92,19 @@ def row_locked(row: models.Model) -> Iterator[None]:
 
 
 @contextmanager
-def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any]) -> Iterator[list[str]]:
-    """Make this connection the victim of a deadlock with another transaction.
+def deadlock(statement: str, locked: models.QuerySet[Any], wait: Callable[[str], Any]) -> Iterator[list[str]]:
+    """Make the first statement that begins with ``statement`` the victim of a deadlock with another transaction.
 
-    After the first statement that begins with ``after``, the other transaction locks the rows of ``locked`` and calls
-    ``wait`` with the alias of its connection. ``wait`` must wait for a lock of this connection, and the code in the
-    block must then wait for the locked rows. The other transaction is rolled back before the next statement that
-    begins with ``after``. Yields the list of these statements.
+    The other transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
+    ``wait`` with the alias of its connection, which must wait for a lock of the statement, and is then rolled back.
+    Yields the list of the statements that begin with ``statement``.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
     if ON_CITUS:
         pytest.skip("on Citus, another node than this one waits for the lock")
     statements: list[str] = []
+    is_locked = threading.Event()
 
     def other() -> None:
         with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
@@ -113,23 +113,21 @@ def deadlock(after: str, locked: models.QuerySet[Any], wait: Callable[[str], Any
                     "SET LOCAL deadlock_timeout = '600s'"
                 )  # The other transaction does not detect the deadlock.
             list(locked.all())
+            is_locked.set()
+            wait_until_waiting()
             wait(connection.alias)
             raise RollBack
 
-    thread = threading.Thread(target=other)
-
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if not sql.startswith(after):
-            return execute(sql, params, many, context)
-        if statements:
-            thread.join(timeout=TIMEOUT)
-        result = execute(sql, params, many, context)
-        if not statements:
-            thread.start()
-            wait_until_waiting()
-        statements.append(sql)
-        return result
+        if sql.startswith(statement):
+            if statements:
+                thread.join(timeout=TIMEOUT)  # or else there may be another deadlock
+            statements.append(sql)
+        return execute(sql, params, many, context)
 
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert is_locked.wait(TIMEOUT)
     with connection.execute_wrapper(wrapper):
         yield statements
     thread.join(timeout=TIMEOUT)

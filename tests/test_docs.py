@@ -25,7 +25,7 @@ from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks.models import Bookmark
-from bookmarks_service.statement_timeouts import LIMITS
+from bookmarks_service.postgresql_connections import LIMITS
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.servers import TIMEOUT

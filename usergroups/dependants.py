@@ -33,3 +33,12 @@ def cascades(model: type[models.Model]) -> list[tuple[Any, str]]:
 def refers_to(model: type[models.Model], other: type[models.Model]) -> bool:
     """Return whether ``model`` has a foreign key to ``other``. This is false for ``model`` itself."""
     return model is not other and any(field.related_model is other for field in model._meta.concrete_fields)
+
+
+def dependent_rows(model: type[models.Model], primary_keys: list[Any], using: str) -> tuple[list[Any], list[Any]]:
+    """Return querysets of the rows that prevent the deletion of these rows, and of those that are deleted with them."""
+    protecting, cascading = list[Any](), list[Any]()
+    for relation, path in dependants(model):
+        rows = relation.related_model._base_manager.using(using).filter(**{f"{path}__pk__in": primary_keys})
+        (cascading if relation.on_delete is models.CASCADE else protecting).append(rows)
+    return protecting, cascading

@@ -1,4 +1,4 @@
-"""The operation with which migrations add an index to a table that is in use."""
+"""The operations with which migrations add an index to a table that is in use, and remove one."""
 
 from typing import Any
 
@@ -51,6 +51,27 @@ class AddIndexConcurrently(migrations.AddIndex):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
         else:
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
+
+
+class RemoveIndexConcurrently(migrations.RemoveIndex):
+    """Remove an index without waiting for a lock that everyone else would wait for. See ``AddIndexConcurrently``."""
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        self._addition(app_label, from_state).database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        self._addition(app_label, to_state).database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def _addition(self, app_label: str, state: ProjectState) -> AddIndexConcurrently:
+        """Return the operation that adds the index, which is part of ``state``."""
+        model = state.models[app_label, self.model_name_lower]
+        return AddIndexConcurrently(self.model_name, model.get_index_by_name(self.name))
 
 
 def build(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .deletion import DeletableModel, HidingManager
 from .fields import JSONObjectField
-from .querysets import TeamQuerySet, UserGroupQuerySet
+from .querysets.user_groups import TeamQuerySet, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from copy import copy
 from datetime import datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import (
-    DatabaseError,
     IntegrityError,
     InternalError,
     OperationalError,
@@ -19,7 +19,9 @@ from django.db import (
 from django.db.models.signals import post_save
 from django.utils import timezone
 
+from .database_errors import is_conflict, is_violation
 from .distribution import key_columns, lock, rows_filter
+from .prepared_statements import in_autocommit
 from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
@@ -27,9 +29,6 @@ M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
 MAX_DELETED = 2_000  # rows in one query, if there are receivers
-CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
-INTERNAL_ERROR = "XX000"
-"""Citus raises this error of PostgreSQL if a worker refuses COPY or COMMIT, whatever the worker's reason is."""
 
 
 class Modified(Exception):
@@ -42,9 +41,14 @@ class WritingQuerySet(models.QuerySet[M]):
     Their argument ``versions`` holds the values of ``updated_at`` that the row may have, or is None for any.
     """
 
+    @property
+    def db_for_write(self) -> str:
+        """The database of ``using()``, or else the one that the router chooses for writes."""
+        return self._db or router.db_for_write(self.model, **self._hints)  # type: ignore[attr-defined]  # as in ``db``
+
     def for_write(self) -> Self:
-        """Return the queryset on the database of ``using()``, or else on the one that the router chooses for writes."""
-        return self.using(self.select_for_update().db)
+        """Return the queryset on the database ``db_for_write``."""
+        return self.using(self.db_for_write)
 
     def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
         """Update the queryset's only row, and its ``updated_at``, and return the row. Call this in a transaction.
@@ -115,8 +119,12 @@ class WritingModel(models.Model):
         return result
 
 
-def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None) -> T:
+def retry_on_conflict(
+    action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None, *, atomic: bool = True
+) -> T:
     """Run ``action`` in a transaction and return its result. Retry it if it conflicts with another transaction.
+
+    An action that writes with a single statement needs no transaction of its own (``atomic=False``).
 
     A conflict is a deadlock, a serialization failure or an IntegrityError. There are at most four attempts, and the
     error of the last one is raised. An error that may be the violation of a constraint is raised as an IntegrityError.
@@ -124,10 +132,10 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
     After an IntegrityError, ``resolve`` is called outside the transaction. It may return a result, such as the existing
     row, raise another exception, or return None to retry, since the conflicting row may have been deleted.
     """
-    attempts = 1
+    attempts, atomic = 1, atomic or not in_autocommit(connections[using])
     while True:
         try:
-            with transaction.atomic(using=using):
+            with transaction.atomic(using=using) if atomic else nullcontext():
                 return action()
         except (IntegrityError, InternalError) as error:
             if not is_violation(error):
@@ -143,18 +151,3 @@ def retry_on_conflict(action: Callable[[], T], using: str, resolve: Callable[[],
             if not is_conflict(error) or attempts == ATTEMPTS or connections[using].in_atomic_block:
                 raise
         attempts += 1
-
-
-def is_conflict(error: DatabaseError) -> bool:
-    """Return whether the transaction may succeed if it is retried."""
-    return _sqlstate(error) in CONFLICTS
-
-
-def is_violation(error: DatabaseError) -> bool:
-    """Return whether the error is, or on Citus may be, the violation of a constraint."""
-    return isinstance(error, IntegrityError) or _sqlstate(error) == INTERNAL_ERROR
-
-
-def _sqlstate(error: DatabaseError) -> str | None:
-    cause = error.__cause__
-    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)

@@ -16,7 +16,8 @@ from .contract.pagination import Page, pop_position
 from .contract.parsers import BatchParser
 from .exceptions import ResponseTooLarge, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
-from .querysets import JSON_SIZE, UserGroupQuerySet
+from .querysets.batches import JSON_SIZE
+from .querysets.user_groups import UserGroupQuerySet
 from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,
@@ -87,7 +88,7 @@ class UserGroupView(ApiTokenView):
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = self.user_groups.change(versions=accepted_versions(request), **fields)
+        user_group = UserGroup.objects.change_in_scope(self.token.scope, versions=accepted_versions(request), **fields)
         return self.respond({"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group

@@ -16,6 +16,7 @@ from usergroups.admin_tools.deletion import DeletionSummary
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
+from .filters import AddedFilter
 from .import_export import ImportExportAdmin
 
 USER_GROUP_PARAM = "of_user_group"
@@ -24,7 +25,6 @@ USER_GROUP_PARAM = "of_user_group"
 USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
 
 GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
-
 
 OWNERS = ("user_group", "user_group__team")
 
@@ -46,7 +46,7 @@ class AccessTokenAdmin(TokenAdmin):
 class CollectionAdmin(OperatorAdmin):
     owner_lookups = OWNERS
     list_display = ("name", "user_group", "created_at")
-    list_filter = (*GROUP_FILTERS, "created_at")
+    list_filter = (*GROUP_FILTERS, ("created_at", AddedFilter))
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     autocomplete_fields = ("user_group",)
@@ -78,15 +78,20 @@ class CollectionAdmin(OperatorAdmin):
 class BookmarkAdmin(ImportExportAdmin):
     owner_lookups = OWNERS
     list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
-    list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), "created_at")
+    list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), ("created_at", AddedFilter))
     list_select_related = ("user_group__team", "collection")
-    search_fields = ("url", "title")
+    search_fields = ("url__contains_text", "title__contains_text")  # as in the API, with the same index
     sortable_by = ()  # Only the default ordering has an index on every database.
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
-    ordering = ("-created_at", "-id")
+    ordering = ("-id",)  # the order in which they were added
     auto_now_fields = ("updated_at",)
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here.")
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        # The order of the index of the group or the collection. PostgreSQL could otherwise read all groups' bookmarks.
+        filtered = any(f"{name}__id__exact" in request.GET for name in ("user_group", "collection"))
+        return ("-user_group_id", "-created_at", "-id") if filtered else self.ordering
 
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:

@@ -14,8 +14,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.chunks import UserGroupDeleted
 from bookmarks.files.exporting import load
-from bookmarks.files.importing import UserGroupDeleted, store
+from bookmarks.files.importing import store
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.base import OperatorAdmin

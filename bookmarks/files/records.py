@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
-from uuid_utils import uuid7
+from uuid_utils import UUID, uuid7
 
 from bookmarks import web_url
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark
@@ -29,7 +29,8 @@ class Record(NamedTuple):
     @classmethod
     def from_mapping(cls, line: int, values: Mapping[str, Any]) -> Self:
         """Return a record of the values whose keys are in FIELDS; the others are ignored."""
-        return cls(line, **{name: values[name] for name in FIELDS if name in values})
+        get = values.get
+        return cls(line, get("url", ""), get("title", ""), get("collection"), get("created_at"))
 
 
 FIELDS = Record._fields[1:]
@@ -48,7 +49,7 @@ class BookmarkRow(NamedTuple):
     """The valid values of a record: the name of its collection, then the model's other fields by their names."""
 
     collection: str | None
-    id: str
+    id: UUID
     url: str
     url_digest: bytes
     title: str
@@ -69,7 +70,7 @@ class Block:
     rows: list[BookmarkRow]
     invalid_records: list[InvalidRecord]
 
-    @property
+    @cached_property
     def collection_names(self) -> set[str | None]:
         return {row.collection for row in self.rows}
 
@@ -90,11 +91,9 @@ def read_blocks(records: Iterable[Record | InvalidRecord], size: int, with_colle
         yield block
 
 
-def distinct(rows: Iterable[BookmarkRow], seen: set[tuple[str, bytes]]) -> Iterator[BookmarkRow]:
-    """Yield the rows whose unique key is not in ``seen``, and add the keys.
-
-    The first of several duplicates is yielded.
-    """
+def distinct(rows: Iterable[BookmarkRow]) -> Iterator[BookmarkRow]:
+    """Yield the first of the rows with each unique key, as it is read."""
+    seen: set[tuple[str, bytes]] = set()
     for row in rows:
         if (key := row.unique_key) not in seen:
             seen.add(key)
@@ -127,8 +126,9 @@ def _to_row(record: Record | InvalidRecord, with_collection: bool) -> BookmarkRo
         collection = None
     elif collection is not None:
         _validate_text("collection", collection, 1, MAX_COLLECTION_NAME_LENGTH)
-    dates = _to_datetime(created_at), timezone.now()
-    return BookmarkRow(collection, str(uuid7()), url, web_url.digest(url), title, *dates)
+    now = datetime.now(UTC)
+    created_at = now if created_at is None else _to_datetime(created_at)
+    return BookmarkRow(collection, uuid7(), url, web_url.digest(url), title, created_at, now)
 
 
 def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
@@ -147,8 +147,6 @@ def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> N
 
 
 def _to_datetime(value: Any) -> datetime:
-    if value is None:
-        return timezone.now()
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)

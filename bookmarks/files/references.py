@@ -22,6 +22,8 @@ def decode_attribute(value: str) -> str:
 
     A name without a semicolon before "=" or a letter is not a character reference.
     """
+    if AMPERSAND not in value:
+        return value
     value = value.replace(AMPERSAND, "&")
 
     def decode(match: re.Match[str]) -> str:

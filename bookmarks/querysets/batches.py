@@ -112,3 +112,15 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
             rows = self.select_related("collection").alias(place=place).filter(condition)
             found |= {bookmark.unique_key: bookmark for bookmark in rows}
         return found
+
+    def existing_keys(self, keys: Sequence[UniqueKey]) -> set[UniqueKey]:
+        """Return the unique keys of bookmarks that are among ``keys``, with one query.
+
+        The result may also have keys of other bookmarks, with a URL and a collection that are among ``keys``.
+        """
+        collections = {collection for collection, _ in keys}
+        place = Q(collection__in=collections - {NO_COLLECTION})
+        if NO_COLLECTION in collections:
+            place |= Q(collection=None)
+        rows = self.filter(place, url_digest__in=[digest for _, digest in keys])
+        return {(pk or NO_COLLECTION, bytes(digest)) for pk, digest in rows.values_list("collection", "url_digest")}

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q
+from django.db import IntegrityError
+from django.db.models import Prefetch, Q
 
 from bookmarks import web_url
+from bookmarks.public_ids import parse_public_id
+from usergroups import signals
 from usergroups.models import UserGroup
+from usergroups.statements import Insert, Select, parameters
 from usergroups.transactions import retry_on_conflict
 
 from .batches import BookmarkBatchQuerySet
@@ -17,12 +22,19 @@ if TYPE_CHECKING:
 
 
 class BookmarkQuerySet(BookmarkBatchQuerySet):
-    def matching(self, filters: Mapping[str, Any]) -> "BookmarkQuerySet":
-        """Filter by ``collection`` (None selects bookmarks without one), ``url`` and ``created_since``, where given."""
-        bookmarks = self
+    def matching(self, user_group: UserGroup, filters: Mapping[str, Any]) -> "BookmarkQuerySet":
+        """Filter by user group, and by ``collection`` (None for none), ``url`` and ``created_since``, where given.
+
+        The collections of the bookmarks are loaded by a second query. With a join, PostgreSQL may sort all bookmarks of
+        a group that is larger than the table's statistics say, instead of reading those of a page in an index's order.
+        """
+        collections: Any = self.model._meta.get_field("collection").related_model
+        of_group = collections._base_manager.filter(user_group=user_group)  # with those that are still being deleted
+        bookmarks = self.filter(user_group=user_group).prefetch_related(Prefetch("collection", of_group))
         if "collection" in filters:
             collection = filters["collection"]
-            bookmarks = bookmarks.filter(collection=collection) if collection else bookmarks.without_collection()
+            none = Q(collection=None) | Q(collection__in=of_group.exclude(deleted_at=None))
+            bookmarks = bookmarks.filter(Q(collection=collection) if collection else none)
         if "url" in filters:
             bookmarks = bookmarks.with_url(filters["url"])
         if "created_since" in filters:
@@ -33,9 +45,16 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
         """Filter by URL, in any equivalent spelling. Raises ValueError if the URL is invalid."""
         return self.filter(url_digest=web_url.digest(url))
 
-    def without_collection(self) -> "BookmarkQuerySet":
-        """Exclude bookmarks in collections, except in those that are still being deleted."""
-        return self.filter(Q(collection=None) | Q(collection__deleted_at__isnull=False))
+    def find(self, user_group: UserGroup, public_id: object) -> "Bookmark":
+        """Return the user group's bookmark with this id. Raises DoesNotExist.
+
+        This is for the manager: the filters of a queryset are ignored.
+        """
+        if key := parse_public_id(public_id):
+            find = _find(type(self), self.model, self.db, "user_group", "id")
+            if found := find(user_group=user_group.pk, id=key):
+                return found[0]
+        raise self.model.DoesNotExist
 
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
@@ -47,17 +66,24 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
         """
         if collection is not None and collection.user_group_id != user_group.pk:
             raise ValueError("The collection belongs to another user group.")
-        bookmarks = self.for_write()
+        using = self.db_for_write
+        bookmark = self.model(user_group=user_group, url=url, collection=collection, **fields)
 
-        def create() -> "tuple[Bookmark, bool]":
-            return bookmarks.create(user_group=user_group, url=url, collection=collection, **fields), True
+        def get_or_create() -> "tuple[Bookmark, bool]":
+            if _insert(self.model, using).insert(bookmark):
+                signals.announce(signals.created, [bookmark], using)
+                return bookmark, True
+            key: dict[str, Any] = {"user_group": user_group.pk, "url_digest": bookmark.url_digest}
+            if collection is None:
+                find = _find(type(self), self.model, using, *key, collection=None)
+            else:
+                key["collection"] = collection.pk
+                find = _find(type(self), self.model, using, *key)
+            if existing := find(**key):
+                return existing[0], False
+            raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
 
-        def existing() -> "tuple[Bookmark, bool] | None":
-            rows = bookmarks.select_related("collection").filter(user_group=user_group, collection=collection)
-            bookmark = rows.with_url(url).first()
-            return (bookmark, False) if bookmark else None
-
-        return retry_on_conflict(create, bookmarks.db, existing)
+        return retry_on_conflict(get_or_create, using, atomic=False)
 
     def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> "Bookmark":
         """Update only the given fields and return the bookmark, as ``PublicIdQuerySet.change`` does.
@@ -72,3 +98,16 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
         own = self.get()
         key = {name: changes.get(name, getattr(own, name)) for name in ("url_digest", "collection")}
         return self.model.objects.using(self.db).filter(user_group=own.user_group_id, **key).exclude(pk=own.pk).exists()
+
+
+@cache
+def _insert(model: "type[Bookmark]", using: str) -> "Insert[Bookmark]":
+    return Insert(model, using)
+
+
+@cache
+def _find(
+    queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str, *key: str, **values: Any
+) -> "Select[Bookmark]":
+    """Return the statement that reads the bookmark with its collection by the fields ``key`` and these ``values``."""
+    return Select(queryset(model, using=using).filter(**parameters(model, *key), **values), related="collection")

@@ -1,6 +1,7 @@
 """The queryset of collections."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bookmarks.collection_deletion import remove_from_collections
@@ -9,6 +10,7 @@ from usergroups import deletion
 from usergroups.deletion import DeletableQuerySet
 from usergroups.distribution import Key
 from usergroups.models import UserGroup
+from usergroups.statements import Select, parameters
 from usergroups.transactions import retry_on_conflict
 
 if TYPE_CHECKING:
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Collection"]):  # type: ignore[override]
+    def find(self, user_group: UserGroup, public_id: object) -> "Collection | None":
+        """Return the user group's collection with this id, or None. It is read from the database for writes.
+
+        This is for the manager: the filters of a queryset are ignored.
+        """
+        if (key := parse_public_id(public_id)) is None:
+            return None
+        find = _find(type(self), self.model, self.db_for_write)
+        return next(iter(find(user_group=user_group.pk, id=key)), None)
+
     def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
         """Return the collections with these ids, by id, in at most one query."""
         keys = {key for public_id in public_ids if (key := parse_public_id(public_id))}
@@ -63,3 +75,9 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
         """Return all bookmarks of the user groups that have the collections with these keys."""
         model: Any = self.model._meta.get_field("bookmarks").related_model
         return model.objects.using(self.db).filter(user_group__in={user_group for _, user_group in keys})
+
+
+@cache
+def _find(queryset: type[CollectionQuerySet], model: "type[Collection]", using: str) -> "Select[Collection]":
+    """Return the statement that reads a collection by its user group and id."""
+    return Select(queryset(model, using=using).filter(deleted_at=None, **parameters(model, "user_group", "id")))

@@ -53,7 +53,7 @@ class AccessTokenView(TokenView):
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        return self.collections.for_write().by_public_id([public_id]).get(public_id)
+        return Collection.objects.find(self.user_group, public_id)
 
     def look_up_collections(self, items: Any) -> dict[object, Collection]:
         """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""

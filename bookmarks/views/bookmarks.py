@@ -35,7 +35,8 @@ class BookmarksView(AccessTokenView):
         query = self.validated(find_collection=self.find_collection)
         position = pop_position(query)
         with expensive_call(self.user_group) if "q" in query else nullcontext():
-            page = Page(self.bookmarks.matching(query), "id", **position, search=search.for_query(query))
+            bookmarks = Bookmark.objects.matching(self.user_group, query)
+            page = Page(bookmarks, "id", **position, search=search.for_query(query))
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
@@ -56,7 +57,7 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, public_id: str) -> Response:
-        bookmark = self.bookmarks.get_by_public_id(public_id)
+        bookmark = Bookmark.objects.find(self.user_group, public_id)
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark

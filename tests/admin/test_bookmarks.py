@@ -1,6 +1,5 @@
 """Bookmarks and collections in the admin."""
 
-import html
 import re
 from contextlib import contextmanager
 from datetime import timedelta
@@ -12,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
+from bookmarks.time_ordered_ids import first_id
 from tests.admin.actions import act, ask, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
@@ -283,25 +283,44 @@ def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_
     assert "was added" not in admin_client.get(url("index")).content.decode()
 
 
-def test_bookmarks_are_filtered_by_date(admin_client):
-    today, _ = BookmarkFactory(), BookmarkFactory(created_at=timezone.now() - timedelta(days=3))
+def test_bookmarks_are_filtered_by_the_date_on_which_they_were_added(admin_client):
+    ago = timezone.now() - timedelta(days=3)
+    today, _ = BookmarkFactory(created_at=ago), BookmarkFactory(pk=first_id(ago))
 
-    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
-    [link] = re.findall(r'<a href="(\?created_at[^"]+)">Today', page)
-    listed = admin_client.get(url("bookmarks_bookmark_changelist") + html.unescape(link))
+    changelist = admin_client.get(url("bookmarks_bookmark_changelist")).context["cl"]
+    choices = [choice for each in changelist.filter_specs for choice in each.choices(changelist)]
+    [link] = [choice["query_string"] for choice in choices if choice.get("display") == "Today"]
+    listed = admin_client.get(url("bookmarks_bookmark_changelist") + link)
 
     assert list(listed.context["cl"].queryset) == [today]
 
 
-def test_bookmarks_are_found_by_title_and_listed_newest_first(admin_client):
-    hour = timedelta(hours=1)
-    first, second = (BookmarkFactory(title="A Title", created_at=timezone.now() - n * hour) for n in (1, 2))
+def two_bookmarks(**fields):
+    """Return two bookmarks. The second one was added before the first one, and has a later ``created_at``."""
+    now = timezone.now()
+    second = BookmarkFactory(title="A Title", created_at=now, **fields)
+    return BookmarkFactory(title="A Title", created_at=now - timedelta(hours=1), **fields), second
+
+
+def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(admin_client):
+    bookmarks = two_bookmarks()
     BookmarkFactory(title="Other")
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "a title"})
 
-    assert list(page.context["cl"].result_list) == [first, second]
+    assert list(page.context["cl"].result_list) == [*bookmarks]
     assert "A Title" in page.content.decode()
+
+
+@pytest.mark.parametrize("filtered_by", ["user_group", "collection"])
+def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(admin_client, filtered_by):
+    collection = CollectionFactory()
+    first, second = two_bookmarks(user_group=collection.user_group, collection=collection)
+    key = {"user_group": collection.user_group_id, "collection": collection.pk}[filtered_by]
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist"), {f"{filtered_by}__id__exact": key})
+
+    assert list(page.context["cl"].result_list) == [second, first]
 
 
 def test_clearing_a_filter_keeps_the_others(admin_client):

@@ -1,4 +1,7 @@
-"""Benchmarks: each module is a command that prints its figures, without the log of each call."""
+"""Benchmarks: commands that print figures, without the log of each call.
+
+``calls.py`` and ``rivals/`` are parts of ``operations``.
+"""
 
 import logging
 import os

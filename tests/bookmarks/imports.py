@@ -2,7 +2,7 @@
 
 import pytest
 
-from bookmarks.files import importing
+from bookmarks.files import chunks, importing
 from bookmarks.models import Bookmark, Collection
 from tests.queries import on_another_connection
 
@@ -13,7 +13,7 @@ CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for 
 def way(request, monkeypatch):
     """The way in which rows are inserted, on PostgreSQL; SQLite has no COPY and always uses INSERT."""
     if request.param == "INSERT":
-        monkeypatch.setattr(importing, "copy_blocks", lambda *args: None)
+        monkeypatch.setattr(chunks, "copy_rows", lambda *args: None)
 
 
 @pytest.fixture

@@ -313,6 +313,15 @@ def test_a_list_takes_two_statements(call_bookmarks, user_group, query):
     assert not any("COUNT" in sql for sql in queries)
 
 
+def test_a_list_with_collections_takes_three_statements(call_bookmarks, user_group):
+    for collection in CollectionFactory.create_batch(3, user_group=user_group):
+        BookmarkFactory(user_group=user_group, collection=collection)
+
+    queries = queries_of(lambda: call_bookmarks("GET", "bookmarks"))
+
+    assert len(queries) == 3  # the token with its group, the page, the collections
+
+
 def test_a_search_takes_three_statements(call_bookmarks, user_group):
     BookmarkFactory.create_batch(60, user_group=user_group)
 

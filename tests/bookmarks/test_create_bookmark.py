@@ -407,12 +407,12 @@ def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_boo
 
 @pytest.mark.django_db(transaction=True)
 def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
-    """The other transaction waits for the new bookmark, and the commit of the bookmark for the locked collection."""
+    """The other transaction waits for the new bookmark, and the bookmark for the locked collection."""
     collection = CollectionFactory(user_group=user_group)
     same = Bookmark(user_group=user_group, collection=collection, url=URL)
 
     with deadlock(
-        after="INSERT",
+        "INSERT",
         locked=Collection.objects.select_for_update().filter(pk=collection.pk),
         wait=lambda alias: same.save(using=alias, force_insert=True),
     ) as attempts:

@@ -227,7 +227,7 @@ def test_later_migrations_work_on_partitions(database):
             **model, constraint=models.CheckConstraint(condition=models.Q(note__gt=""), name="note_not_empty")
         ),
         migrations.AlterField(**model, name="note", field=models.TextField(db_default="none")),
-        migrations.RemoveIndex(**model, name="bookmarks_by_creation"),
+        migrations.RemoveIndex(**model, name="bookmarks_by_group"),
         migrations.RemoveConstraint(**model, name="bookmarks_url"),
     ]
     state = ProjectState.from_apps(Bookmark._meta.apps)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import tracemalloc
 from datetime import UTC, datetime
 
@@ -10,7 +11,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, importing, netscape
+from bookmarks.files import FORMATS, chunks, importing, netscape, netscape_parser
 from bookmarks.files.exporting import load
 from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
@@ -304,6 +305,47 @@ def test_the_sizes_of_chunks_and_blocks_do_not_change_the_result(user_group, mon
     assert {(url, name) for url, _, name, _ in stored(user_group)} == urls
 
 
+@pytest.mark.parametrize("block_size", [1, 7])
+def test_an_import_adds_what_is_missing(user_group, monkeypatch, block_size):
+    monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 3)
+    records = [Record(n, f"https://example.com/{n // 4}", "", [None, "A", "B", "C"][n % 4]) for n in range(60)]
+    some = [record for record in records if record.line % 7 in (0, 3)]
+    store(user_group, *some)
+
+    outcome = store(user_group, *records)
+
+    assert outcome == (60 - len(some), len(some), [])
+    assert {(url, name) for url, _, name, _ in stored(user_group)} == {(r.url, r.collection) for r in records}
+
+
+def test_existing_bookmarks_are_looked_up_before_the_next_chunk_is_inserted(user_group, monkeypatch):
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
+    BookmarkFactory(user_group=user_group, url="https://example.com/0")
+    outcomes = importing.store(user_group, [Record(n, f"https://example.com/{n}") for n in range(6)])
+    next(outcomes)
+
+    queries = queries_of(lambda: next(outcomes))
+
+    [lookup, insert, *_] = (sql for sql in queries if "bookmarks_bookmark" in sql)
+    assert lookup.strip().startswith("SELECT")
+    assert insert.startswith("COPY" if connection.vendor == "postgresql" else "INSERT")
+
+
+def test_a_bookmark_that_is_created_after_the_lookup_is_not_stored_twice(user_group, monkeypatch):
+    monkeypatch.setattr(chunks.ChunkImporter, "missing", lambda self, rows: rows)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
+    records = [Record(n, f"https://example.com/{n}") for n in range(4)]
+    store(user_group, *records[::2])
+
+    outcome = store(user_group, *records)
+
+    assert outcome == (2, 2, [])
+    assert Bookmark.objects.count() == 4
+
+
 def test_a_chunk_takes_few_statements(user_group):
     records = [Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}") for n in range(1000)]
 
@@ -313,6 +355,17 @@ def test_a_chunk_takes_few_statements(user_group):
     # Look up the collections by name, insert them, look them up again, and without COPY lock them again.
     assert len(queries) - len(inserts) == (3 if connection.vendor == "postgresql" else 4)
     assert len([sql for sql in inserts if not sql.startswith("INSERT")]) <= 1
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_digests_are_found_by_a_list_and_by_a_query(user_group, number):
+    bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)[:number]
+    digests = Bookmark.objects.filter(pk__in=[bookmark.pk for bookmark in bookmarks]).values_list("url_digest")
+
+    by_list = Bookmark.objects.filter(url_digest__in=[digest for (digest,) in digests])
+    by_query = Bookmark.objects.filter(url_digest__in=digests)
+
+    assert set(by_list) == set(by_query) == set(bookmarks)
 
 
 # Writing
@@ -407,6 +460,42 @@ def test_deeply_nested_folders_take_little_memory():
     tracemalloc.stop()
 
     assert peak < 10 * len(html)
+
+
+PIECES = [
+    '<DT><A HREF="https://example.com/1" ADD_DATE="1700000000">One &amp; <b></A>\n',
+    '  <DT><A HREF="https://example.com/?a=1&amp;region=2" add_date="x" HREF="https://example.com/3">&lt;3</A>\r\n',
+    '<dt><a href=" https://example.com/4 " TAGS="a,b">Four</a>\n', "<DT><A HREF='https://example.com/5'>Five</A>\n",
+    '<DT><A HREF="https://example.com/6">Six', '<DT><A HREF="https://example.com/\n7">Seven</A>\n',
+    '<DT><A NAME="8">A</A>\n',
+    "<DT><H3>Folder</H3>\n", "<DT><H3>Open", "<DL><p>\n", "</DL><p>\n", "<DD>Text\n", "<!--", "-->\n",
+    "<script>", "</script>", '"', "<a x\n", "<![", ">", "\n", "</A>", "&", "\0",
+]  # fmt: skip
+
+
+@given(html=st.lists(st.sampled_from(PIECES), max_size=12).map("".join), chunk_size=st.integers(1, 300))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_one_link_are_read_as_the_parser_reads_them(monkeypatch, html, chunk_size):
+    data = html.encode()
+    with monkeypatch.context() as patch:
+        patch.setattr(netscape, "CHUNK_SIZE", chunk_size)
+        records = list(netscape.read(io.BytesIO(data)))
+        patch.setattr(netscape_parser, "LINE_OF_LINK", re.compile(r"(?!)"))
+        by_parser = list(netscape.read(io.BytesIO(data)))
+
+    assert records == by_parser
+
+
+def test_lines_of_one_link_are_not_given_to_the_parser(monkeypatch):
+    fed = []
+    monkeypatch.setattr(netscape_parser.NetscapeParser, "handle_starttag", lambda self, tag, attrs: fed.append(tag))
+
+    [record] = netscape.read(io.BytesIO(PIECES[0].replace("<b>", "").encode()))
+
+    assert (record, fed) == (
+        Record(1, "https://example.com/1", "One & ", None, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        [],
+    )
 
 
 def test_a_conditional_section_is_skipped():

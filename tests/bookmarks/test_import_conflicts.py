@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from bookmarks.files import importing
+from bookmarks.files import chunks, importing
 from bookmarks.files.records import Record
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import Bookmark
@@ -107,5 +107,5 @@ def test_deleting_the_user_group_raises_user_group_deleted(user_group):
     next(stored)
     on_another_connection(delete_user_groups)
 
-    with pytest.raises(importing.UserGroupDeleted):
+    with pytest.raises(chunks.UserGroupDeleted):
         list(stored)

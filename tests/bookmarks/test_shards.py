@@ -25,7 +25,9 @@ JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_grou
 def names_user_group(sql, table):
     if sql.startswith(("INSERT", "COPY")):
         return '"user_group_id"' in sql.partition("VALUES")[0]
-    return re.search(rf'"{table}"\."user_group_id" (= |IN \()\d+\b', sql) or JOIN in sql
+    # Django names the table of a subquery U0.
+    name = rf'(?:"{table}"|(?<="{table}" )U0 WHERE .*U0)'
+    return re.search(rf'{name}\."user_group_id" (= \(?|IN \()\d+\b', sql) or JOIN in sql
 
 
 def shards_of(sql):

@@ -9,6 +9,7 @@ from bookmarks.models import Bookmark
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import ON_CITUS, on_another_connection
+from usergroups.statements import Insert
 from usergroups.transactions import ATTEMPTS, retry_on_conflict
 
 pytestmark = [
@@ -82,13 +83,13 @@ def test_an_import_inserts_what_cannot_be_copied(user_group, refusing):
 def test_a_collection_that_is_deleted_meanwhile_does_not_exist(create_bookmark, user_group, refusing, monkeypatch):
     collection = CollectionFactory(user_group=user_group)
     refusing("INSERT")
-    create = Bookmark.objects.all().__class__.create
+    insert = Insert.insert
 
-    def delete_and_create(bookmarks, **fields):
+    def delete_and_insert(statement, bookmark):
         on_another_connection(lambda: type(collection).objects.filter(pk=collection.pk).delete())
-        return create(bookmarks, **fields)
+        return insert(statement, bookmark)
 
-    monkeypatch.setattr(Bookmark.objects.all().__class__, "create", delete_and_create)
+    monkeypatch.setattr(Insert, "insert", delete_and_insert)
 
     assert errors(create_bookmark({"url": URL, "collection": str(collection.pk)})) == [("collection", "does_not_exist")]
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from bookmarks.time_ordered_ids import first_id
 from bookmarks_service.dashboard import BarChart, created_per_day
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
@@ -20,32 +21,33 @@ TODAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("created_at", "day"),
+    ("added_at", "day"),
     [
         (TODAY, 29),
-        (TODAY + timedelta(days=1, microseconds=-1), 29),
-        (TODAY - timedelta(microseconds=1), 28),
+        (TODAY + timedelta(days=1, milliseconds=-1), 29),
+        (TODAY - timedelta(milliseconds=1), 28),
         (TODAY - timedelta(days=29), 0),
     ],
 )
-def test_a_bookmark_is_counted_on_its_day(created_at, day):
-    BookmarkFactory(created_at=created_at)
+def test_a_bookmark_is_counted_on_the_day_on_which_it_was_added(added_at, day):
+    BookmarkFactory(pk=first_id(added_at), created_at=TODAY - timedelta(days=10))
 
     counts = created_per_day(TODAY.date())
 
     assert [number for number, (_, count) in enumerate(counts) if count] == [day]
-    assert counts[day] == (created_at.date(), 1)
+    assert counts[day] == (added_at.date(), 1)
 
 
-@pytest.mark.parametrize("created_at", [TODAY + timedelta(days=1), TODAY - timedelta(days=29, microseconds=1)])
-def test_bookmarks_of_other_days_are_not_counted(created_at):
-    BookmarkFactory(created_at=created_at)
+@pytest.mark.parametrize("added_at", [TODAY + timedelta(days=1), TODAY - timedelta(days=29, milliseconds=1)])
+def test_bookmarks_of_other_days_are_not_counted(added_at):
+    BookmarkFactory(pk=first_id(added_at), created_at=TODAY)
 
     assert {count for _, count in created_per_day(TODAY.date())} == {0}
 
 
 def test_thirty_days_are_one_query(django_assert_num_queries):
-    BookmarkFactory.create_batch(3, created_at=TODAY)
+    for minutes in range(3):
+        BookmarkFactory(pk=first_id(TODAY + timedelta(minutes=minutes)))
 
     with django_assert_num_queries(1):
         assert created_per_day(TODAY.date())[-1] == (TODAY.date(), 3)
@@ -73,7 +75,7 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
 def test_a_sentence_replaces_an_empty_plot(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
-    assert "No bookmarks were created in the 30 days to" in page
+    assert "No bookmarks were added in the 30 days to" in page
     assert "<rect" not in page
 
 
@@ -101,7 +103,7 @@ def test_newest_groups_and_recent_changes_are_listed(admin_client):
 
 
 PANELS = {
-    "view_bookmark": "Bookmarks created per day",
+    "view_bookmark": "Bookmarks added per day",
     "view_usergroup": "Newest user groups",
     "view_apitoken": "API tokens that need attention",
     "view_accesstoken": "Access tokens that need attention",

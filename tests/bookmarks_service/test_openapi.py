@@ -22,7 +22,7 @@ def document():
 
 HEADERS_OF_THE_SERVICE = {
     "Content-Type", "Content-Length", "Allow", "Vary", "X-Request-ID", "X-Frame-Options", "X-Content-Type-Options",
-    "Referrer-Policy", "Cross-Origin-Opener-Policy", "Content-Security-Policy",
+    "Referrer-Policy", "Cross-Origin-Opener-Policy",
 }  # fmt: skip
 """Those that have nothing to do with the operation."""
 

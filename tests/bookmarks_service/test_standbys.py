@@ -112,8 +112,8 @@ def test_a_read_takes_two_more_queries_and_a_write_none(service, standby):
 
     # The token and the position of the primary, the position of the standby and the page. A call has more queries if
     # the standby has not replayed what PostgreSQL itself has written meanwhile.
-    assert min(queries_of(service, "GET", "/v1/bookmarks") for _ in range(5)) == 4
-    assert queries_of(service, "PUT", "/api/user", json={"user_group_id": "example_1", "name": "B"}) == 3
+    assert min(queries_of(service, "GET", "/v1/collections") for _ in range(5)) == 4
+    assert queries_of(service, "PUT", "/api/user", json={"user_group_id": "example_1", "name": "B"}) == 2
     assert queries_of(service, "POST", "/v1/bookmarks", json={"url": new_url()}) == 2
 
 
@@ -221,7 +221,7 @@ def test_reads_that_hang_are_repeated_on_the_primary(service, standby, cluster):
 def test_calls_are_answered_while_a_standby_hangs(service, standby):
     with standby.suspended():
         statuses = [call(service, "GET", path).status_code for path in READS]
-        queries = [queries_of(service, "GET", "/v1/bookmarks") for _ in range(5)]
+        queries = [queries_of(service, "GET", "/v1/collections") for _ in range(5)]
         ready = call(service, "GET", "/readyz")
 
     assert min(queries) == 2  # The standby is skipped.

@@ -1,12 +1,14 @@
 """Rate limits of tokens and of failed authentications."""
 
 import time
+from unittest.mock import Mock
 
 import pytest
+from django.core.cache import caches
 
 from tests.contract.conftest import WRITES, caller
 from tests.contract.test_answers import problem
-from usergroups.tokens.throttling import blocked_until
+from usergroups.tokens.throttling import FailedAuthenticationThrottle, blocked_until
 
 # The rates are per day, so that no window ends during a test.
 
@@ -127,3 +129,34 @@ def test_refused_calls_are_counted(any_operation, valid_body, rates):
 
     assert [answer.status_code for answer in answers] == [403, 403, 403, 429]
     assert all("RateLimit" in answer for answer in answers)
+
+
+def test_each_call_takes_one_cache_operation(rates, monkeypatch):
+    add, increment = Mock(wraps=caches["default"].add), Mock(wraps=caches["default"].incr)
+    monkeypatch.setattr(caches["default"], "add", add)
+    monkeypatch.setattr(caches["default"], "incr", increment)
+    throttle = FailedAuthenticationThrottle()
+
+    assert [throttle.count("a") for _ in range(4)] == [1, 2, 3, 4]
+    assert (add.call_count, increment.call_count) == (1, 4)  # The first call of a window takes one of each.
+
+
+def test_two_first_calls_at_once_are_both_counted(rates, monkeypatch):
+    """The other call is counted after this one has found that there is no count."""
+    throttle, other = FailedAuthenticationThrottle(), FailedAuthenticationThrottle()
+    add = caches["default"].add
+
+    def add_after_the_other_call(*args):
+        monkeypatch.setattr(caches["default"], "add", add)
+        assert other.count("a") == 1
+        return add(*args)
+
+    monkeypatch.setattr(caches["default"], "add", add_after_the_other_call)
+
+    assert throttle.count("a") == 2
+
+
+def test_a_count_that_expires_meanwhile_starts_anew(rates, monkeypatch):
+    monkeypatch.setattr(caches["default"], "add", lambda *args: False)
+
+    assert FailedAuthenticationThrottle().count("a") == 1

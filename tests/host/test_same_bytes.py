@@ -27,16 +27,14 @@ class Difference(NamedTuple):
     calls: frozenset[str] = frozenset(CALLS)
 
 
-NO_CONTENT_SECURITY_POLICY = Difference("content-security-policy", "Only the service sets it.")
 DIFFERENCES = {
-    plain: [NO_CONTENT_SECURITY_POLICY],
+    plain: [],
     hostile: [
-        NO_CONTENT_SECURITY_POLICY,
         Difference("content-language", "The host's LocaleMiddleware sets it, although the text is English."),
         Difference("vary", "The host's LocaleMiddleware sets it."),
     ],
-    asgi: [NO_CONTENT_SECURITY_POLICY, Difference("x-host", "The host's own middleware sets it.")],
-    unfold: [NO_CONTENT_SECURITY_POLICY],
+    asgi: [Difference("x-host", "The host's own middleware sets it.")],
+    unfold: [],
 }
 
 

@@ -27,7 +27,7 @@ def etag(updated_at: datetime) -> str:
 
 def accepted_versions(request: Request) -> Sequence[datetime] | None:
     """Return the versions that the If-Match header of the request accepts. No version matches an invalid ETag."""
-    header = request.headers.get("If-Match")
+    header = request.META.get("HTTP_IF_MATCH")
     if header is None or header.strip() == "*":
         return None
     matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))

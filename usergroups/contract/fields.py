@@ -51,6 +51,10 @@ class TimestampField(serializers.DateTimeField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(format=ISO_8601, input_formats=[ISO_8601], default_timezone=UTC, **kwargs)
 
+    def to_representation(self, value: Any) -> str:
+        text: str = value.astimezone(UTC).isoformat()
+        return text.replace("+00:00", "Z")
+
     def to_internal_value(self, value: Any) -> datetime:
         try:
             return super().to_internal_value(value)

@@ -3,6 +3,7 @@
 Every page costs the same, because the query starts at the row whose position the cursor holds.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -10,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from django.db import models
 from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
-from django.db.models.lookups import GreaterThan, LessThan
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework import serializers
@@ -66,20 +67,22 @@ class RowValue(Func):
 
 
 def comes_after(model: type[Model], key: str, position: Position, lookup: Any = GreaterThan) -> Any:
-    """Return the condition that a row comes after ``position``, or before it if ``lookup`` is LessThan."""
+    """Return the condition that a row comes after ``position``, or a comparison with it by another ``lookup``."""
     created_at, value = position
     field = cast("Field[Any, Any]", model._meta.get_field(key))
     return lookup(RowValue(F("created_at"), F(key)), RowValue(Value(created_at), Value(value, output_field=field)))
 
 
 class Search(NamedTuple):
-    """A condition that no index supports, with limits on how much one page may scan."""
+    """A condition that no index of the list supports, with limits on how much one page may scan."""
 
     condition: Q
     size: Combinable
     """The size of the text that is searched in a row."""
     max_rows: int
     max_size: int
+    by_index: Callable[[QuerySet[Any], int], list[Any] | None] | None = None
+    """Returns up to so many matches of a queryset, in its order, by an index, or None if it cannot do so quickly."""
 
 
 class Page(Generic[M]):
@@ -90,7 +93,7 @@ class Page(Generic[M]):
     rows meanwhile.
 
     With ``search``, another query finds the last row that one page may scan. The page may then have fewer rows than
-    ``limit``, even none, although a next page exists.
+    ``limit``, even none, although a next page exists, unless ``search.by_index`` finds the other rows.
 
     ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
     but has at least one row. This takes another query.
@@ -107,7 +110,7 @@ class Page(Generic[M]):
         search: Search | None = None,
         size: Combinable | None = None,
     ) -> None:
-        self.key = key
+        self.key, queryset = key, queryset.using(queryset.db)  # A router may choose another database for each query.
         limit = min(limit, MAX_LIMIT)
         self.backwards = cursor is not None and cursor.backwards
         self.ascending = self.backwards != (order == Order.OLDEST)
@@ -116,13 +119,20 @@ class Page(Generic[M]):
         ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
         last_scanned: Position | None = None
         if search is not None:
-            if last_scanned := self._last_scanned(ordered, search):
-                ordered = ordered.exclude(self._after(queryset, *last_scanned))
-            ordered = ordered.filter(search.condition)
+            unscanned, ordered = ordered, ordered.filter(search.condition)
+            if last_scanned := self._last_scanned(unscanned, search):
+                # Not exclude(), because PostgreSQL cannot use an index for the negation of a row comparison.
+                until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
+                ordered = ordered.filter(comes_after(queryset.model, key, last_scanned, until))
+                unscanned = unscanned.filter(self._after(queryset, *last_scanned))
         if size is not None:
             sizes = ordered.annotate(size=size).values_list("size", flat=True)[:limit]
             limit = max(1, sum(total <= MAX_PAGE_SIZE for total in accumulate(sizes)))
         rows = list(ordered[: limit + 1])
+        if last_scanned and search and search.by_index and len(rows) <= limit:
+            found = search.by_index(unscanned, limit + 1 - len(rows))
+            if found is not None:
+                rows, last_scanned = rows + found, None
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
         behind: Position | None = self._position(self.items[0]) if self.items and cursor is not None else None
@@ -136,14 +146,12 @@ class Page(Generic[M]):
 
     def _last_scanned(self, ordered: QuerySet[M], search: Search) -> Position | None:
         """Return the position of the last row that may be scanned, or None if all remaining rows may be scanned."""
-        position, total = None, 0
-        rows = ordered.annotate(size=search.size).values_list("created_at", self.key, "size")[: search.max_rows + 1]
-        for number, (created_at, key, size) in enumerate(rows):
-            total += size
-            if number == search.max_rows or (position and total > search.max_size):
-                return position
-            position = created_at, key
-        return None
+        # The size alone, because 5,000 positions would take longer than the search for a common text.
+        sizes = list(ordered.annotate(size=search.size).values_list("size", flat=True)[: search.max_rows + 1])
+        number = max(1, sum(total <= search.max_size for total in accumulate(sizes[: search.max_rows])))
+        if number >= len(sizes):
+            return None
+        return next(iter(ordered.values_list("created_at", self.key)[number - 1 : number]), None)
 
     def _position(self, item: M) -> Position:
         return item.created_at, getattr(item, self.key)  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+from django.http import HttpRequest
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -18,6 +19,11 @@ MAX_QUERY_PARAMETERS = 100
 
 class ContractRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
+
+    def __init__(self, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(request, **kwargs)
+        # DRF looks these up in the other request each time, after a failed look-up in this one.
+        self.method, self.META = request.method, request.META
 
     @property
     def stream(self) -> Request:

@@ -43,12 +43,14 @@ class TokenAuthentication(authentication.TokenAuthentication):
         return f"This path takes `Authorization: {self.header_format}`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        if not authentication.get_authorization_header(request):
-            return None
-        if blocked_until:
+        header = request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
+        scheme, _, credentials = header.partition(" ")
+        if scheme and blocked_until:
             refuse_blocked_address(request)
+        if scheme.lower() != self.keyword.lower():
+            return None
         try:
-            return super().authenticate(request)
+            return self.authenticate_credentials(credentials.lstrip(" "))
         except AuthenticationFailed:
             FailedAuthenticationThrottle().add(request)
             raise

@@ -1,7 +1,8 @@
 """The queryset of tokens."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import models
@@ -9,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.statements import Parameter, Select, parameters
 from usergroups.transactions import WritingQuerySet
 
 from . import secret_format
@@ -32,9 +34,9 @@ class TokenState(models.TextChoices):
 class TokenQuerySet(WritingQuerySet[T]):
     """Filters, issues and authenticates tokens."""
 
-    def active(self) -> "TokenQuerySet[T]":
-        """Filter tokens that are neither revoked nor expired."""
-        not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    def active(self, now: datetime | Parameter | None = None) -> "TokenQuerySet[T]":
+        """Filter tokens that are neither revoked nor expired at the time ``now``, which is the present by default."""
+        not_expired = Q(expires_at=None) | Q(expires_at__gt=now or timezone.now())
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
@@ -72,12 +74,25 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        tokens = self.for_write().active()
-        tokens = tokens.filter(digest=secret_format.digest(secret), **self.model.owner_not_deleted)
-        return tokens.select_related(self.model.owner_field).first()
+        digest, now = secret_format.digest(secret), timezone.now()
+        if self.query.where:  # The compiled statement has no other filters.
+            return self.for_write()._with_secret(digest, now).select_related(self.model.owner_field).first()
+        look_up = _look_up(type(self), self.model, self.db_for_write)
+        return next(iter(look_up(digest=digest, expires_at=now)), None)
+
+    def _with_secret(self, digest: bytes | Parameter, now: datetime | Parameter) -> "TokenQuerySet[T]":
+        return self.active(now).filter(digest=digest, **self.model.owner_not_deleted)
 
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
         if not re.fullmatch(r"[0-9a-f]{64}", public_id):
             raise self.model.DoesNotExist
         return self.get(digest=bytes.fromhex(public_id))
+
+
+@cache
+def _look_up(queryset: type[TokenQuerySet[T]], model: type[T], using: str) -> Select[T]:
+    """Return the statement that reads an active token and its owner by the digest of its secret."""
+    given = parameters(model, "digest", "expires_at")
+    tokens = queryset(model, using=using)._with_secret(given["digest"], given["expires_at"])
+    return Select(tokens, related=model.owner_field)

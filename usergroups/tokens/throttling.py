@@ -42,7 +42,10 @@ class CacheOutage:
 
 
 class FixedWindowThrottle(SimpleRateThrottle):
-    """Counts calls in windows of fixed length, with two atomic cache operations whatever the rate is."""
+    """Counts calls in windows of fixed length.
+
+    Each call takes one atomic cache operation whatever the rate is. The first one of a window takes two.
+    """
 
     num_requests: int
     duration: int
@@ -53,13 +56,20 @@ class FixedWindowThrottle(SimpleRateThrottle):
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
         try:
-            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
+            return self.increment(key)
         except ValueError:  # the key has just expired
             return 1
         except Exception as error:  # cache backends raise different exceptions
             CacheOutage.until = time.monotonic() + CacheOutage.seconds
             logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
             return 0
+
+    def increment(self, key: str) -> int:
+        """Increment the number at this key of the cache and return it. Raises ValueError if it expires meanwhile."""
+        try:
+            return cache.incr(key)
+        except ValueError:  # The window has no calls yet.
+            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
 
     def wait(self) -> float:
         """Return the number of seconds until the window ends."""

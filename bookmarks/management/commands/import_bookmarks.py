@@ -4,7 +4,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 from django.db import IntegrityError, OperationalError, router
 
-from bookmarks.files.importing import UserGroupDeleted, store
+from bookmarks.files.chunks import UserGroupDeleted
+from bookmarks.files.importing import store
 from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared

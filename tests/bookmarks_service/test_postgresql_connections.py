@@ -5,8 +5,8 @@ import pytest
 from django.db import DataError
 from django.db.utils import ConnectionHandler
 
-from bookmarks_service import statement_timeouts
-from bookmarks_service.statement_timeouts import limit_statements
+from bookmarks_service import postgresql_connections
+from bookmarks_service.postgresql_connections import set_up
 
 pytest.importorskip("psycopg")
 from tests.bookmarks_service.cluster import Cluster, binaries
@@ -30,7 +30,7 @@ def limits(cluster, name="postgres"):
     connection = ConnectionHandler({"default": database})["default"]
     connection.connect()
     try:
-        limit_statements(connection)
+        set_up(connection)
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
             return cursor.fetchone()
@@ -59,11 +59,11 @@ def test_the_limits_of_the_database_take_precedence(cluster, value):
 
 
 def test_a_connection_without_limits_is_not_kept(cluster, monkeypatch):
-    monkeypatch.setattr(statement_timeouts, "MISSING", "SELECT 1 / 0")
+    monkeypatch.setattr(postgresql_connections, "STATE", "SELECT 1 / 0")
     connection = ConnectionHandler({"default": dj_database_url.parse(cluster.url)})["default"]
     connection.connect()
 
     with pytest.raises(DataError):
-        limit_statements(connection)
+        set_up(connection)
 
     assert connection.connection is None

@@ -1,95 +1,29 @@
-"""The querysets of teams and user groups."""
+"""The bulk operations of the queryset of user groups."""
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import CharField, TextField, Value
-from django.db.models.functions import Cast, Coalesce, Concat, Left, Length
+from django.db.models import TextField
+from django.db.models.functions import Cast, Coalesce, Length
 
-from . import signals
-from .deletion import DeletableQuerySet
-from .transactions import retry_on_conflict
+from usergroups import signals
+from usergroups.deletion import DeletableQuerySet
+from usergroups.transactions import retry_on_conflict
 
 if TYPE_CHECKING:
-    from .models import ApiToken, Team, UserGroup  # noqa: F401  # Ruff does not see Team in a base class.
+    from usergroups.models import UserGroup
 
 JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
 """The size of a user group's mapping and properties as JSON, in characters."""
-
-DELETED = "deleted"
-"""The environment of user groups that are being deleted. No API token has it."""
 
 UNIQUE_FIELDS = ["team", "environment", "provided_id"]
 UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 
-class TeamQuerySet(DeletableQuerySet["Team"]):
-    def hidden_values(self) -> dict[str, Any]:
-        """Free the name, so that a team with this name can be created at once."""
-        return {**super().hidden_values(), "name": Concat(Value("deleted "), Cast("pk", CharField()))}
-
-
-class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
-    """Reads and writes user groups by ``provided_id``, the id that the client assigned."""
-
-    def visible_to(self, token: "ApiToken") -> "UserGroupQuerySet":
-        """Filter groups that the token gives access to."""
-        return self.filter(**token.scope)
-
-    def matching(self, *, updated_since: datetime | None = None, name: str = "") -> "UserGroupQuerySet":
-        """Filter groups that were updated at this time or later, and whose name begins with this text."""
-        groups = self
-        if updated_since:
-            groups = groups.filter(updated_at__gte=updated_since)
-        if name:  # by comparison, since LIKE ignores the letter case on SQLite
-            groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
-        return groups
-
-    def change(self, provided_id: str, versions: Sequence[datetime] | None = None, **changes: Any) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
-
-        Other fields are not written, so that concurrent updates of different fields all take effect.
-        """
-        groups = self.for_write().filter(provided_id=provided_id)
-        return retry_on_conflict(lambda: groups.update_version(versions, **changes), groups.db)
-
-    def get_by_token(self, token: str) -> "UserGroup":
-        """Return the group with this user group token, which may be any text. Raises UserGroup.DoesNotExist.
-
-        A group that is being deleted, or whose team is, does not exist.
-        """
-        if not token.isprintable():  # PostgreSQL refuses U+0000 and lone surrogates
-            raise self.model.DoesNotExist
-        return self.get(token=token, team__deleted_at=None)
-
-    def rotate_token(self, provided_id: str) -> "UserGroup":
-        """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
-        groups = self.for_write().filter(provided_id=provided_id)
-
-        def rotate() -> "UserGroup":
-            group = groups.update_version(None, token=self.model._meta.get_field("token").get_default())
-            signals.announce(signals.rotated, [group], groups.db)
-            return group
-
-        return retry_on_conflict(rotate, groups.db)
-
-    def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
-        """Delete the group and its dependants. Raises UserGroup.DoesNotExist or Modified."""
-        groups = self.for_write().filter(provided_id=provided_id)
-        retry_on_conflict(lambda: groups.delete_version(versions), groups.db)
-
-    def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
-        """Return the group with this id, and whether it was created with ``fields``.
-
-        ``scope`` is the team and environment. Raises IntegrityError if the team is deleted.
-        """
-        groups, defaults = self.for_write(), {"name": provided_id, **fields}
-        return retry_on_conflict(
-            lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
-        )
+class UserGroupBatchQuerySet(DeletableQuerySet["UserGroup"]):
+    """Updates or creates many user groups with a few queries."""
 
     def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
         """Estimate the size of the groups that ``upsert(items)`` will return, in characters of stored JSON.
@@ -157,7 +91,3 @@ class UserGroupQuerySet(DeletableQuerySet["UserGroup"]):
         """Return the groups with these ids, by id, and lock their rows until the transaction ends."""
         groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
         return {group.provided_id: group for group in groups}
-
-    def hidden_values(self) -> dict[str, Any]:
-        """Also replace the environment and the id, so that a new group can have this id at once."""
-        return {**super().hidden_values(), "environment": DELETED, "provided_id": Cast("pk", CharField())}

@@ -1,0 +1,146 @@
+"""Store the rows of an import, one chunk at a time."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, tee
+from typing import TypeVar
+from uuid import UUID
+
+from django.db import IntegrityError, router
+
+from bookmarks.models import Bookmark, Collection
+from bookmarks.querysets.batches import NO_COLLECTION, UniqueKey
+from usergroups import signals
+from usergroups.models import UserGroup
+from usergroups.transactions import retry_on_conflict
+
+from .postgresql_copy import copy_rows, has_copy, missing_rows
+from .records import Block, BookmarkRow, InvalidRecord, distinct
+
+T = TypeVar("T")
+
+
+class UserGroupDeleted(Exception):
+    """The user group and its bookmarks were deleted during the import."""
+
+
+@dataclass
+class Outcome:
+    """The result of a chunk of records."""
+
+    created: int
+    existing: int
+    invalid_records: list[InvalidRecord]
+    collection_deleted: bool
+    """Whether the given collection has been deleted, so that these records are in no collection."""
+
+
+def _distinct_rows(blocks: Iterable[Block]) -> Iterator[BookmarkRow]:
+    return distinct(chain.from_iterable(block.rows for block in blocks))
+
+
+class ChunkImporter:
+    """Stores the chunks of one import."""
+
+    def __init__(self, user_group: UserGroup, collection: Collection | None) -> None:
+        self.user_group, self.collection = user_group, collection
+        self.database = router.db_for_write(Bookmark)
+        self.collection_ids: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+        """The ids of the known collections by name.
+
+        The key None stands for records without a named collection, which go into ``collection``.
+        """
+        self.has_copy = has_copy(self.database)
+        self.some_exist = False
+        """Whether some of the next rows probably exist, as some of the last chunk did."""
+
+    def store_chunk(self, blocks: Iterator[Block]) -> Outcome:
+        first = next(blocks)
+        if unknown := first.collection_names - self.collection_ids.keys():
+            self.retry(lambda: self.get_or_create_collections(unknown))
+        # COPY reads the blocks while it runs. If it fails, those blocks are inserted with the rest of the chunk.
+        for_copy, for_insert = tee(chain([first], blocks))
+        created = None
+        if self.has_copy and not self.some_exist:
+            created = self.copy(_distinct_rows(for_copy))
+            self.some_exist = created is None
+        # Read the rest before the insert locks any rows, because the file may be a slow pipe.
+        chunk = list(for_insert)
+        if created is None:
+            rows = list(_distinct_rows(chunk))
+            created = self.retry(lambda: self.insert(rows))
+            self.some_exist = created < len(rows)
+        return Outcome(
+            created,
+            existing=sum(len(block.rows) for block in chunk) - created,
+            invalid_records=[record for block in chunk for record in block.invalid_records],
+            collection_deleted=self.collection is not None and self.collection_ids[None] is None,
+        )
+
+    def copy(self, rows: Iterable[BookmarkRow]) -> int | None:
+        return copy_rows(rows, self.user_group, self.collection_ids, self.database)
+
+    def retry(self, action: Callable[[], T]) -> T:
+        """Run ``action`` as ``retry_on_conflict`` does. Raises UserGroupDeleted if the user group is deleted."""
+
+        def check_user_group() -> None:
+            if not UserGroup.objects.using(self.database).filter(pk=self.user_group.pk).exists():
+                raise UserGroupDeleted
+
+        return retry_on_conflict(action, self.database, check_user_group)
+
+    def insert(self, rows: Sequence[BookmarkRow]) -> int:
+        """Insert the rows that do not exist yet and return their number."""
+        # Repeat this, because a collection may have been deleted since.
+        self.get_or_create_collections({row.collection for row in rows})
+        bookmarks = Bookmark.objects.using(self.database).filter(user_group=self.user_group)
+        if self.some_exist:
+            rows = self.missing(rows)
+        # Concurrent imports insert in the same order, so that they do not deadlock.
+        rows = sorted(rows, key=lambda row: row.unique_key)
+        if self.has_copy and (copied := self.copy(rows)) is not None:
+            return copied
+        new = [self.bookmark(row) for row in rows]
+        bookmarks.bulk_create(new, ignore_conflicts=True)
+        created = bookmarks.filter(pk__in=[bookmark.pk for bookmark in new])
+        if signals.created.has_listeners(Bookmark):
+            signals.announce(signals.created, list(created), self.database)
+        return created.count()
+
+    def missing(self, rows: Sequence[BookmarkRow]) -> Sequence[BookmarkRow]:
+        """Return the rows that do not exist yet."""
+        if self.has_copy:
+            return missing_rows(rows, self.user_group, self.collection_ids, self.database)
+        bookmarks = Bookmark.objects.using(self.database).filter(user_group=self.user_group)
+        existing = bookmarks.existing_keys([self.unique_key(row) for row in rows])
+        return [row for row in rows if self.unique_key(row) not in existing]
+
+    def unique_key(self, row: BookmarkRow) -> UniqueKey:
+        return self.collection_ids[row.collection] or NO_COLLECTION, row.url_digest
+
+    def bookmark(self, row: BookmarkRow) -> Bookmark:
+        values = row._asdict()
+        collection_id, pk = self.collection_ids[values.pop("collection")], UUID(bytes=values.pop("id").bytes)
+        return Bookmark(id=pk, user_group=self.user_group, collection_id=collection_id, **values)
+
+    def get_or_create_collections(self, names: set[str | None]) -> None:
+        """Look up the collections with these names, create the missing ones, and lock all of them.
+
+        If ``collection`` has been deleted, records without a name go into no collection from now on.
+        """
+        collections = Collection.objects.using(self.database).filter(user_group=self.user_group)
+        locked = collections.select_for_update(no_key=True).order_by("pk")
+        if self.collection is not None and not locked.filter(pk=self.collection.pk):
+            self.collection_ids[None] = None
+        wanted = {name for name in names if name is not None}
+        named = locked.filter(name__in=wanted).values_list("name", "pk")
+        found = dict(named)
+        if missing := sorted(wanted - found.keys()):
+            new = [Collection(user_group=self.user_group, name=name) for name in missing]
+            collections.bulk_create(new, ignore_conflicts=True)
+            found = dict(named.all())
+            own = [collection for collection in new if found.get(collection.name) == collection.pk]
+            signals.announce(signals.created, own, self.database)
+            if wanted - found.keys():
+                raise IntegrityError("A collection that another transaction created has been deleted.")
+        self.collection_ids.update(found)

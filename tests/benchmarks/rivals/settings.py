@@ -1,0 +1,47 @@
+"""The settings of the application that the environment variable RIVAL names."""
+
+import os
+
+import dj_database_url
+
+RIVAL = os.environ["RIVAL"]
+
+SECRET_KEY = os.environ["SECRET_KEY"]
+ALLOWED_HOSTS = ["127.0.0.1"]
+ROOT_URLCONF = f"rivals.{RIVAL}"
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+DATABASES = {"default": dj_database_url.parse(os.environ["DATABASE_URL"], conn_max_age=None)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {  # those of the service
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
+    }
+elif RIVAL == "sql":
+    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}  # None, Django's default, prevents prepare=True
+
+INSTALLED_APPS = [
+    "usergroups",
+    "bookmarks",
+    "rest_framework",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+]
+MIDDLEWARE = []
+
+if RIVAL == "drf":
+    MIDDLEWARE = [  # of startproject
+        "django.middleware.security.SecurityMiddleware",
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.middleware.common.CommonMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+        "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    ]
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    REST_FRAMEWORK = {"DEFAULT_THROTTLE_RATES": {"token": "1000000/min"}}

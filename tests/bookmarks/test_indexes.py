@@ -1,0 +1,160 @@
+"""Each index is used, and a page of a list reads only its own rows, whatever the other rows are."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from django.db import connection
+
+from bookmarks import search
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
+from tests.queries import ON_CITUS, queries_of
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.contract.pagination import Cursor
+from usergroups.models import ApiToken, Team, UserGroup
+
+pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say how many rows it reads")
+
+FILL = """
+    INSERT INTO bookmarks_bookmark
+        (id, url, url_digest, title, created_at, updated_at, user_group_id, collection_id)
+    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256((%(start)s::text || n)::bytea), '',
+        %(start)s + n * interval '1 second', now(),
+        CASE n %% 2 WHEN 0 THEN %(group)s ELSE (%(others)s::bigint[])[n / 2 %% %(number)s + 1] END,
+        CASE n %% 4 WHEN 1 THEN (%(shelves)s::uuid[])[n / 2 %% %(number)s + 1]
+            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1 + n %% 2 * 20] END
+    FROM generate_series(1, %(rows)s) n
+"""
+OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def new_group(others, start, rows):
+    """Return a new user group that has every second of so many new bookmarks, half of them in 10 collections.
+
+    The other bookmarks belong in turn to the user groups ``others``, a dict with a collection of each.
+    """
+    group = UserGroupFactory()
+    collections = [collection.pk for collection in CollectionFactory.create_batch(10, user_group=group)]
+    params = {"start": start, "rows": rows, "group": group.pk, "collections": collections}
+    params |= {"others": [*others], "shelves": [*others.values()], "number": len(others)}
+    with connection.cursor() as cursor:
+        cursor.execute(FILL, params)
+    return group
+
+
+@pytest.fixture
+def groups(user_group):
+    """Return user groups of different ages, among 300 small ones. The statistics of the table miss the last one."""
+    small = (UserGroup(team=user_group.team, provided_id=str(n), name="A", token=f"ugt_{n}") for n in range(300))
+    small = UserGroup.objects.bulk_create(small)
+    shelves = Collection.objects.bulk_create(
+        Collection(user_group=other, name=str(n)) for other in small for n in range(10)
+    )
+    others = {collection.user_group_id: collection.pk for collection in shelves}
+    groups = {"old": new_group(others, OLD, 16_000), "new": new_group(others, NEW, 20_000)}
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        # In a table as small as this one, PostgreSQL may read a whole group because its rows share few blocks.
+        cursor.execute("SET LOCAL seq_page_cost = 4")
+    return groups | {"unknown to the statistics": new_group(others, OLD + timedelta(days=1), 16_000)}
+
+
+def nodes(plan):
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from nodes(child)
+
+
+def explain(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+        [(plans,)] = cursor.fetchall()
+    return list(nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"]))
+
+
+def rows_read(plan):
+    """Return the number of bookmarks that were read, also those that a condition excluded."""
+    read = [node for node in plan if node.get("Relation Name", "").startswith("bookmarks_bookmark")]
+    return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read)
+
+
+def queries(user_group):
+    """Return the query parameters of lists whose pages are full."""
+    bookmarks = Bookmark.objects.filter(user_group=user_group).order_by("created_at", "id")
+    middle = bookmarks[bookmarks.count() // 2]
+    cursor = Cursor(middle.created_at, middle.pk, False).encode()
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[5].pk
+    return {
+        "newest": {},
+        "oldest": {"order": "oldest"},
+        "middle": {"cursor": cursor},
+        "back": {"cursor": Cursor(middle.created_at, middle.pk, True).encode()},
+        "since": {"created_since": middle.created_at.isoformat(), "order": "oldest"},
+        "collection": {"collection": collection},
+        "middle of the collection": {"collection": collection, "cursor": cursor},
+        "oldest of the collection": {"collection": collection, "order": "oldest"},
+    }
+
+
+@pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read")
+@pytest.mark.parametrize("name", ["old", "new", "unknown to the statistics"])
+def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
+    token = AccessTokenFactory(user_group=groups[name], recently_used=True)
+    read, sorting = {}, []
+    for page, query in queries(groups[name]).items():
+        statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query=query, token=token))
+        [plan] = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
+        read[page] = rows_read(plan)
+        sorting += [page for node in plan if "Sort" in node["Node Type"]]
+
+    assert {page: number for page, number in read.items() if number > 51} == {}
+    assert sorting == []
+
+
+@pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read")
+def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, groups, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED", 200)
+    token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
+
+    statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token))
+
+    plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
+    assert [rows_read(plan) for plan in plans] == [201, 200, 200]
+
+
+INDEXES = {
+    Team: {"usergroups_team_pkey", "usergroups_team_name"},
+    UserGroup: {
+        "usergroups_usergroup_pkey",
+        "usergroups_usergroup_token_key",  # POST /api/user/resolve
+        "usergroups_provided_id",  # PUT /api/user
+        "usergroups_by_creation",  # GET /api/users
+        "usergroups_deleted",  # finish_deletions
+    },
+    ApiToken: {"usergroups_apitoken_pkey", "usergroups_apitoken_digest_key", "usergroups_apitoken_team_id_1d664e3c"},
+    AccessToken: {"bookmarks_accesstoken_pkey", "bookmarks_accesstoken_digest_key", "bookmarks_tokens_by_group"},
+    Collection: {
+        "bookmarks_collection_pkey",
+        "bookmarks_collection_name",
+        "bookmarks_collections",  # GET /v1/collections
+        "bookmarks_deleted",  # finish_deletions
+    },
+    Bookmark: {
+        "bookmarks_bookmark_pkey",  # one bookmark, and the admin's list
+        "bookmarks_url",  # POST /v1/bookmarks, and the filter by URL
+        "bookmarks_by_group",  # GET /v1/bookmarks
+        "bookmarks_in_collection",  # the filter by collection, and the foreign key
+    },
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", INDEXES, ids=lambda model: model.__name__)
+def test_there_is_no_other_index(model):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = %s", [model._meta.db_table])
+        names = {name for (name,) in cursor.fetchall()}
+
+    assert names == INDEXES[model]

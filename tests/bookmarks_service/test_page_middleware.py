@@ -1,0 +1,86 @@
+"""Requests of API clients do not enter the middleware that only pages need."""
+
+import pytest
+from axes.middleware import AxesMiddleware
+from django.conf import settings
+from django.utils.deprecation import MiddlewareMixin
+from django.utils.module_loading import import_string
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from bookmarks_service.page_middleware import PagesOnly, is_page_path
+from bookmarks_service.urls import urlpatterns
+
+STOCK = [
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+
+@pytest.fixture
+def entered(monkeypatch):
+    """Return the list of the stock middleware whose code has run, in the order of the requests."""
+    classes = []
+
+    def record(base):
+        call = base.__call__
+
+        def recording(self, request):
+            if isinstance(self, PagesOnly):
+                classes.append(type(self).__mro__[2])
+            return call(self, request)
+
+        monkeypatch.setattr(base, "__call__", recording)
+
+    record(MiddlewareMixin)
+    record(AxesMiddleware)
+    record(WhiteNoiseMiddleware)
+    return classes
+
+
+def test_api_calls_do_not_enter_it(any_operation, valid_body, entered):
+    assert any_operation(valid_body).status_code in (200, 201)
+    assert any_operation(HTTP_AUTHORIZATION=None).status_code == 401
+    assert entered == []
+
+
+@pytest.mark.parametrize("path", ["/unknown", "/administrator", "/api/admin/"])
+def test_unknown_paths_do_not_enter_it(client, path, entered):
+    response = client.get(path)
+
+    assert response.json()["errors"][0]["code"] == "not_found"
+    assert entered == []
+
+
+def test_an_api_call_with_a_session_cookie_ignores_the_session(admin_client, entered):
+    response = admin_client.get("/api/users")
+
+    assert response.json()["errors"][0]["code"] == "not_authenticated"
+    assert response.cookies == {}
+    assert entered == []
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown", "/static/unknown"])
+def test_pages_enter_all_of_it(admin_client, path, entered):
+    admin_client.get(path)
+
+    assert entered == [import_string(name) for name in STOCK]
+
+
+def test_all_of_it_is_in_the_settings():
+    """The system checks look for the stock names, and are silenced."""
+    ours = [name for name in settings.MIDDLEWARE if name.startswith("bookmarks_service.page_middleware.")]
+
+    assert [import_string(name).__mro__[1:3] for name in ours] == [(PagesOnly, import_string(name)) for name in STOCK]
+
+
+def test_the_pages_are_all_urls_of_the_service_itself():
+    """The apps are mounted at the root."""
+    prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns} | {"static"}
+
+    assert prefixes == {"", *settings.PAGES.split("|")}
+    assert all(is_page_path(f"/{prefix}") for prefix in prefixes)

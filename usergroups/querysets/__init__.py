@@ -1,0 +1,1 @@
+"""Querysets, with the rules for creating, changing and deleting rows."""
