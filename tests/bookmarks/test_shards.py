@@ -25,8 +25,8 @@ JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_grou
 def names_user_group(sql, table):
     if sql.startswith(("INSERT", "COPY")):
         return '"user_group_id"' in sql.partition("VALUES")[0]
-    # Django names the table of a subquery U0.
-    name = rf'(?:"{table}"|(?<="{table}" )U0 WHERE .*U0)'
+    # Django names the table of a subquery U0, since 6.1 in quotation marks.
+    name = rf'(?:"{table}"|(?<="{table}" )"?U0"? WHERE .*U0"?)'
     return re.search(rf'{name}\."user_group_id" (= \(?|IN \()\d+\b', sql) or JOIN in sql
 
 
