@@ -160,6 +160,13 @@ def failing_insert(execute, sql, params, many, context):
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no server")
 
 
+@pytest.fixture
+def without_autocommit(transactional_db):
+    transaction.set_autocommit(False)
+    yield
+    connection.close()
+
+
 def end_server_process():
     """End the process of PostgreSQL that serves the connection."""
     with closing(connection.copy()) as other, other.cursor() as cursor:
@@ -187,18 +194,13 @@ def test_a_write_replaces_a_broken_connection():
 
 
 @on_postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("without_autocommit")
 def test_a_read_in_a_transaction_is_not_repeated():
     token = ApiTokenFactory()
+    end_server_process()
 
-    transaction.set_autocommit(False)
-    try:
-        UserGroup.objects.update(name="Not committed")
-        end_server_process()
-        with pytest.raises(OperationalError):
-            ApiToken.objects.authenticate(token.secret)
-    finally:
-        connection.close()
+    with pytest.raises(OperationalError):
+        ApiToken.objects.authenticate(token.secret)
 
 
 @on_postgresql
@@ -288,15 +290,14 @@ def test_the_manager_keeps_its_hints():
 
 
 @on_postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("without_autocommit")
 def test_a_write_without_autocommit_is_part_of_the_transaction():
     user_group = UserGroupFactory()
-    transaction.set_autocommit(False)
-    try:
-        with received():
-            Bookmark.objects.add(user_group=user_group, url="https://example.com/")
-        assert Bookmark.objects.count() == 1
-        transaction.rollback()
-        assert Bookmark.objects.count() == 0
-    finally:
-        connection.close()
+    transaction.commit()
+
+    with received():
+        Bookmark.objects.add(user_group=user_group, url="https://example.com/")
+
+    assert Bookmark.objects.count() == 1
+    transaction.rollback()
+    assert Bookmark.objects.count() == 0
