@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from tests.answers import error_code
@@ -92,9 +93,13 @@ class Callers:
                 self.updates[group] = n
 
     def repeat(self, method, path, body):
-        """Make a call until it succeeds, and return the answer."""
+        """Make a call until it succeeds, and return the answer. A host may be killed while nginx passes its answer on."""
         while True:
-            response = method(path, json=body)
+            try:
+                response = method(path, json=body)
+            except httpx.RemoteProtocolError as error:
+                self.statuses[type(error)] += 1
+                continue
             self.statuses[response.status_code] += 1
             if response.status_code in (200, 201):
                 assert response.headers["Cache-Control"] == "no-store"
