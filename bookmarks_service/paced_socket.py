@@ -1,16 +1,19 @@
 """Sockets that limit how long a thread waits for a slow client."""
 
 import errno
+import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 STALLED = 10.0  # seconds without any progress
 MINIMUM_RATE = 32 * 1024  # bytes per second, on average, once a thread has waited for STALLED seconds
 BLOCK = 64 * 1024  # bytes
+
+TLS_EVENTS: dict[type[OSError], int] = {ssl.SSLWantReadError: select.POLLIN, ssl.SSLWantWriteError: select.POLLOUT}
+"""What TLS waits for, which may be the opposite of what the caller does."""
 
 
 class PacedSocket(socket.socket):
@@ -18,27 +21,27 @@ class PacedSocket(socket.socket):
 
     Each wait reduces the budget, and each byte sent or received adds to it. A large body or response may take long if
     data keeps flowing.
+
+    The socket itself never blocks. With Python's own timeouts, it would need three more system calls for each block of
+    data, and the thread would release the interpreter during each of them.
     """
 
     budget = STALLED
+    timeout: float | None = None
 
-    @contextmanager
-    def limited(self) -> Iterator[None]:
-        timeout = self.gettimeout()
-        if timeout == 0:  # The socket is non-blocking.
-            yield
-            return
-        self.settimeout(max(0.001, min(timeout or STALLED, self.budget)))
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self.budget -= time.monotonic() - start
-            self.settimeout(timeout)
+    def settimeout(self, timeout: float | None) -> None:
+        if super().gettimeout() != 0:
+            super().settimeout(0)
+        self.timeout = timeout
+
+    def setblocking(self, flag: bool) -> None:
+        self.settimeout(None if flag else 0)
+
+    def gettimeout(self) -> float | None:
+        return self.timeout
 
     def recv(self, size: int = 1024, flags: int = 0) -> bytes:
-        with self.limited():
-            data = super().recv(size, flags)
+        data: bytes = self.wait_for(super().recv, select.POLLIN, size, flags)
         self.budget += len(data) / MINIMUM_RATE
         return data
 
@@ -47,12 +50,30 @@ class PacedSocket(socket.socket):
         rest = memoryview(data).cast("B")
         while rest:
             try:
-                with self.limited():
-                    sent = super().send(rest[:BLOCK], flags)
+                sent = self.wait_for(super().send, select.POLLOUT, rest[:BLOCK], flags)
             except TimeoutError as error:
                 raise BrokenPipeError(errno.EPIPE, "The client reads too slowly.") from error
             self.budget += sent / MINIMUM_RATE
             rest = rest[sent:]
+
+    def wait_for(self, call: Callable[..., Any], event: int, *args: Any) -> Any:
+        """Repeat a call until it does not block, and wait for the event in between. Raises TimeoutError."""
+        while True:
+            try:
+                return call(*args)
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+                if self.timeout == 0:
+                    raise
+                self.wait(TLS_EVENTS.get(type(error), event))
+
+    def wait(self, event: int) -> None:
+        poll, start = select.poll(), time.monotonic()
+        poll.register(self, event)
+        limit = max(0.001, min(self.timeout or STALLED, self.budget))
+        ready = poll.poll(limit * 1000)
+        self.budget -= time.monotonic() - start
+        if not ready:
+            raise TimeoutError
 
 
 class PacedTLSSocket(PacedSocket, ssl.SSLSocket):

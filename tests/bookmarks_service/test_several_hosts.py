@@ -93,7 +93,10 @@ class Callers:
                 self.updates[group] = n
 
     def repeat(self, method, path, body):
-        """Make a call until it succeeds, and return the answer. A host may be killed while nginx passes its answer on."""
+        """Make a call until it succeeds, and return the answer.
+
+        An answer is incomplete if the host is killed while nginx passes it on.
+        """
         while True:
             try:
                 response = method(path, json=body)

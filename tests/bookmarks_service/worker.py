@@ -4,6 +4,6 @@ import os
 
 from bookmarks_service import paced_socket
 
-paced_socket.STALLED = paced_socket.PacedSocket.patience = float(os.environ["STALLED"])
+paced_socket.STALLED = float(os.environ["STALLED"])
 
 from bookmarks_service.gunicorn_worker import Worker  # noqa: E402, F401
