@@ -1,6 +1,7 @@
 """Each index is used, and a page of a list reads only its own rows, whatever the other rows are."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -98,8 +99,18 @@ def queries(user_group):
     }
 
 
+UNKNOWN = pytest.param(
+    "unknown to the statistics",
+    marks=pytest.mark.skipif(
+        "TEST_DISTRIBUTE" in os.environ,
+        reason="A partition of this size has statistics for each of its user groups, so that PostgreSQL expects only one "
+        "row of a group that they miss, for which all indexes cost the same.",
+    ),
+)
+
+
 @pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read")
-@pytest.mark.parametrize("name", ["old", "new", "unknown to the statistics"])
+@pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
 def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     token = AccessTokenFactory(user_group=groups[name], recently_used=True)
     read, sorting = {}, []
