@@ -103,8 +103,8 @@ UNKNOWN = pytest.param(
     "unknown to the statistics",
     marks=pytest.mark.skipif(
         "TEST_DISTRIBUTE" in os.environ,
-        reason="A partition of this size has statistics for each of its user groups. PostgreSQL then expects only one row "
-        "of a group that they miss, for which all indexes cost the same.",
+        reason="A partition of this size has statistics for each of its user groups. PostgreSQL then expects only one "
+        "row of a group that they miss, for which all indexes cost the same.",
     ),
 )
 
