@@ -45,16 +45,19 @@ class PacedSocket(socket.socket):
         self.budget += len(data) / MINIMUM_RATE
         return data
 
+    def send(self, data: Any, flags: int = 0) -> int:
+        """Send data. Raises BrokenPipeError, which servers do not log as an error, if the client is too slow."""
+        try:
+            sent: int = self.wait_for(super().send, select.POLLOUT, data, flags)
+        except TimeoutError as error:
+            raise BrokenPipeError(errno.EPIPE, "The client reads too slowly.") from error
+        self.budget += sent / MINIMUM_RATE
+        return sent
+
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all data. Raises BrokenPipeError, which servers do not log as an error, if the client is too slow."""
         rest = memoryview(data).cast("B")
         while rest:
-            try:
-                sent = self.wait_for(super().send, select.POLLOUT, rest[:BLOCK], flags)
-            except TimeoutError as error:
-                raise BrokenPipeError(errno.EPIPE, "The client reads too slowly.") from error
-            self.budget += sent / MINIMUM_RATE
-            rest = rest[sent:]
+            rest = rest[self.send(rest[:BLOCK], flags) :]
 
     def wait_for(self, call: Callable[..., Any], event: int, *args: Any) -> Any:
         """Repeat a call until it does not block, and wait for the event in between. Raises TimeoutError."""
