@@ -10,6 +10,7 @@ from django.db import IntegrityError, router
 
 from bookmarks.models import Bookmark, Collection
 from bookmarks.querysets.batches import NO_COLLECTION, UniqueKey
+from bookmarks.querysets.bookmarks import BookmarkQuerySet
 from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
@@ -54,6 +55,10 @@ class ChunkImporter:
         self.some_exist = False
         """Whether some of the next rows probably exist, as some of the last chunk did."""
 
+    @property
+    def bookmarks(self) -> BookmarkQuerySet:
+        return Bookmark.objects.using(self.database).filter(user_group=self.user_group)
+
     def store_chunk(self, blocks: Iterator[Block]) -> Outcome:
         first = next(blocks)
         if unknown := first.collection_names - self.collection_ids.keys():
@@ -93,7 +98,6 @@ class ChunkImporter:
         """Insert the rows that do not exist yet and return their number."""
         # Repeat this, because a collection may have been deleted since.
         self.get_or_create_collections({row.collection for row in rows})
-        bookmarks = Bookmark.objects.using(self.database).filter(user_group=self.user_group)
         if self.some_exist:
             rows = self.missing(rows)
         # Concurrent imports insert in the same order, so that they do not deadlock.
@@ -101,8 +105,8 @@ class ChunkImporter:
         if self.has_copy and (copied := self.copy(rows)) is not None:
             return copied
         new = [self.bookmark(row) for row in rows]
-        bookmarks.bulk_create(new, ignore_conflicts=True)
-        created = bookmarks.filter(pk__in=[bookmark.pk for bookmark in new])
+        self.bookmarks.bulk_create(new, ignore_conflicts=True)
+        created = self.bookmarks.filter(pk__in=[bookmark.pk for bookmark in new])
         if signals.created.has_listeners(Bookmark):
             signals.announce(signals.created, list(created), self.database)
         return created.count()
@@ -111,8 +115,7 @@ class ChunkImporter:
         """Return the rows that do not exist yet."""
         if self.has_copy:
             return missing_rows(rows, self.user_group, self.collection_ids, self.database)
-        bookmarks = Bookmark.objects.using(self.database).filter(user_group=self.user_group)
-        existing = bookmarks.existing_keys([self.unique_key(row) for row in rows])
+        existing = self.bookmarks.existing_keys([self.unique_key(row) for row in rows])
         return [row for row in rows if self.unique_key(row) not in existing]
 
     def unique_key(self, row: BookmarkRow) -> UniqueKey:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, InternalError, OperationalError, connections, transaction
 
+from bookmarks.fields import bytea_array
 from bookmarks.models import Bookmark
 from bookmarks.querysets.batches import NO_COLLECTION
 from usergroups import signals
@@ -55,12 +56,11 @@ def missing_rows(
     """Return those of the rows whose unique keys no bookmark has."""
     connection = connections[using]
     places = {name: str(collection_ids[name] or NO_COLLECTION) for name in {row.collection for row in rows}}
-    # psycopg would take longer to convert lists.
-    place_array = ",".join(places[row.collection] for row in rows)
-    digest_array = ",".join(rf"\\x{row.url_digest.hex()}" for row in rows)
+    place_array = "{" + ",".join(places[row.collection] for row in rows) + "}"
+    digest_array = bytea_array(row.url_digest for row in rows)
     sql = EXISTING.format(table=connection.ops.quote_name(Bookmark._meta.db_table))
     with connection.cursor() as cursor:
-        cursor.execute(sql, [f"{{{place_array}}}", f"{{{digest_array}}}", user_group.pk, NO_COLLECTION])
+        cursor.execute(sql, [place_array, digest_array, user_group.pk, NO_COLLECTION])
         existing = {position for (position,) in cursor.fetchall()}
     return [row for position, row in enumerate(rows) if position not in existing]
 

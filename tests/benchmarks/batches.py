@@ -13,7 +13,7 @@ import tempfile
 import time
 from itertools import count
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from django.conf import settings
 from django.core.cache import cache
@@ -22,6 +22,7 @@ from django.db import connection
 from django.test import Client
 
 from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -110,11 +111,6 @@ def rates(items, action):
     return tuple(items / (end - start) for start, end in zip(starts, ends, strict=True))
 
 
-def with_quartiles(values):
-    low, _, high = quantiles(values, n=4, method="inclusive")
-    return f"{median(values):.1f} ({low:.1f} to {high:.1f})"
-
-
 def main(rounds=8):
     with tempfile.TemporaryDirectory() as folder, empty_database(Path(folder)) as database_url:
         name = database_url.rpartition("/")[2]
@@ -123,16 +119,17 @@ def main(rounds=8):
         call_command("migrate", verbosity=0)
         operations = Operations()
         for name in ("create_bookmarks", "find_bookmarks", "move_bookmarks", "delete_bookmarks", "update_user_groups"):
-            results = []
+            singles, batches = [], []
             for _ in range(rounds + 1):
                 single, _ = getattr(operations, name)(SINGLE_CALLS)
                 _, batch = getattr(operations, name)(BATCH)
-                results.append((rates(SINGLE_CALLS, single), rates(BATCH, batch)))
-            results = results[1:]  # the first round fills caches
-            ratios = [[batch[n] / single[n] for single, batch in results] for n in (0, 1)]
+                singles.append(rates(SINGLE_CALLS, single))
+                batches.append(rates(BATCH, batch))
+            # The first round fills caches.
+            (single, single_cpu), (batch, batch_cpu) = (zip(*found[1:], strict=True) for found in (singles, batches))
             print(
-                f"{name}: a batch {median(batch[0] for _, batch in results):,.0f} items/s, "
-                f"{with_quartiles(ratios[0])} times the rate of single calls; by CPU time {with_quartiles(ratios[1])}"
+                f"{name}: a batch {median(batch):,.0f} items/s, {ratios(batch, single)} times the rate of single calls; "
+                f"by CPU time {ratios(batch_cpu, single_cpu)}"
             )
         connection.close()
 

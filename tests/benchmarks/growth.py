@@ -24,6 +24,7 @@ from django.test import Client
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.benchmarks.capacity import execute
+from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import ROOT, empty_database
 from usergroups.contract.pagination import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
@@ -114,9 +115,7 @@ def measure(groups, names, rounds):
                 seconds[rows].append(taken)
         print(f"{name}: {statistics.median(seconds[smallest]) * 1000:.1f} ms", end="")
         for rows in larger:
-            ratios = [taken / first for taken, first in zip(seconds[rows], seconds[smallest], strict=True)]
-            low, middle, high = statistics.quantiles(ratios, n=4)
-            print(f" | {rows:,}: {middle:.2f} ({low:.2f} to {high:.2f})", end="")
+            print(f" | {rows:,}: {ratios(seconds[rows], seconds[smallest])}", end="")
         print(f" | found {[*found.values()]}" if "?q=" in name else "", flush=True)
 
 

@@ -17,13 +17,14 @@ from collections import defaultdict
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from django.core.management import call_command
 from django.db import connection
 
 from bookmarks.files import FORMATS
 from bookmarks.files.exporting import load
+from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import Team, UserGroup
 
@@ -93,18 +94,13 @@ def copy_measured(folder):
     return measured(lambda: copy_by_postgresql(copied))
 
 
-def with_quartiles(values):
-    low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-    return f"{median(values):.2f} ({low:.2f} to {high:.2f})"
-
-
 def report(rows, name, figures, copies):
     """Print the figures of all rounds of one run of a format."""
     seconds, client, server = zip(*figures, strict=True)
-    ratios = [copy[0] / own for copy, own in zip(copies, seconds, strict=True)]
+    to_copies = ratios([copy[0] for copy in copies], seconds)
     per_row = [f"{median(values) / rows * 1e6:.1f}" for values in (client, server)]
     print(
-        f"{name}: {rows / median(seconds):,.0f} rows/s, {with_quartiles(ratios)} of the copy's rate; "
+        f"{name}: {rows / median(seconds):,.0f} rows/s, {to_copies} of the copy's rate; "
         f"CPU time a row: {per_row[0]} us, of the server {per_row[1]} us"
     )
 
@@ -134,9 +130,8 @@ def main(rows, rounds, formats):
             copies = figures[name, "copy"]
             for run in ("copy", "first", "second"):
                 report(rows, f"{name}, {run}", figures[name, run], copies)
-            pairs = zip(figures[name, "first"], figures[name, "second"], strict=True)
-            ratios = [first[0] / second[0] for first, second in pairs]
-            print(f"{name}: the second run has {with_quartiles(ratios)} of the first one's rate")
+            first, second = ([figure[0] for figure in figures[name, run]] for run in ("first", "second"))
+            print(f"{name}: the second run has {ratios(first, second)} of the first one's rate")
         print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
         connection.close()
 

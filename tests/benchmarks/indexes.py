@@ -11,10 +11,10 @@ rows in. PostgreSQL must run on this machine. Needs the rights of a superuser.
 
 import hashlib
 import random
-import statistics
 import sys
 import tempfile
 from pathlib import Path
+from statistics import mean
 
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -23,6 +23,7 @@ from uuid_utils.compat import uuid7
 
 from tests.benchmarks.capacity import execute, fill
 from tests.benchmarks.growth import text_index
+from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import UserGroup
 
@@ -97,13 +98,12 @@ def main(bookmarks=300_000, rounds=100):
             for table in copies:
                 figures[table].append(insert(table, groups))
         for table, name in copies.items():
-            ratios = [own[0] / all_[0] for own, all_ in zip(figures[table], figures["copy_0"], strict=True)]
-            low, middle, high = statistics.quantiles(ratios, n=4)
-            cpu, log = (statistics.mean(column) for column in zip(*figures[table], strict=True))
+            cpu_times, log_sizes = zip(*figures[table], strict=True)
+            with_all = [cpu for cpu, _ in figures["copy_0"]]
             [(size,)] = execute(f"SELECT pg_indexes_size('{table}') / count(*) FROM {table}")
             print(
-                f"{name}: {cpu * 1e6:.0f} µs of CPU time, {middle:.2f} ({low:.2f} to {high:.2f}); "
-                f"{log:,.0f} bytes of the log, {size} bytes of indexes"
+                f"{name}: {mean(cpu_times) * 1e6:.0f} µs of CPU time, {ratios(cpu_times, with_all)}; "
+                f"{mean(log_sizes):,.0f} bytes of the log, {size} bytes of indexes"
             )
         connection.close()
 

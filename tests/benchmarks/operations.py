@@ -56,6 +56,7 @@ from django.db import connection
 from bookmarks.models import AccessToken, Bookmark
 from tests.benchmarks.calls import GET, LIST, POST, PUT, Account, calls_of
 from tests.benchmarks.capacity import WRK, cpu_seconds
+from tests.benchmarks.quartiles import ratios, with_quartiles
 from tests.bookmarks_service.service import ROOT, Service, empty_database, environment
 from tests.servers import ENDED_WITH_ITS_PARENT, TIMEOUT, listens, start_server
 from usergroups.models import ApiToken, Team, UserGroup
@@ -178,19 +179,6 @@ def warm_up(server, calls):
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(make, calls[:16]))
-
-
-def quartiles(values):
-    return statistics.quantiles(values * 2 if len(values) == 1 else values, n=4, method="inclusive")
-
-
-def with_quartiles(values, digits=2):
-    low, median, high = (f"{value:.{digits}f}" for value in quartiles(values))
-    return f"{median} ({low}-{high})"
-
-
-def ratios(values, base):
-    return with_quartiles([value / other for value, other in zip(values, base, strict=True)])
 
 
 def print_load(operation, found, statements):

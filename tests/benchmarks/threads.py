@@ -21,7 +21,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from tests.benchmarks.calls import POST, PUT, calls_of
-from tests.benchmarks.operations import METRICS, OPTIONS, SERVICE, create_accounts, load, ratios, warm_up
+from tests.benchmarks.operations import METRICS, OPTIONS, SERVICE, create_accounts, load, warm_up
+from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import Service, empty_database
 
 THREADS = (2, 4, 8, 16)

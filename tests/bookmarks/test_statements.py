@@ -173,12 +173,16 @@ def end_server_process():
         cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [connection.connection.info.backend_pid])
 
 
+def begin_request_on_broken_connection():
+    connection.health_check_done = False  # as at the beginning of a request
+    end_server_process()
+
+
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_read_is_repeated_if_the_connection_is_broken():
     token = ApiTokenFactory()
-    connection.health_check_done = False  # as at the beginning of a request
-    end_server_process()
+    begin_request_on_broken_connection()
 
     assert ApiToken.objects.authenticate(token.secret) == token
 
@@ -187,8 +191,7 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
 @pytest.mark.django_db(transaction=True)
 def test_a_write_replaces_a_broken_connection():
     user_group = UserGroupFactory()
-    connection.health_check_done = False  # as at the beginning of a request
-    end_server_process()
+    begin_request_on_broken_connection()
 
     assert Bookmark.objects.add(user_group=user_group, url="https://example.com/")[1]
 
