@@ -128,8 +128,8 @@ def main(rounds=8):
             # The first round fills caches.
             (single, single_cpu), (batch, batch_cpu) = (zip(*found[1:], strict=True) for found in (singles, batches))
             print(
-                f"{name}: a batch {median(batch):,.0f} items/s, {ratios(batch, single)} times the rate of single calls; "
-                f"by CPU time {ratios(batch_cpu, single_cpu)}"
+                f"{name}: a batch {median(batch):,.0f} items/s, {ratios(batch, single)} times the rate of single "
+                f"calls; by CPU time {ratios(batch_cpu, single_cpu)}"
             )
         connection.close()
 
