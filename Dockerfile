@@ -14,7 +14,7 @@ WORKDIR /app
 # no build tools are needed or left.
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
-RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel]'
+RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
 COPY . .
 
 USER 10001:10001

@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.apps import apps
-from django.contrib import admin
+from django.conf import settings
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.permissions import can_view
 from usergroups.tokens.addresses import address_of
 
@@ -19,15 +20,31 @@ from . import dashboard
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
 
-class OperatorsSite(admin.AdminSite):
+class OperatorsSite(FindSite):
     """The admin site of the service."""
 
     site_header = site_title = "bookmarks_service"
     index_title = _("Overview")
 
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        # What operators use most comes first.
+        order = {"usergroups": 0, "bookmarks": 1}
+        return sorted(super().get_app_list(request, app_label), key=lambda app: order.get(app["app_label"], len(order)))
+
     def get_urls(self) -> list[Any]:
         # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.
         return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if request.method == "POST" and not settings.PASSWORD_LOGIN:
+            raise Http404
+        offered = {"password_login": settings.PASSWORD_LOGIN, "single_sign_on": bool(settings.OIDC_ISSUER)}
+        return super().login(request, {**offered, **(extra_context or {})})
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        if not settings.PASSWORD_LOGIN:
+            raise Http404
+        return super().password_change(request, extra_context)
 
     def autocomplete_view(self, request: HttpRequest) -> Any:
         if "\0" in request.GET.get("term", ""):

@@ -1,23 +1,23 @@
 """The panels of the admin index page."""
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Value
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark
 from bookmarks.time_ordered_ids import first_id
 from usergroups.admin_tools.history import translate_entries
+from usergroups.admin_tools.lists import BoundedCount, display_number
 from usergroups.models import ApiToken, UserGroup
 
+from .bar_chart import BarChart
+
 DAYS = 30
-MAX_ROWS = 10  # in each list
-WIDTH, HEIGHT = 600, 120  # of the bar chart, in SVG units
+MAX_ROWS = 5  # in each table
 
 
 def panels(visible: list[Any]) -> dict[str, Any]:
@@ -42,9 +42,16 @@ def token_panel(model: Any, owner: str) -> dict[str, Any]:
     return {
         "name": model._meta.verbose_name_plural,
         "opts": model._meta,
-        "expiring": tokens.in_state("expiring").order_by("expires_at")[:MAX_ROWS],
-        "unused": tokens.unused().order_by("pk")[:MAX_ROWS],
+        "expiring": with_total(tokens.in_state("expiring").order_by("expires_at")),
+        "unused": with_total(tokens.unused().order_by("pk")),
     }
+
+
+def with_total(rows: Any) -> dict[str, Any]:
+    """Return the first rows, and the number of all rows as text if there are more, in one query."""
+    first = list(rows.annotate(total=BoundedCount(rows))[:MAX_ROWS])
+    total = first[0].total if first else 0
+    return {"rows": first, "total": display_number(total) if total > MAX_ROWS else ""}
 
 
 def created_per_day(last: date) -> list[tuple[date, int]]:
@@ -67,44 +74,3 @@ def recent_changes(visible: list[Any]) -> list[LogEntry]:
     content_types = ContentType.objects.get_for_models(*visible).values()
     entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
     return translate_entries(entries.order_by("-pk")[:MAX_ROWS])
-
-
-@dataclass
-class BarChart:
-    """A bar chart of counts per day. Coordinates are in SVG units."""
-
-    days: list[tuple[date, int]]
-
-    width, height = WIDTH, HEIGHT
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(count for _, count in self.days)
-
-    @property
-    def total(self) -> str:
-        return intcomma(sum(count for _, count in self.days))
-
-    @property
-    def maximum(self) -> str:
-        return intcomma(max(count for _, count in self.days))
-
-    @property
-    def last_day(self) -> date:
-        return self.days[-1][0]
-
-    @property
-    def bars(self) -> list[dict[str, Any]]:
-        step = WIDTH / len(self.days)
-        scale = HEIGHT / max(1, *(count for _, count in self.days))
-        return [
-            {
-                "day": day,
-                "count": intcomma(count),
-                "x": round(number * step + 1, 1),
-                "y": round(HEIGHT - count * scale, 1),
-                "width": round(step - 2, 1),
-                "height": round(count * scale, 1),
-            }
-            for number, (day, count) in enumerate(self.days)
-        ]

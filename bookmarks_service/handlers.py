@@ -1,4 +1,4 @@
-"""Error responses outside the API views: JSON for API clients, HTML within the admin."""
+"""Error responses outside the API views: HTML on pages, and JSON everywhere else."""
 
 import sys
 from collections.abc import Callable
@@ -9,13 +9,14 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
-from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 
 from usergroups.contract.errors import (
     DATABASE_UNAVAILABLE_ERRORS,
+    NO_STORE,
     BadRequest,
+    DatabaseUnavailable,
     ServerError,
     failure_response,
     unknown_path,
@@ -56,25 +57,38 @@ def refuse_plain_http(get_response: View) -> View:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a malformed request, such as one with an invalid Host header."""
-    if in_admin(request):
-        return defaults.bad_request(request, exception)
-    return failure_response(BadRequest())
+    return error_page(400) if is_page(request) else failure_response(BadRequest())
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Respond to an operator without the necessary permission."""
+    return error_page(403) if is_page(request) else failure_response(PermissionDenied())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Respond to a path that no URL pattern matches."""
-    if in_admin(request):
-        return defaults.page_not_found(request, exception)
-    return unknown_path(request)
+    """Respond to a path that no URL pattern matches, or to the admin page of an object that does not exist."""
+    return error_page(404) if is_page(request) else unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an unhandled exception. In the admin, there is a separate page for an unavailable database."""
-    if not in_admin(request):
+    """Respond to an unhandled exception. There is a separate page for an unavailable database."""
+    if not is_page(request):
         return failure_response(ServerError())
     if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):
-        return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})  # seconds
-    return defaults.server_error(request)
+        response = error_page(503)
+        response["Retry-After"] = str(DatabaseUnavailable.wait)
+        return response
+    return error_page(500)
+
+
+def error_page(status: int) -> HttpResponse:
+    """Return the page with this status. It is rendered without the request, so that it needs no session or database."""
+    return HttpResponse(render_to_string(f"{status}.html"), status=status, headers=NO_STORE)
+
+
+def is_page(request: HttpRequest) -> bool:
+    """Return whether errors at this path are for people. Unknown paths outside the admin belong to the API."""
+    return in_admin(request) or request.path_info in ("/", "/docs/")
 
 
 def in_admin(request: HttpRequest) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -51,7 +52,7 @@ MIDDLEWARE = [
     # API calls skip the middleware of page_middleware. Those that follow each other are skipped at once.
     "bookmarks_service.page_middleware.CSPMiddleware",
     "bookmarks_service.page_middleware.WhiteNoiseMiddleware",
-    "bookmarks_service.language.localize_admin",
+    "bookmarks_service.language.localize_pages",
     "django.middleware.common.CommonMiddleware",
     "bookmarks_service.page_middleware.SessionMiddleware",
     "bookmarks_service.page_middleware.CsrfViewMiddleware",
@@ -149,7 +150,34 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend"]
+
+# Single sign-on with OpenID Connect. Off by default.
+OIDC_ISSUER = env.str("OIDC_ISSUER", "")
+OIDC_RP_CLIENT_ID = env.str("OIDC_CLIENT_ID", "")
+OIDC_RP_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
+OIDC_RP_SCOPES = "openid profile email"
+OIDC_RP_SIGN_ALGO = "RS256"  # Verify with a key of the provider; provider.py lists the algorithms.
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 5  # seconds
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
+PASSWORD_LOGIN = env.bool("PASSWORD_LOGIN", True)
+if OIDC_ISSUER:
+    if not re.fullmatch(r"https?://[^\s?#@/]+(/[^\s?#]*)?", OIDC_ISSUER):
+        raise ImproperlyConfigured(
+            "OIDC_ISSUER is invalid. Set it to a URL such as https://sso.example/realms/company."
+        )
+    if find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured("OIDC_ISSUER needs mozilla-django-oidc. Install the extra `oidc`.")
+    AUTHENTICATION_BACKENDS.append("bookmarks_service.single_sign_on.backend.SingleSignOnBackend")
+if bool(OIDC_ISSUER) != bool(OIDC_RP_CLIENT_ID) or bool(OIDC_ISSUER) != bool(OIDC_RP_CLIENT_SECRET):
+    raise ImproperlyConfigured("Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them.")
+if PASSWORD_LOGIN:
+    AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.ModelBackend")
+elif not OIDC_ISSUER:
+    raise ImproperlyConfigured("PASSWORD_LOGIN is off, but OIDC_ISSUER is not set, so nobody could log in.")
+
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = "bookmarks_service.admin_site.lockout_parameters"
@@ -184,6 +212,8 @@ if HTTPS:
         raise ImproperlyConfigured("SECRET_KEY is too short. Set it to 50 random characters.")
     if "*" in ALLOWED_HOSTS:
         raise ImproperlyConfigured("ALLOWED_HOSTS must not contain * when HTTPS is on. List the host names.")
+    if OIDC_ISSUER.startswith("http:"):
+        raise ImproperlyConfigured("OIDC_ISSUER must begin with https: when HTTPS is on.")
 # Allow scripts and styles from this host only, and no inline ones.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

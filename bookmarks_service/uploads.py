@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
-from .handlers import in_admin
+from .handlers import error_page, in_admin
 
 MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
 
@@ -18,7 +18,7 @@ def limit_uploads(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
 
     def middleware(request: HttpRequest) -> Any:
         if in_admin(request) and is_large(request) and not request.user.is_staff:
-            return HttpResponse("Log in first.\n", status=413, content_type="text/plain")
+            return error_page(413)
         return get_response(request)
 
     return middleware

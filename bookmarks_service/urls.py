@@ -1,5 +1,6 @@
 """The root URLconf. Both apps are mounted at the root."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
@@ -9,6 +10,7 @@ from .handlers import ADMIN_PREFIX, page
 from .schema import SchemaView
 
 handler400 = "bookmarks_service.handlers.bad_request"
+handler403 = "bookmarks_service.handlers.permission_denied"
 handler404 = "bookmarks_service.handlers.page_not_found"
 handler500 = "bookmarks_service.handlers.server_error"
 
@@ -16,6 +18,7 @@ urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
+    *([path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on.urls"))] if settings.OIDC_ISSUER else []),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(SchemaView.as_view()), name="schema"),

@@ -44,8 +44,8 @@ def no_secret_is_logged():
     """Fail at the end of the run if the log contains the secret of a token."""
     generate = secret_format.generate
 
-    def generate_and_keep(prefix: str) -> str:
-        token = generate(prefix)
+    def generate_and_keep(*args: str) -> str:
+        token = generate(*args)
         SECRETS.add(token)
         return token
 

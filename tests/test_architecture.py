@@ -17,7 +17,7 @@ WRITING = [
 
 MAY_IMPORT = {
     "usergroups/contract": [],
-    "usergroups/admin_tools": ["usergroups.contract", "usergroups.dependants", *WRITING],
+    "usergroups/admin_tools": ["usergroups.contract", "usergroups.database_errors", "usergroups.dependants", *WRITING],
     "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *WRITING],
     "usergroups": [],
     "bookmarks": ["usergroups"],

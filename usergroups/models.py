@@ -17,6 +17,7 @@ MAX_ID_LENGTH = 255
 MAX_DATA_SOURCE_LENGTH = 255
 MAX_ENVIRONMENT_LENGTH = 8
 MAX_USER_GROUP_TOKEN_LENGTH = 64
+USER_GROUP_TOKEN_PREFIX = "ugt"  # noqa: S105
 
 
 class Environment(models.TextChoices):
@@ -79,7 +80,7 @@ class ApiToken(Token):
 
 def new_user_group_token() -> str:
     """Return the default of ``UserGroup.token``."""
-    return secret_format.generate("ugt")
+    return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
 class UserGroup(DeletableModel):
@@ -129,6 +130,7 @@ class UserGroup(DeletableModel):
     class Meta:
         verbose_name = _("user group")
         verbose_name_plural = _("user groups")
+        permissions = [("reveal_usergroup_token", "Can reveal user group token")]
         constraints = [
             models.UniqueConstraint(
                 fields=["team", "environment", "provided_id"],

@@ -1,60 +1,74 @@
 """The admin of access tokens, collections and bookmarks."""
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from bookmarks import web_url
 from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
+from usergroups.admin import user_group_cell
+from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.context import limit_param
 from usergroups.admin_tools.deletion import DeletionSummary
+from usergroups.admin_tools.owner_columns import Describe
+from usergroups.admin_tools.permissions import can_view
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
 from .filters import AddedFilter
-from .import_export import ImportExportAdmin
-
-USER_GROUP_PARAM = "of_user_group"
-"""The query parameter that limits the autocompletion of collections to a user group."""
+from .imports import ImportAdmin
+from .moves import MovingAdmin
 
 USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
+
+MAX_SHOWN = 80
+"""The maximum length of a URL or title in a list."""
 
 GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
 
 OWNERS = ("user_group", "user_group__team")
+
+OWNER_COLUMNS: dict[str, Describe] = {"user_group": user_group_cell, "user_group__team": str}
 
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin):
     owner_lookups = OWNERS
     owner_fields = ("user_group",)
+    owner_columns = OWNER_COLUMNS
     autocomplete_fields = ("user_group",)
     list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
     list_select_related = ("user_group__team",)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
-    empty_text = _("An access token lets an application manage the bookmarks of a user group. Add the first token.")
+    empty_text = _("An access token lets an application manage the bookmarks of a user group.")
 
 
 @admin.register(Collection)
 class CollectionAdmin(OperatorAdmin):
     owner_lookups = OWNERS
-    list_display = ("name", "user_group", "created_at")
+    owner_columns = OWNER_COLUMNS
+    list_display = ("name", *OWNERS, "created_at")
     list_filter = (*GROUP_FILTERS, ("created_at", AddedFilter))
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
+    find_fields = ("name", "id")
+    find_display = ("user_group",)
     autocomplete_fields = ("user_group",)
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
     auto_now_fields = ("updated_at",)
     fields = ("user_group", "name", "id", "created_at", "updated_at")
-    empty_text = _("Applications create collections with POST /v1/collections. You can also add one here.")
+    empty_text = _("Applications create collections with POST /v1/collections.")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
         dates = ("id", "created_at", "updated_at")
@@ -67,26 +81,30 @@ class CollectionAdmin(OperatorAdmin):
         )
         return [*descriptions, note], counts, perms_needed, protected
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        user_group = request.GET.get(USER_GROUP_PARAM)
-        if user_group and is_valid_value(UserGroup._meta.pk, user_group):
-            queryset = queryset.filter(user_group=user_group)
-        return super().get_search_results(request, queryset, search_term)
-
 
 @admin.register(Bookmark)
-class BookmarkAdmin(ImportExportAdmin):
+class BookmarkAdmin(ImportAdmin, MovingAdmin):
     owner_lookups = OWNERS
-    list_display = ("short_url", "open_link", "title", "user_group", "in_collection", "created_at")
+    owner_columns = OWNER_COLUMNS
+    list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), ("created_at", AddedFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url__contains_text", "title__contains_text")  # as in the API, with the same index
+    find_fields = ("id",)
+    find_display = ("title", "user_group", "in_collection")
     sortable_by = ()  # Only the default ordering has an index on every database.
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)  # the order in which they were added
     auto_now_fields = ("updated_at",)
-    empty_text = _("Applications create bookmarks with POST /v1/bookmarks. You can also add or import bookmarks here.")
+    actions = ("move", "export_selected", "delete_selected")
+    object_actions = {"move": _("Move")}
+    empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
+
+    def identified_by(self, text: str) -> Q:
+        with suppress(ValueError):
+            return Q(url_digest=web_url.digest(text))
+        return super().identified_by(text)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # The order of the index of the group or the collection. PostgreSQL could otherwise read all groups' bookmarks.
@@ -101,17 +119,35 @@ class BookmarkAdmin(ImportExportAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return self.with_user_group(request, super().get_changeform_initial_data(request))
+
+    def with_user_group(self, request: HttpRequest, initial: dict[str, Any]) -> dict[str, Any]:
+        """Return the initial values of a form with the user group of the collection, if there is one."""
+        is_complete = "user_group" in initial or "collection" not in initial
+        if is_complete or not can_view(self.admin_site, request, UserGroup):
+            return initial
+        collections = Collection.objects.for_write().filter(pk=initial["collection"])
+        return {**initial, "user_group": collections.values_list("user_group", flat=True).first()}
+
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
-        if obj is not None and (field := form.base_fields.get("collection")):
+        field = form.base_fields.get("collection")
+        if obj is None and field:
+            field.widget.widget.attrs["data-limited-by"] = "user_group"
+        elif obj is not None and field:
             field.queryset = obj.user_group.collections.for_write()
             field.error_messages["invalid_choice"] = _("The user group has no such collection.")
-            field.widget.widget.query_params = {USER_GROUP_PARAM: obj.user_group_id}
+            field.widget.widget.query_params = {limit_param("user_group"): obj.user_group_id}
         return form
 
     @admin.display(description="URL")
     def short_url(self, bookmark: Bookmark) -> str:
-        return Truncator(bookmark.url).chars(80)
+        return Truncator(bookmark.url).chars(MAX_SHOWN)
+
+    @admin.display(description=_("title"))
+    def short_title(self, bookmark: Bookmark) -> str:
+        return Truncator(bookmark.title).chars(MAX_SHOWN)
 
     @admin.display(description="")
     def open_link(self, bookmark: Bookmark) -> str:

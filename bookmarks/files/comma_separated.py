@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from bookmarks.models import Bookmark
 from usergroups.json_lines import MAX_LINE
 
-from .records import FIELDS, InvalidRecord, Record, to_dict
+from .records import FIELDS, OWNER_FIELDS, InvalidRecord, Record, to_dict, to_dict_with_owner
 
 
 def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
@@ -54,9 +54,10 @@ class _Echo:
         return text
 
 
-def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    """Yield the lines of the file."""
-    writer = csv.DictWriter(_Echo(), FIELDS)
+def write(bookmarks: Iterable[Bookmark], with_owner: bool = False) -> Iterator[str]:
+    """Yield the lines of the file, optionally with the OWNER_FIELDS."""
+    convert = to_dict_with_owner if with_owner else to_dict
+    writer = csv.DictWriter(_Echo(), [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS)
     yield writer.writeheader()
     for bookmark in bookmarks:
-        yield writer.writerow(to_dict(bookmark))
+        yield writer.writerow(convert(bookmark))

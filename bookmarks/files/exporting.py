@@ -1,4 +1,4 @@
-"""Read the bookmarks of a user group in pages.
+"""Read bookmarks in pages.
 
 Each page is one statement, since a server-side cursor would not work behind a pooler of connections. All of them see
 the same state of the database.
@@ -20,17 +20,35 @@ from usergroups.models import UserGroup
 PAGE_SIZE = 2000  # rows
 
 
-def load(user_group: UserGroup, collection: Collection | None = None) -> Iterator[Bookmark]:
-    """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
+def load(
+    user_group: UserGroup, collection: Collection | None = None, among: QuerySet[Bookmark] | None = None
+) -> Iterator[Bookmark]:
+    """Yield the bookmarks of a user group, or of one of its collections, that are ``among`` others, in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no collection. Changes that others make
     meanwhile have no effect, unless the caller is in a transaction with a lower isolation level. Until the iterator is
     exhausted or closed, the thread cannot write to the database.
     """
-    bookmarks = Bookmark.objects.filter(user_group=user_group)
+    bookmarks = Bookmark.objects.all() if among is None else among.defer(None).select_related(None)
+    bookmarks = bookmarks.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
         yield from _load(bookmarks, user_group, collection)
+
+
+def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
+    """Yield bookmarks of any user groups as ``load`` does, in the order in which they were added.
+
+    ``bookmarks`` should load the collections, and whatever else the caller reads, with ``select_related``.
+    """
+    rows = bookmarks.using(bookmarks.db).order_by("pk")
+    with _snapshot(rows.db):
+        page = list(rows[:PAGE_SIZE])
+        while page:
+            for bookmark in page:
+                bookmark.collection = bookmark.visible_collection
+                yield bookmark
+            page = list(rows.filter(pk__gt=page[-1].pk)[:PAGE_SIZE])
 
 
 @contextmanager

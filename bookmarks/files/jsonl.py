@@ -7,7 +7,7 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups import json_lines
 
-from .records import InvalidRecord, Record, to_dict
+from .records import InvalidRecord, Record, to_dict, to_dict_with_owner
 
 
 def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
@@ -19,7 +19,8 @@ def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
             yield Record.from_mapping(line, value)
 
 
-def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    """Yield the lines of the file."""
+def write(bookmarks: Iterable[Bookmark], with_owner: bool = False) -> Iterator[str]:
+    """Yield the lines of the file, optionally with the OWNER_FIELDS."""
+    convert = to_dict_with_owner if with_owner else to_dict
     for bookmark in bookmarks:
-        yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"
+        yield json.dumps(convert(bookmark), ensure_ascii=False) + "\n"

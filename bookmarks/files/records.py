@@ -36,6 +36,9 @@ class Record(NamedTuple):
 FIELDS = Record._fields[1:]
 """The keys of a JSON object and the columns of a CSV file."""
 
+OWNER_FIELDS = ("team", "environment", "user_group_id")
+"""The keys and columns that name the owner, in a file with bookmarks of several user groups. Imports ignore them."""
+
 
 class InvalidRecord(NamedTuple):
     """A record that cannot be read or stored."""
@@ -108,6 +111,13 @@ def to_dict(bookmark: Bookmark) -> dict[str, str | None]:
         "collection": bookmark.collection.name if bookmark.collection else None,
         "created_at": format_timestamp(bookmark.created_at),
     }
+
+
+def to_dict_with_owner(bookmark: Bookmark) -> dict[str, str | None]:
+    """Return the OWNER_FIELDS and the FIELDS of a bookmark."""
+    group = bookmark.user_group
+    owner = (group.team.name, group.environment, group.provided_id)
+    return {**dict(zip(OWNER_FIELDS, owner, strict=True)), **to_dict(bookmark)}
 
 
 def format_timestamp(value: datetime) -> str:

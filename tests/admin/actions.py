@@ -31,6 +31,15 @@ def act(client, model, action, *objects, **fields):
     return confirm(client, page, model, **fields)
 
 
+def issue(client, model, **fields):
+    """Submit the form of a new token and return the page with its secret."""
+    return client.post(url(f"{model}_add"), fields, follow=True)
+
+
+def secrets_on(page):
+    return re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
+
+
 def allow(client, model, *verbs):
     """Log in as an operator who has only these permissions for the model."""
     operator, _ = get_user_model().objects.get_or_create(username="operator", is_staff=True)

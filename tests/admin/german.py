@@ -51,8 +51,8 @@ TRANSLATED = [
 ]
 
 
-OF_DJANGO = re.compile("Are you sure you want to delete the .+ related items will be deleted")
-"""A text that Django 6 has changed and not yet translated."""
+OF_DJANGO = re.compile("Are you sure you want to delete the .+ related items will be deleted|Add link")
+"""Texts of Django that some of its versions have not translated."""
 
 
 def in_english(page):

@@ -1,102 +1,31 @@
 """The admin and the documentation page in Debian's Chromium, with the service as quickstart starts it."""
 
+import csv
 import re
-import shutil
-import tempfile
-from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.bookmarks_service.service import Service, empty_database
+from tests.admin.browser import choose, clipboard, needs_chromium, new_page
 
-TIMEOUT = 120_000  # milliseconds
-expect.set_options(timeout=TIMEOUT)
+pytestmark = [needs_chromium, pytest.mark.once]
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+ISSUE_MANY = """
+from usergroups.models import ApiToken, Team
 
-FILL = """
-from usergroups.models import Team, UserGroup
-
-team = Team.objects.get()
-groups = (UserGroup(team=team, provided_id=f"customer-{n}", name=f"Customer {n}") for n in range(10_100))
-UserGroup.objects.bulk_create(groups)
+team = Team.objects.create(name="Many")
+for n in range(20):
+    ApiToken.objects.issue(team=team, name=f"Many {n}")
 """
 
 
-@pytest.fixture(scope="module")
-def service():
-    """Run with more user groups than the admin lists."""
-    with (
-        tempfile.TemporaryDirectory() as name,
-        empty_database(Path(name)) as database_url,
-        Service(Path(name), database_url) as service,
-    ):
-        result = service.manage("shell", "--no-imports", "-c", FILL)
-        assert result.returncode == 0, result.stderr
-        yield service
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@contextmanager
-def new_page(browser, service, **options):
-    """Open a page, and fail at the end if the console, a script or the server reported an error."""
-    permissions = ["clipboard-read", "clipboard-write"]
-    context = browser.new_context(base_url=service.base_url, permissions=permissions, **options)
-    context.set_default_timeout(TIMEOUT)
-    page = context.new_page()
-    errors = []
-    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
-    try:
-        yield page
-    finally:
-        context.close()
-    assert errors == []
-
-
-@pytest.fixture(scope="module")
-def session(browser, service):
-    """The cookies of an operator who is logged in."""
-    with new_page(browser, service) as page:
-        log_in(page, service.password)
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        yield page.context.storage_state()
-
-
-@pytest.fixture
-def page(browser, service, session):
-    with new_page(browser, service, storage_state=session) as page:
-        page.goto("/admin/")
-        yield page
-
-
-def log_in(page, password):
-    page.goto("/admin/")
-    page.get_by_label("Username").fill("operator")
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-
-
-def choose(page, field, text, option):
-    """Search for a row in an autocompletion field and choose it."""
-    page.locator(f"{field} + .select2").click()
-    page.locator(".select2-search__field").fill(text)
-    page.locator(".select2-results__option", has_text=option).first.click()
-
-
-def clipboard(page):
-    return page.evaluate("navigator.clipboard.readText()")
+def copied(page):
+    """Copy the only secret of the page and return it."""
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    return clipboard(page)
 
 
 def update(service, secret, **fields):
@@ -113,16 +42,26 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
 
     # The secret is shown, copied and used.
     expect(page.get_by_text("This is the only time that the secret is shown.")).to_be_visible()
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    secret = clipboard(page)
+    secret = copied(page)
     assert update(service, secret).status_code == 200
+
+    # Reloading the page, and going back and forward, neither shows it again nor issues another token.
+    shown_once = page.get_by_role("heading", name="Secrets are shown only once")
+    page.reload()
+    expect(shown_once).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Add API token")).to_be_visible()
+    page.go_forward()
+    expect(shown_once).to_be_visible()
+    assert secret not in page.content()
+    expect(page.get_by_role("link", name=re.compile("Nightly sync"))).to_have_count(1)
 
     # The list shows the last use, and does not show the secret again.
     page.get_by_role("link", name="Back to API tokens").click()
     page.locator("#searchbar").fill("nightly")
     page.get_by_role("button", name="Search").click()
     row = page.get_by_role("row", name=re.compile("Nightly sync"))
+    expect(row).to_have_count(1)
     expect(row.locator(".badge")).to_have_text("Active")
     expect(row.locator(".field-last_used")).to_contain_text("ago")
     assert secret not in page.content()
@@ -132,20 +71,102 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_role("button", name="Rotate").click()
     page.get_by_label("Old token expires").select_option("after 1 hour")
     page.get_by_role("button", name="Rotate").click()
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    successor = clipboard(page)
+    successor = copied(page)
     assert successor != secret
     assert [update(service, each).status_code for each in (secret, successor)] == [200, 200]
 
-    # The successor is revoked, and the API refuses it.
+    # The successor leaks. It is revoked and replaced with two clicks, and the API refuses it.
     page.get_by_role("link", name="View token").click()
-    page.get_by_role("button", name="Revoke").click()
+    expect(page.locator(".field-last_used_address .readonly")).to_have_text("127.0.0.1")
+    expect(page.locator(".field-last_used_agent .readonly")).to_contain_text("python-httpx")
+    page.get_by_role("button", name="Revoke and replace").click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+    expect(page.get_by_role("cell", name=re.compile("127.0.0.1 · python-httpx"))).to_be_visible()
+    page.get_by_role("button", name="Revoke and replace").click()
+    expect(page.get_by_text("Revoked: 1. Replaced: 1.")).to_be_visible()
+    replacement = page.locator("#secret").text_content()
+    assert [update(service, each).status_code for each in (secret, successor, replacement)] == [200, 401, 200]
+
+    # The replacement is revoked.
+    page.get_by_role("link", name="View token").click()
+    page.get_by_role("button", name="Revoke", exact=True).click()
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("Revoked: 1.")).to_be_visible()
-    assert [update(service, each).status_code for each in (secret, successor)] == [200, 401]
-    expect(page.locator(".badge")).to_have_text("Revoked")
+    assert [update(service, each).status_code for each in (secret, replacement)] == [200, 401]
+    expect(page.locator(".field-badge .badge")).to_have_text("Revoked")
+
+
+def test_all_rotated_secrets_are_copied_at_once(service, page):
+    assert service.manage("shell", "--no-imports", "-c", ISSUE_MANY).returncode == 0
+    page.goto("/admin/usergroups/apitoken/?q=Many")
+    page.locator("#action-toggle").check()
+    page.get_by_label("Action:").select_option("Rotate selected API tokens")
+    page.locator(".actions button[name=index]").click()
+    page.get_by_role("button", name="Rotate").click()
+    page.get_by_role("button", name="Copy all as CSV").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    rows = list(csv.DictReader(StringIO(clipboard(page))))
+    assert [row["new"] for row in rows] == page.locator(".secret code").all_text_contents()
+    assert (len(rows), {row["team"] for row in rows}) == (20, {"Many"})
+    assert {update(service, row["new"]).status_code for row in rows} <= {200, 404}
+    for width in (390, 1024, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
+    addresses = []
+    page.on("framenavigated", lambda frame: addresses.append(frame.url))
+    page.on("request", lambda request: addresses.append(request.url))
+
+    # The key goes to the field, but not while the operator types in another one.
+    page.keyboard.press("/")
+    expect(page.locator("#find-text")).to_be_focused()
+    page.keyboard.type(service.api_token)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
+
+    # The search of a list passes the secret on.
+    page.goto("/admin/usergroups/usergroup/")
+    page.locator("#searchbar").press_sequentially("a/b")
+    expect(page.locator("#searchbar")).to_have_value("a/b")
+    page.locator("#searchbar").fill(f" {service.access_token}")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
+    assert [each for each in addresses if service.api_token in each or service.access_token in each] == []
+
+    # The results are there again after the operator has looked at one of them.
+    page.get_by_role("searchbox", name="Find").fill("quickstart")
+    page.get_by_role("button", name="Find").click()
+    page.locator(".found").get_by_role("link").first.click()
+    expect(page.get_by_role("button", name="Revoke", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Results for “quickstart”")).to_be_visible()
+
+
+def test_the_index_page_is_used_with_few_keys_and_little_scrolling(service, page):
+    headers = {"Authorization": f"Bearer {service.access_token}"}
+    created = service.request("POST", "/v1/bookmarks", json={"url": "https://example.com/plotted"}, headers=headers)
+    page.reload()
+    service.request("DELETE", created.headers["Location"], headers=headers)
+    focused = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        focused.append(page.evaluate("document.activeElement.textContent.trim()"))
+    assert "API tokens" in focused
+
+    for width, height in ((1024, 768), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        for heading in page.get_by_role("heading", name="that need attention").all():
+            assert heading.bounding_box()["y"] < height / 2
+
+    # Each value of the plot is shown to keyboards, too, and no text is distorted.
+    days = page.locator(".bar-chart g")
+    expect(days.last.locator("text")).to_be_hidden()
+    days.last.focus()
+    expect(days.last.locator("text")).to_be_visible()
+    expect(days.last).to_have_attribute("aria-label", re.compile(r": \d+$"))
+    assert page.locator(".bar-chart svg").get_attribute("viewBox") is None
 
 
 def test_an_action_can_be_cancelled(page):
@@ -172,13 +193,14 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     told = update(service, service.api_token).json()["user_group"]
     assert told["properties"] == {"plan": "pro", "seats": 12345678901234567890}
 
-    # The token is hidden until it is revealed.
-    expect(page.get_by_text(told["token"])).to_be_hidden()
-    page.get_by_text("Reveal").click()
+    # The token is revealed on a page of its own.
+    assert told["token"] not in page.content()
+    page.get_by_role("button", name="Reveal").click()
     expect(page.get_by_text(told["token"])).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert clipboard(page) == told["token"]
+    page.get_by_role("link", name="Back to the user group").click()
 
     page.get_by_role("button", name="Rotate token").click()
     page.get_by_role("button", name="Rotate").click()
@@ -200,7 +222,7 @@ def test_a_user_group_is_found_among_many(service, page):
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto("/admin/bookmarks/bookmark/")
     choose(page, "#filter_user_group__id__exact", "customer-7777", "Customer 7777")
-    page.locator("details", has_text="By user group").get_by_role("button", name="Filter").click()
+    page.locator("[data-filter-title]", has_text="By user group").get_by_role("button", name="Filter").click()
     expect(page.locator("#result_list tbody tr")).to_have_count(1)
     opened = page.get_by_role("link", name="Open")
     expect(opened).to_have_attribute("href", "https://example.com/found")
@@ -223,9 +245,9 @@ def test_thousands_of_bookmarks_are_deleted(service, page):
 
     page.goto("/admin/bookmarks/bookmark/")
     choose(page, "#filter_user_group__id__exact", "example_1", "Example 1")
-    page.locator("details", has_text="By user group").get_by_role("button", name="Filter").click()
+    page.locator("[data-filter-title]", has_text="By user group").get_by_role("button", name="Filter").click()
     page.locator("#action-toggle").check()
-    page.get_by_text("Select all 2500 bookmarks").click()
+    page.get_by_text("Select all 2,500 bookmarks").click()
     page.get_by_label("Action:").select_option("Delete selected bookmarks")
     page.locator(".actions button[name=index]").click()
     expect(page.get_by_role("heading", name="Delete 2,500 bookmarks")).to_be_visible()
@@ -270,7 +292,7 @@ def test_no_german_page_is_wider_than_the_screen(browser, service, session, widt
 def test_the_copy_button_is_german(browser, service, session):
     with new_page(browser, service, storage_state=session, locale="de-DE") as page:
         page.goto("/admin/usergroups/usergroup/1/change/")
-        page.get_by_text("Anzeigen").last.click()
+        page.get_by_role("button", name="Anzeigen").click()
         page.get_by_role("button", name="Kopieren").click()
         expect(page.get_by_role("button", name="Kopiert")).to_be_visible()
 
@@ -282,6 +304,49 @@ def test_pages_can_be_used_with_the_keyboard_alone(page):
     expect(page.get_by_role("heading", name="Rotate the token of 1 user group")).to_be_visible()
     page.get_by_role("link", name="No, take me back").focus()
     page.keyboard.press("Enter")
-    page.locator("details.reveal summary").focus()
+    page.get_by_role("button", name="Reveal").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("ugt_").last).to_be_visible()
+    expect(page.locator("#token")).to_have_text(re.compile(r"ugt_\w{38}"))
+
+
+def test_pages_keep_the_team_group_and_collection_they_were_opened_from(page):
+    # From the team's page to a token of the team, and back to the team's tokens.
+    page.goto("/admin/usergroups/team/?q=Demo")
+    page.get_by_role("link", name="Demo", exact=True).first.click()
+    page.get_by_role("link", name="Add user group here").click()
+    expect(page.locator("#id_team option[selected]")).to_have_text("Demo")
+    page.get_by_label("Provided id").fill("walk")
+    page.get_by_label("Name").fill("Walk")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page).to_have_url(re.compile(r"usergroup/\?team__id__exact=1$"))
+
+    # From the group's page to a collection and a bookmark of the group.
+    page.get_by_role("link", name="Walk", exact=True).first.click()
+    page.get_by_role("link", name="Add collection here").click()
+    page.get_by_label("Name").fill("Shelf")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto("/admin/bookmarks/bookmark/add/")
+    choose(page, "#id_user_group", "walk", "Walk (Demo, walk)")
+    page.locator("#id_collection + .select2").click()
+    expect(page.locator(".select2-results__option")).to_have_count(1)  # of all groups, there are more
+    page.locator(".select2-results__option", has_text="Shelf").click()
+    expect(page.locator("#id_collection option:checked")).to_have_text("Shelf, Walk (Demo, walk)")
+    choose(page, "#id_user_group", "example_1", "Example 1")
+    expect(page.locator("#id_collection")).to_have_value("")
+    choose(page, "#id_user_group", "walk", "Walk (Demo, walk)")
+    page.get_by_label("URL").fill("https://example.com/walk")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    # The bookmark is moved to the collection, and exported from there.
+    page.get_by_role("link", name="https://example.com/walk").first.click()
+    page.get_by_role("button", name="Move").click()
+    choose(page, "#id_collection", "shelf", "Shelf")
+    page.get_by_role("button", name="Move").click()
+    expect(page.get_by_text("Moved: 1.")).to_be_visible()
+    page.goto("/admin/bookmarks/collection/?q=shelf")
+    page.get_by_role("link", name="Shelf", exact=True).click()
+    page.get_by_role("link", name="Export", exact=True).click()
+    expect(page.get_by_text("Collection: Shelf, Walk (Demo, walk)")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export bookmarks").click()
+    assert "https://example.com/walk" in Path(download.value.path()).read_text()

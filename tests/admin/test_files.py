@@ -29,6 +29,18 @@ def test_the_list_links_to_import_and_export(admin_client):
     assert admin_client.get(IMPORT).status_code == admin_client.get(EXPORT).status_code == 200
 
 
+def test_the_list_links_only_to_pages_that_the_operator_may_open(client, django_user_model):
+    user = django_user_model.objects.create_user("staff", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=["view_bookmark", "add_bookmark"]))
+    client.force_login(user)
+
+    page = client.get(LIST).content.decode()
+
+    assert client.get(IMPORT).status_code == 403
+    assert IMPORT not in page
+    assert f'href="{EXPORT}"' in page
+
+
 def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory(user_group=user_group, url="https://a/")
@@ -42,6 +54,60 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     assert "Line 3: The URL has no scheme such as https://." in text
     assert Bookmark.objects.filter(user_group=user_group).count() == 2
     assert LogEntry.objects.get().change_message == "Imported 1 bookmarks."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.csv", b"url\n"), ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"), ("a.jsonl", b"\n")]
+)
+def test_a_file_without_bookmarks_is_reported(admin_client, name, content):
+    page = upload(admin_client, UserGroupFactory(), name, content)
+
+    assert page.context["title"] == "No bookmarks imported"
+    assert "The file contains no bookmarks." in page.content.decode()
+    assert "0 created" not in page.content.decode()
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "counts"),
+    [
+        (b"url\nhttps://a/\n", ("0 created", "1 already existed", "0 refused")),
+        (b"url\nx\n", ("0 created", "0 already existed", "1 refused")),
+    ],
+)
+def test_an_import_that_creates_nothing_says_so_and_is_not_logged(admin_client, content, counts):
+    user_group = UserGroupFactory()
+    BookmarkFactory(user_group=user_group, url="https://a/")
+
+    page = upload(admin_client, user_group, "a.csv", content)
+
+    assert page.context["title"] == "No bookmarks imported"
+    text = page.content.decode()
+    assert all(count in text for count in (*counts, "Nothing was imported into the user group"))
+    assert "The file contains no bookmarks." not in text
+    assert not LogEntry.objects.exists()
+
+
+def test_the_result_of_an_import_links_to_the_bookmarks_of_the_group_and_to_the_next_import(admin_client):
+    user_group, _ = UserGroupFactory(), BookmarkFactory()
+
+    page = upload(admin_client, user_group, "a.csv", b"url\nhttps://a/\n").content.decode()
+
+    assert f'href="{IMPORT}"' in page
+    listed = f"{LIST}?user_group__id__exact={user_group.pk}"
+    assert f'href="{listed}"' in page
+    assert list(admin_client.get(listed).context["cl"].queryset) == [user_group.bookmarks.get()]
+
+
+def test_the_result_does_not_link_to_bookmarks_that_the_operator_may_not_view(client, django_user_model):
+    user = django_user_model.objects.create_user("staff", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=["add_bookmark", "add_collection"]))
+    client.force_login(user)
+
+    page = upload(client, UserGroupFactory(), "a.csv", b"url\nhttps://a/\n").content.decode()
+
+    assert "1 created" in page
+    assert f"{LIST}?user_group" not in page
 
 
 def test_at_most_100_refusals_are_shown(admin_client):

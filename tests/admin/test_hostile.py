@@ -64,7 +64,7 @@ def test_a_form_refuses_invalid_fields(admin_client, everything, model, value):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_action_accepts_any_selection(admin_client, everything, model):
-    for action in ("delete_selected", "revoke", "rotate", "rotate_token", "nothing", ""):
+    for action in ("delete_selected", "revoke", "rotate", "rotate_token", "move", "export_selected", "nothing", ""):
         for key in ["zzz", "\0", "9" * 30, ""]:
             for fields in (
                 {},

@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
 from django.urls import reverse
 
-from bookmarks.admin import import_export as admin_files
+from bookmarks.admin import imports as admin_files
 from bookmarks.models import Bookmark
 from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections, way  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory

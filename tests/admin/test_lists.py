@@ -5,6 +5,8 @@ import re
 from itertools import count
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -110,8 +112,8 @@ EXPECTED = {
     "search": 4,
     # The same, and the choice of the filter with its team.
     "bookmarks of a group": 5,
-    # The row with its owners; a count of each model that refers to it; of a bookmark the choice of its collection.
-    "usergroups_team page": 5,
+    # The row with its owners; a count of each model that belongs to it; of a bookmark the choice of its collection.
+    "usergroups_team page": 8,
     "usergroups_usergroup page": 6,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
@@ -145,16 +147,104 @@ def test_no_filter_lists_every_row(admin_client):
         filters = re.findall(r"<details data-filter-title=.*?</details>", page, re.DOTALL)
         assert len(filters) == len(page.split("data-filter-title=")) - 1
         for each in filters:
-            assert each.count("<option") + each.count("<li") <= 5
+            assert each.count("<option") + each.count("<li") <= 6
+
+
+def admin_with(client, *codenames):
+    """Log in an operator who has only these permissions."""
+    user = get_user_model().objects.create_user("somebody", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client.force_login(user)
+    return client
+
+
+def empty_text(page):
+    [text] = re.findall(r'<p class="empty">(.*?)</p>', page.content.decode(), re.DOTALL)
+    return text
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_empty_list_explains_what_it_is_for(admin_client, model):
-    page = admin_client.get(url(f"{model}_changelist")).content.decode()
+def test_an_empty_list_explains_what_it_is_for_and_links_to_the_form(admin_client, model):
+    text = empty_text(admin_client.get(url(f"{model}_changelist")))
 
-    [text] = re.findall(r'<p class="empty">(.*?)</p>', page)
-    assert len(text) > 30
-    assert (
-        'Nothing matches. <a href="?">Show all'
-        in admin_client.get(url(f"{model}_changelist") + "?q=nowhere").content.decode()
-    )
+    assert re.match(r"Nothing here yet\. .{30,}", text)
+    assert f'<a href="{url(f"{model}_add")}">Add ' in text
+
+
+def test_an_empty_list_has_no_link_for_those_who_may_not_add(client):
+    text = empty_text(admin_with(client, "view_team").get(url("usergroups_team_changelist")))
+
+    assert text.strip() == "Nothing here yet. A team owns user groups and API tokens."
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_search_without_results_links_to_all_rows(admin_client, model):
+    text = empty_text(admin_client.get(url(f"{model}_changelist"), {"q": "nowhere"}))
+
+    assert text.startswith('Nothing matches. <a href="?">Show all ')
+
+
+def test_a_list_of_an_owner_without_rows_links_to_the_form_for_this_owner(admin_client):
+    team = Team.objects.create(name="Empty")
+
+    text = empty_text(admin_client.get(url("usergroups_apitoken_changelist"), {"team__id__exact": team.pk}))
+
+    assert text.startswith("Nothing here yet.")
+    assert f'href="{url("usergroups_apitoken_add")}?_changelist_filters=team__id__exact%3D{team.pk}"' in text
+
+
+def test_a_list_with_another_filter_links_to_all_rows(admin_client):
+    query = {"team__id__exact": Team.objects.create(name="Empty").pk, "state": "active"}
+
+    assert empty_text(admin_client.get(url("usergroups_apitoken_changelist"), query)).startswith("Nothing matches.")
+
+
+OWNERS = {
+    "usergroups_usergroup": ["team"],
+    "usergroups_apitoken": ["team"],
+    "bookmarks_collection": ["user_group", "team"],
+    "bookmarks_accesstoken": ["user_group", "team"],
+    "bookmarks_bookmark": ["user_group", "team"],
+}
+
+
+def cell(page, column):
+    return re.search(rf'<td class="field-{column}"[^>]*>(.*?)</td>', page.content.decode(), re.DOTALL)[1]
+
+
+@pytest.mark.parametrize(("model", "columns"), OWNERS.items())
+def test_the_owners_of_a_row_link_to_their_pages(admin_client, everything, model, columns):
+    page = admin_client.get(url(f"{model}_changelist"), {"q": "findable"})
+
+    user_group = everything["usergroups_usergroup"]
+    owners = {"user_group": user_group, "team": user_group.team}
+    for column in columns:
+        address = url(f"usergroups_{column.replace('_', '')}_change", owners[column].pk)
+        assert cell(page, column).startswith(f'<a href="{address}">')
+
+
+@pytest.mark.parametrize(("model", "columns"), OWNERS.items())
+def test_an_owner_is_no_link_for_those_who_may_not_view_it(client, everything, model, columns):
+    page = admin_with(client, f"view_{model.partition('_')[2]}").get(url(f"{model}_changelist"), {"q": "findable"})
+
+    for column in columns:
+        assert "<a" not in cell(page, column)
+
+
+def test_names_are_escaped_in_the_cells_of_owners(admin_client, everything):
+    group = everything["usergroups_usergroup"]
+    UserGroup.objects.filter(pk=group.pk).update(name="<script>", provided_id="<b>")
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist"))
+
+    assert '&lt;script&gt; <small class="second-line">&lt;b&gt;' in cell(page, "user_group")
+    assert 'data-column="User group"' in page.content.decode()
+
+
+def test_the_counter_appears_only_with_a_search_or_a_filter(admin_client, everything):
+    address = url("usergroups_usergroup_changelist")
+    found = admin_client.get(address, {"q": "findable"}).content.decode()
+
+    assert 'Found: 1 user group. <a href="?">Show all user groups</a>' in found
+    assert "1 result" not in found
+    assert "Show all" not in admin_client.get(address).content.decode()

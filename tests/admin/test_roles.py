@@ -41,7 +41,8 @@ def test_the_roles_have_exactly_these_permissions(roles):
     revoke = {"revoke_apitoken", "revoke_accesstoken"}
 
     assert codenames("Operators") == {f"view_{name}" for name in names} | revoke
-    assert codenames("Managers") == {f"{verb}_{name}" for verb in ("view", "add", "change") for name in names} | revoke
+    managed = {f"{verb}_{name}" for verb in ("view", "add", "change") for name in names}
+    assert codenames("Managers") == managed | revoke | {"reveal_usergroup_token"}
 
 
 def test_running_the_command_again_restores_the_roles(roles):
@@ -115,6 +116,14 @@ def test_only_managers_can_rotate_user_group_tokens(log_in, user_group, role, ro
     act(client, "usergroups_usergroup", "rotate_token", user_group)
 
     assert (UserGroup.objects.get().token != user_group.token) == rotated
+
+
+@pytest.mark.parametrize(("role", "status"), [("Operators", 403), ("Managers", 200)])
+def test_managers_reveal_tokens_and_operators_see_that_there_is_one(log_in, user_group, role, status):
+    client = log_in(role)
+
+    assert "ugt_••••" in client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+    assert client.post(url("usergroups_usergroup_reveal", user_group.pk)).status_code == status
 
 
 @pytest.mark.parametrize(("role", "status"), [("Operators", 403), ("Managers", 200)])

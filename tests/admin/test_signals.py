@@ -1,13 +1,12 @@
 """The signals about changes in the admin, whose actor is the operator."""
 
 import pickle
-import re
 
 import pytest
 from django.contrib.auth.models import User
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, save, url
+from tests.admin.actions import act, issue, save, secrets_on, url
 from tests.admin.test_files import upload
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.signals import expected, recorded
@@ -57,16 +56,19 @@ def test_an_issued_token_is_announced_without_its_secret(admin_client, operator,
     UserGroupFactory(pk=1, team__pk=1)
 
     with recorded() as sent:
-        page = admin_client.post(
-            url(f"{model._meta.app_label}_{model._meta.model_name}_add"), {"team": 1, "user_group": 1}
-        )
+        page = issue(admin_client, f"{model._meta.app_label}_{model._meta.model_name}", team=1, user_group=1)
 
-    assert sent == [expected("created", model.objects.get(), actor=operator)]
+    token = model.objects.get()
+    assert sent == [
+        expected("created", token, actor=operator),
+        expected("updated", token, actor=operator, fields={"digest"}),
+    ]
+    assert sent[1][2]["instances"][0].public_id == token.public_id
     assert_no_secret(page, sent)
 
 
 def assert_no_secret(page, sent):
-    [secret] = re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
+    [secret] = secrets_on(page)
     assert secret.encode() not in pickle.dumps([arguments for _, _, arguments in sent])
     assert secret not in repr(sent)
 
@@ -127,6 +129,7 @@ def test_a_rotated_token_is_announced_without_the_secret_of_its_successor(admin_
     assert sent == [
         expected("created", successor, actor=operator),
         expected("rotated", token, actor=operator, successors=[successor]),
+        expected("updated", successor, actor=operator, fields={"digest"}),
     ]
     assert_no_secret(page, sent)
 

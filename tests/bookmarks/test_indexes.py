@@ -144,8 +144,18 @@ INDEXES = {
         "usergroups_by_creation",  # GET /api/users
         "usergroups_deleted",  # finish_deletions
     },
-    ApiToken: {"usergroups_apitoken_pkey", "usergroups_apitoken_digest_key", "usergroups_apitoken_team_id_1d664e3c"},
-    AccessToken: {"bookmarks_accesstoken_pkey", "bookmarks_accesstoken_digest_key", "bookmarks_tokens_by_group"},
+    ApiToken: {
+        "usergroups_apitoken_pkey",
+        "usergroups_apitoken_digest_key",
+        "usergroups_apitoken_team_id_1d664e3c",
+        "usergroups_apitoken_predecessor_id_1f05fbe6",  # the successor on the page of a token
+    },
+    AccessToken: {
+        "bookmarks_accesstoken_pkey",
+        "bookmarks_accesstoken_digest_key",
+        "bookmarks_tokens_by_group",
+        "bookmarks_accesstoken_predecessor_id_c007020e",
+    },
     Collection: {
         "bookmarks_collection_pkey",
         "bookmarks_collection_name",

@@ -10,9 +10,11 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from bookmarks.time_ordered_ids import first_id
-from bookmarks_service.dashboard import BarChart, created_per_day
+from bookmarks_service.bar_chart import BarChart
+from bookmarks_service.dashboard import created_per_day
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.admin_tools import lists
 
 pytestmark = pytest.mark.django_db
 
@@ -53,11 +55,18 @@ def test_thirty_days_are_one_query(django_assert_num_queries):
         assert created_per_day(TODAY.date())[-1] == (TODAY.date(), 3)
 
 
-def test_the_highest_bar_is_as_high_as_the_plot():
-    plot = BarChart([(TODAY.date(), 0), (TODAY.date(), 5), (TODAY.date(), 10)])
+def test_the_plot_has_an_axis_for_all_bars():
+    plot = BarChart([(TODAY.date() + timedelta(days=n), count) for n, count in enumerate((0, 5, 9))])
 
-    assert [(bar["y"], bar["height"]) for bar in plot.bars] == [(120, 0), (60, 60), (0, 120)]
-    assert (plot.total, plot.maximum) == ("15", "10")
+    assert [(bar["y"], bar["height"]) for bar in plot.bars] == [
+        ("100.00%", "0.00%"),
+        ("50.00%", "50.00%"),
+        ("10.00%", "90.00%"),
+    ]
+    assert [bar["anchor"] for bar in plot.bars] == ["start", "middle", "end"]
+    assert plot.axis == ["10", "5", "0"]
+    assert plot.dates == [TODAY.date(), TODAY.date() + timedelta(days=1), TODAY.date() + timedelta(days=2)]
+    assert (plot.total, plot.maximum) == ("14", "9")
 
 
 def test_the_figures_can_be_read_without_the_plot(admin_client):
@@ -66,10 +75,12 @@ def test_the_figures_can_be_read_without_the_plot(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     today = date_format(timezone.now())
-    assert 'role="img" aria-labelledby="created-caption"' in page
+    day = date_format(timezone.now(), "MONTH_DAY_FORMAT")
+    assert 'role="group" aria-labelledby="created-caption"' in page
     assert f"3 in the 30 days to {today} (UTC), at most 3 per day." in page
     assert f'<th scope="row">{today}</th><td>3</td>' in page
-    assert len(re.findall(r"<rect ", page)) == 30
+    assert f'role="img" tabindex="0" aria-label="{day}: 3"' in page
+    assert len(re.findall(r'<rect class="bar"', page)) == 30
 
 
 def test_a_sentence_replaces_an_empty_plot(admin_client):
@@ -86,9 +97,37 @@ def test_tokens_that_need_attention_are_listed(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     for token in (expiring, unused):
-        assert f"{token} for {token.owner}" in re.sub(r"<[^>]+>", "", page)
+        assert re.search(rf'<a href="[^"]+">{token}</a></th><td>{re.escape(str(token.owner))}</td>', page)
     for token in others:
         assert token.hint not in page
+    assert "state=expiring" not in page
+
+
+def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
+    ApiTokenFactory.create_batch(6, expiring=True)
+
+    page = admin_client.get(INDEX).content.decode()
+
+    assert page.count('<tr><th scope="row"><a href="/admin/usergroups/apitoken/') == 5
+    assert '<a href="/admin/usergroups/apitoken/?state=expiring">All 6</a>' in page
+
+
+def test_tokens_are_counted_up_to_a_limit(admin_client, monkeypatch):
+    ApiTokenFactory.create_batch(8, unused=True)
+    monkeypatch.setattr(lists, "MAX_LISTED", 7)
+
+    assert ">All 7+</a>" in admin_client.get(INDEX).content.decode()
+
+
+def test_the_parts_of_the_page_are_in_the_order_of_their_use(admin_client):
+    ApiTokenFactory(expiring=True)
+    BookmarkFactory()
+
+    page = admin_client.get(INDEX).content.decode()
+
+    parts = ['id="find-text"', 'id="navigation"', ">API tokens</a>", ">Bookmarks</a>", ">Users</a>",
+             "that need attention", "Newest user groups", "Recent changes", "Bookmarks added per day"]  # fmt: skip
+    assert sorted(parts, key=page.index) == parts
 
 
 def test_newest_groups_and_recent_changes_are_listed(admin_client):

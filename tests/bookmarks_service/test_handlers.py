@@ -1,31 +1,104 @@
 """Answers to requests that reach no view."""
 
+import re
+
 import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.http import Http404
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.urls import reverse
 
 from bookmarks_service import handlers
 from tests.answers import error_code
 
-
-def test_an_unknown_path_is_answered_in_json_except_in_the_admin(client, admin_client):
-    assert client.get("/unknown").json()["errors"][0]["code"] == "not_found"
-    assert "<h1>Not Found</h1>" in admin_client.get("/admin/unknown/").content.decode()
+PAGES = ["/", "/docs/", "/admin/", "/admin/unknown/"]
+CALLS = ["/unknown", "/docs/unknown", "/schema/", "/static/unknown", "/api/user", "/administrator"]
 
 
-def test_an_invalid_host_is_answered_in_json(client):
-    response = client.get("/unknown", headers={"Host": "evil.example"})
+@pytest.mark.parametrize("path", ["/unknown", "/docs/unknown", "/static/unknown", "/administrator", "/%00"])
+def test_an_unknown_path_outside_the_admin_is_answered_in_json(client, path):
+    response = client.get(path, headers={"Accept": "text/html"})
 
-    assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
+    assert error_code(response, 404) == "not_found"
 
 
-@pytest.mark.parametrize(("path", "content_type"), [("/unknown", "application/json"), ("/admin/", "text/html")])
-def test_a_server_error_is_answered_in_json_except_in_the_admin(path, content_type):
-    response = handlers.server_error(RequestFactory().get(path))
+@pytest.mark.parametrize("path", PAGES)
+def test_an_invalid_host_is_answered_in_html_on_pages(client, path):
+    response = client.get(path, headers={"Host": "evil.example"})
 
-    assert response.status_code == 500
-    assert response["Content-Type"].startswith(content_type)
+    assert response.status_code == 400
+    assert "<h1>Bad request</h1>" in response.content.decode()
+    assert "evil" not in response.content.decode()
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_an_invalid_host_is_answered_in_json_elsewhere(client, path):
+    response = client.get(path, headers={"Host": "evil.example"})
+
+    assert error_code(response, 400) == "bad_request"
+
+
+ERRORS = {
+    400: lambda request: handlers.bad_request(request, SuspiciousOperation("the inside story")),
+    403: lambda request: handlers.permission_denied(request, PermissionDenied("the inside story")),
+    404: lambda request: handlers.page_not_found(request, Http404("the inside story")),
+    500: handlers.server_error,
+}
+
+
+@pytest.mark.parametrize("status", ERRORS)
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [*((path, "text/html; charset=utf-8") for path in PAGES), *((path, "application/json") for path in CALLS)],
+)
+def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(status, path, content_type):
+    """There is no database in this test, and the request has neither a session nor a user."""
+    response = ERRORS[status](RequestFactory().get(path))
+
+    assert (response.status_code, response["Content-Type"]) == (status, content_type)
+    assert response["Cache-Control"] == "no-store"
+    assert "inside story" not in response.content.decode()
+
+
+TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "413.html", "500.html", "503.html",
+             "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_an_error_page_has_a_heading_and_ways_back(template):
+    page = render_to_string(template, {"failure_limit": 10, "title": "A title"})
+
+    assert page.count("<h1>") == 1
+    assert re.search(r"<title>.+ \| bookmarks_service</title>", page)
+    for link in (reverse("admin:index"), reverse("index"), 'id="back"'):
+        assert link in page
+    assert "<style" not in page
+    assert " style=" not in page
+
+
+def test_the_admin_answers_with_these_pages(admin_client, client):
+    missing = admin_client.get("/admin/unknown/")
+    malformed = admin_client.get(reverse("admin:autocomplete") + "?term=%00")
+    forbidden = admin_client.get(reverse("admin:autocomplete"))
+    client.handler.enforce_csrf_checks = True
+    forged = client.post(reverse("admin:login"))
+    anonymous = client.get("/admin/unknown/")
+
+    told = [(each.status_code, re.search("<h1>(.*)</h1>", each.content.decode())[1])
+            for each in (missing, malformed, forbidden, forged)]  # fmt: skip
+    assert told == [
+        (404, "Page not found"), (400, "Bad request"), (403, "Permission denied"), (403, "The form was not accepted"),
+    ]  # fmt: skip
+    assert anonymous.headers["Location"] == "/admin/login/?next=/admin/unknown/"
+
+
+def test_a_form_with_too_many_fields_is_refused_with_a_page(admin_client):
+    response = admin_client.post(reverse("admin:usergroups_team_add"), {str(number): "" for number in range(1001)})
+
+    assert response.status_code == 400
+    assert "<h1>Bad request</h1>" in response.content.decode()
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError, InternalError])

@@ -58,9 +58,15 @@ def test_unknown_paths_are_answered_in_json(service, path):
     assert error_code(service.request("POST", path), 404) == "not_found"
 
 
-@pytest.mark.parametrize("path", ["/", "/api/user", "/unknown"])
+@pytest.mark.parametrize("path", ["/api/user", "/unknown"])
 def test_a_wrong_host_is_answered_in_json(service, path):
     assert error_code(service.request("GET", path, headers={"Host": "evil.example"}), 400) == "bad_request"
+
+
+def test_a_wrong_host_has_an_error_page_on_the_start_page(service):
+    response = service.request("GET", "/", headers={"Host": "evil.example"})
+
+    assert (response.status_code, response.headers["Content-Type"]) == (400, "text/html; charset=utf-8")
 
 
 def chunked(*chunks):

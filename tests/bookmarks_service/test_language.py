@@ -48,7 +48,8 @@ def test_the_bars_of_the_chart_do_not_depend_on_the_language(admin_client):
 
     pages = [admin_client.get(INDEX, **headers).content.decode() for headers in ({}, GERMAN)]
 
-    english, german = (re.findall(r'<rect x="\S+" y="\S+" width="\S+" height="\S+">', page) for page in pages)
+    bar = r'<rect class="bar" x="\S+" y="\S+" width="\S+" height="\S+"/>'
+    english, german = (re.findall(bar, page) for page in pages)
     assert german == english
     assert len(german) == 30
 
@@ -102,6 +103,13 @@ def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, lang
     assert f'<html lang="{language}"' in page.content.decode()
     assert page["Content-Language"] == language
     assert "Accept-Language" in page["Vary"]
+
+
+@pytest.mark.parametrize(("path", "language"), [("/", "de"), ("/docs/", "en"), ("/admin/unknown/", "de")])
+def test_the_start_page_and_the_error_pages_are_german_and_the_documentation_is_not(admin_client, path, language):
+    page = admin_client.get(path, **GERMAN).content.decode()
+
+    assert f'<html lang="{language}"' in page
 
 
 def test_the_next_request_of_the_thread_is_not_german(admin_client):

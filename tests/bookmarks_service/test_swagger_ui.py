@@ -5,7 +5,9 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.test_browser import browser, new_page, pytestmark  # noqa: F401
+from tests.admin.browser import browser, needs_chromium, new_page  # noqa: F401
+
+pytestmark = [needs_chromium, pytest.mark.once]
 
 
 @pytest.fixture(scope="module")

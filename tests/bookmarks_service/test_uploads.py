@@ -17,6 +17,7 @@ def test_a_large_upload_without_a_login_is_refused_before_it_is_read(client, pat
     response = client.post(path, {"file": file})
 
     assert response.status_code == 413
+    assert "<h1>Log in first</h1>" in response.content.decode()
     assert not response.wsgi_request._read_started
 
 

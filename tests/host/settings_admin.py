@@ -1,5 +1,7 @@
 """The host with Django's own admin at another path. The primary keys of its users are UUIDs."""
 
+from pathlib import Path
+
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS, MIDDLEWARE, REST_FRAMEWORK
 
@@ -38,6 +40,7 @@ STATIC_URL = "assets/"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [Path(__file__).parent / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -4,6 +4,7 @@ import weakref
 
 import pytest
 from django.db import OperationalError, connection, transaction
+from django.test import RequestFactory
 
 from tests.queries import queries_of, row_locked, without_garbage_collection
 from tests.usergroups.factories import ApiTokenFactory
@@ -118,3 +119,73 @@ def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
 
     assert "Could not write" not in caplog.text
     assert last_used_at(token) is None
+
+
+def test_the_address_and_the_user_agent_are_written_in_the_same_statement(update_user_group, api_token):
+    ApiToken.objects.update(last_used_at=None)
+    queries = queries_of(lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8"))
+
+    [last_use_query] = [query for query in queries if query.startswith("UPDATE") and "last_used_at" in query]
+    api_token.refresh_from_db()
+    assert (api_token.last_used_address, api_token.last_used_agent) == ("127.0.0.1", "curl/8")
+    assert "last_used_address" in last_use_query
+    assert "last_used_agent" in last_use_query
+
+
+@pytest.mark.django_db
+def test_the_client_of_the_minute_is_kept():
+    token, requests = ApiTokenFactory(), RequestFactory()
+    token.mark_used(requests.get("/", REMOTE_ADDR="192.0.2.1"))
+    ApiToken.objects.get().mark_used(requests.get("/", REMOTE_ADDR="192.0.2.2"))
+
+    assert ApiToken.objects.get().last_used_address == "192.0.2.1"
+
+
+@pytest.mark.django_db
+def test_the_address_is_that_of_the_client_behind_trusted_proxies(settings):
+    settings.API_TRUSTED_PROXIES = 1
+    request = RequestFactory().get("/", headers={"X-Forwarded-For": "198.51.100.1, 2001:db8:1:2:3:4:5:6"})
+
+    assert last_use.client_of(request)["last_used_address"] == "2001:db8:1:2::"
+
+
+@pytest.mark.django_db
+def test_a_use_without_a_request_has_no_client():
+    token = ApiTokenFactory(last_used_address="192.0.2.1", last_used_agent="curl")
+
+    token.mark_used()
+
+    stored = ApiToken.objects.get()
+    assert (stored.last_used_address, stored.last_used_agent) == ("", "")
+
+
+SECRET = "uga_" + "x" * 38
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("", ""),
+        ("  curl/8 \t (x) ", "curl/8 (x)"),
+        ("a\0b\r\nc\x1b[31m", "a b c [31m"),
+        ("Grüße".encode().decode("latin-1"), "Grüße"),
+        ("\xff\xfe", "��"),
+        ("\u202eabc\ud800", "?abc?"),
+        ("\u202ecba".encode().decode("latin-1"), "cba"),
+        (f"agent/{SECRET}", "agent/uga_…"),
+        (f"{SECRET[:-1]} {SECRET[:30]}", "uga_… uga_…"),
+        ("x" * 240 + SECRET, "x" * 240 + "uga_…"),
+        ("y" * 100_000, "y" * 255),
+        ("a_" * 50_000, "a_" * 127 + "a"),
+    ],
+    ids=["empty", "spaces", "control", "UTF-8", "no UTF-8", "no Latin-1", "direction", "secret", "parts",
+         "secret at the end", "long", "underscores"],
+)  # fmt: skip
+def test_a_hostile_user_agent_is_stored_as_harmless_text(sent, stored):
+    token = ApiTokenFactory()
+    request = RequestFactory().get("/", HTTP_USER_AGENT=sent)
+
+    token.mark_used(request)
+
+    assert ApiToken.objects.get().last_used_agent == stored

@@ -128,3 +128,47 @@ def test_user_group_tokens_have_their_own_prefix_and_are_unique():
 
     assert secret_format.is_well_formed(one.token, "ugt")
     assert one.token != two.token
+
+
+@pytest.mark.django_db
+def test_a_withheld_token_authenticates_nobody_until_its_secret_is_shown():
+    withheld, nothing = ApiToken.objects.issue(withheld=True, team=TeamFactory())
+    ApiTokenFactory()
+    assert (nothing, withheld.is_withheld, ApiToken.objects.get(pk=withheld.pk).is_withheld) == ("", True, True)
+
+    [(token, secret)] = ApiToken.objects.all().show_withheld()
+
+    assert token == withheld == ApiToken.objects.authenticate(secret)
+    assert (token.hint, secret_format.hint(secret)) == (withheld.hint, withheld.hint)
+    assert ApiToken.objects.all().show_withheld() == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("trait", ["revoked", "expired"])
+def test_the_secret_of_an_inactive_token_is_never_shown(trait):
+    ApiTokenFactory(withheld=True, **{trait: True})
+
+    assert ApiToken.objects.all().show_withheld() == []
+
+
+@pytest.mark.django_db
+def test_a_successor_knows_its_predecessor_and_inherits_no_use():
+    token = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl")
+
+    successor, _ = token.rotate(timedelta(hours=1))
+
+    token.refresh_from_db()
+    assert (successor.get_predecessor(), token.get_successor()) == (token, successor)
+    assert (token.get_predecessor(), successor.get_successor()) == (None, None)
+    assert (successor.last_used_at, successor.last_used_address, successor.last_used_agent) == (None, "", "")
+
+
+@pytest.mark.django_db
+def test_the_link_between_tokens_adds_no_query_to_a_deletion():
+    token = ApiTokenFactory()
+    token.rotate(timedelta(hours=1))
+
+    queries = queries_of(ApiToken.objects.filter(pk=token.pk).delete)
+
+    assert len(queries) == 1
+    assert ApiToken.objects.get().get_predecessor() is None

@@ -45,10 +45,14 @@ def choices_of(field: Any) -> models.QuerySet[Any]:
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
-    """Django's widget, with extra query parameters and without a query for malformed values."""
+    """Django's widget, with a name, with extra query parameters and without a query for malformed values."""
 
     query_params: dict[str, Any] = {}
     """Added to the autocomplete URL, so that ``get_search_results()`` of the related model can filter by them."""
+
+    @property
+    def media(self) -> forms.Media:
+        return super().media + forms.Media(js=["admin/js/autocomplete.js", "usergroups/autocomplete.js"])
 
     def get_url(self) -> str:
         return f"{super().get_url()}?{urlencode(self.query_params)}" if self.query_params else super().get_url()
@@ -98,10 +102,18 @@ class AutocompleteFilter(admin.FieldListFilter):
     def has_output(self) -> bool:
         return self.is_visible
 
-    def choices(self, changelist: Any) -> Iterator[Any]:
+    @property
+    def chosen_key(self) -> Any:
         used: Any = self.used_parameters
-        chosen = used.get(self.lookup, [None])[-1]
-        form = forms.Form(initial={self.lookup: chosen}, auto_id="filter_%s")
+        return used.get(self.lookup, [None])[-1]
+
+    def chosen_row(self) -> Any:
+        """Return the row by which the list is filtered, or None."""
+        field: Any = self.field
+        return choices_of(field).filter(**{field.target_field.name: self.chosen_key}).first()
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        form = forms.Form(initial={self.lookup: self.chosen_key}, auto_id="filter_%s")
         field = AutocompleteField(self.field, self.admin_site, required=False)
         field.widget.attrs["form"] = self.form_id
         form.fields[self.lookup] = field

@@ -1,5 +1,6 @@
 """The base class of the admin of every model."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -7,22 +8,22 @@ from django.contrib import admin
 from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of
 from .confirmation import requires_confirmation
+from .context import ContextAdmin
 from .deletion import DeletionSummary, deletion_summary
+from .find import FindableAdmin
 from .history import translate_entries
-from .lists import BoundedPaginator, display_count, display_rows
-from .permissions import can_view
+from .lists import BoundedPaginator, display_rows
+from .owner_columns import Describe, owner_column
 from .saving import SavingAdmin
-from .strictness import StrictAdmin
 
 
-class OperatorAdmin(SavingAdmin, StrictAdmin):
+class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind.
@@ -37,6 +38,8 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
 
     owner_lookups: ClassVar[tuple[str, ...]] = ()
     """Lookups of the objects that own a row. A row is hidden while one of its owners is being deleted."""
+    owner_columns: ClassVar[dict[str, Describe]] = {}
+    """The lookups in ``list_display`` that are shown as links to the owner, and what the links show."""
     list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
@@ -47,7 +50,7 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
 
     @property
     def media(self) -> forms.Media:
-        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["usergroups/admin.js"])
+        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
         return super().media + autocomplete_media() + own
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
@@ -67,6 +70,19 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
             queryset = queryset.select_related(*self.list_select_related)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self.link_owners(request, super().get_list_display(request))
+
+    def link_owners(self, request: HttpRequest, columns: Any) -> list[Any]:
+        """Return the columns, with those of ``owner_columns`` as links."""
+        texts = self.owner_columns
+        return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changelist = super().get_changelist_instance(request)
+        changelist.full_result_count = changelist.result_count  # hides Django's, which ignores the bound
+        return changelist
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         return deletion_summary(objs, request, self.admin_site)
@@ -93,26 +109,14 @@ class OperatorAdmin(SavingAdmin, StrictAdmin):
         """Render a page that Django's admin does not have."""
         request.current_app = self.admin_site.name
         page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
-        return TemplateResponse(request, template, {**page, **context})
+        filters = {"preserved_filters": self.get_preserved_filters(request)}
+        return TemplateResponse(request, template, {**page, **filters, **context})
 
     def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
         """Return the names and labels of the actions that are available for the row."""
         actions = self.get_actions(request)
         return [(name, label) for name, label in self.object_actions.items() if name in actions]
 
-    def get_related(self, request: HttpRequest, obj: models.Model) -> list[dict[str, str]]:
-        """Return the name, row count and list URL of each model that refers to this row and that the user may view."""
-        related = []
-        for relation in self.opts.related_objects:
-            model: Any = relation.related_model
-            if can_view(self.admin_site, request, model):
-                url = reverse(f"{self.admin_site.name}:{model._meta.app_label}_{model._meta.model_name}_changelist")
-                name = relation.field.name
-                related.append(
-                    {
-                        "name": str(model._meta.verbose_name_plural),
-                        "count": display_count(model._default_manager.filter(**{name: obj})),
-                        "url": f"{url}?{name}__{relation.field.target_field.name}__exact={obj.pk}",
-                    }
-                )
-        return related
+    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return what to show of the rows before an action changes them, by heading. By default only their names."""
+        return []

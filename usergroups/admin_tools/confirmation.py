@@ -1,6 +1,6 @@
 """Confirmation pages for admin actions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _
 from usergroups.distribution import is_distributed, lock
 from usergroups.transactions import retry_on_conflict
 
+from .admin_urls import admin_url
 from .autocomplete import is_valid_value
-from .deletion import describe
+from .deletion import MAX_DESCRIBED, describe
 from .lists import MAX_LISTED, display_rows
 
 CONFIRMED_KEYS = "confirmed"
@@ -34,6 +35,14 @@ MAX_CHANGED = 1_000
 
 Action = Callable[..., HttpResponse | str]
 """Takes the model admin, the request, the rows and the form's values. Returns a response, or a message to show."""
+
+
+class RowsForm(forms.Form):
+    """A form whose fields depend on the rows."""
+
+    def use_rows(self, model_admin: Any, rows: list[Any]) -> list[str]:
+        """Add the fields. Return the reasons for which the action cannot be performed on these rows."""
+        raise NotImplementedError
 
 
 def requires_confirmation(
@@ -54,6 +63,8 @@ def requires_confirmation(
             is_confirmed = CONFIRMED_KEYS in request.POST
             form = form_class(request.POST if is_confirmed else None)
             page = ConfirmationPage(model_admin, request, rows, deletes)
+            if isinstance(form, RowsForm) and page.rows:
+                page.errors += form.use_rows(model_admin, page.rows)
             if not page.rows:
                 outcome: HttpResponse | str = _("The selected rows no longer exist. Nothing was changed.")
             elif page.errors or not is_confirmed or not form.is_valid():
@@ -94,6 +105,8 @@ def _locked(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
 class ConfirmationPage:
     """The page that describes an action and the rows that it changes, and asks for confirmation."""
 
+    table: Sequence[dict[str, Any]] = ()
+
     def __init__(self, model_admin: Any, request: HttpRequest, rows: models.QuerySet[Any], deletes: bool) -> None:
         self.model_admin, self.request, self.rows, self.deletes = model_admin, request, list(rows), deletes
         if deletes:
@@ -104,10 +117,11 @@ class ConfirmationPage:
             self.errors = [*forbidden, *protected]
         else:
             self.descriptions, self.counts, self.errors = describe(self.rows), {}, []
+            if table := model_admin.confirmation_table(self.rows[:MAX_DESCRIBED]):
+                self.table, self.descriptions = table, self.descriptions[MAX_DESCRIBED:]
 
     def redirect_to_row(self) -> HttpResponse:
-        site, opts = self.model_admin.admin_site, self.model_admin.opts
-        return redirect(f"{site.name}:{opts.app_label}_{opts.model_name}_change", self.rows[0].pk)
+        return redirect(admin_url(self.model_admin.admin_site, self.model_admin.opts, "change", self.rows[0].pk))
 
     def response(self, action: str, title: Any, text: Any, form: forms.Form) -> HttpResponse:
         opts, count = self.model_admin.opts, len(self.rows)

@@ -15,6 +15,7 @@ MESSAGES = (
     gettext_noop("Revoked."),
     gettext_noop("Rotated. Its successor is %(token)s"),
     gettext_noop("Rotated the user group token."),
+    gettext_noop("Revealed the user group token."),
     gettext_noop("Imported %(number)s bookmarks."),
 )
 

@@ -1,4 +1,4 @@
-"""Form fields for JSON objects, with the same validation as in the API."""
+"""Form fields for JSON objects, with the same validation as in the API. Duplicate keys are refused as well."""
 
 import hashlib
 import json
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -29,6 +30,16 @@ def indent_json(value: Any) -> str:
     return text if len(text) > MAX_INDENTED else json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def refuse_duplicates(pairs: list[tuple[str, Any]]) -> None:
+    """Raise ValueError if a key occurs twice in these pairs of keys and values. For use as ``object_pairs_hook``."""
+    seen: set[str] = set()
+    for key, _value in pairs:
+        if key in seen:
+            text = json.dumps(key, ensure_ascii=False)
+            raise ValueError(_("The key %(key)s occurs more than once.") % {"key": Truncator(text).chars(80)})
+        seen.add(key)
+
+
 class Digest(str):
     """A hash of the value that a form was rendered with, to detect changes made since then."""
 
@@ -48,7 +59,7 @@ class DigestInput(forms.HiddenInput):
             return value
         try:
             return Digest.of(json.loads(value or "null"))
-        except ValueError:  # The form was sent without the hidden input.
+        except (ValueError, RecursionError):  # The form was sent without the hidden input.
             return ""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Digest:
@@ -76,6 +87,8 @@ class JSONObjectFormField(forms.CharField):
             return self.empty
         try:
             json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            # In a call, the last one of duplicate keys wins. A person who typed a key twice has made a mistake.
+            json.loads(text, object_pairs_hook=refuse_duplicates)
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None

@@ -17,8 +17,22 @@ MAX_LISTED = 10_000
 
 def display_count(rows: models.QuerySet[Any]) -> str:
     """Return the number of rows as text, or ``10,000+`` without counting further."""
-    number = _bounded_count(rows)
+    return display_number(_bounded_count(rows))
+
+
+def display_number(number: int) -> str:
+    """Return a number that was counted up to 10,000 as text."""
     return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
+
+
+class BoundedCount(models.Subquery):
+    """The number of the rows, up to 10,000, as a value in another query."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = models.IntegerField()
+
+    def __init__(self, rows: models.QuerySet[Any]) -> None:
+        super().__init__(rows.order_by().values("pk")[:MAX_LISTED])
 
 
 def display_rows(number: int, opts: Any) -> str:

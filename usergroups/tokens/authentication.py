@@ -50,10 +50,12 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         try:
-            return self.authenticate_credentials(credentials.lstrip(" "))
+            user, token = self.authenticate_credentials(credentials.lstrip(" "))
         except AuthenticationFailed:
             FailedAuthenticationThrottle().add(request)
             raise
+        token.mark_used(request)
+        return user, token
 
     def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
         token = self.model.objects.authenticate(key)
@@ -62,7 +64,6 @@ class TokenAuthentication(authentication.TokenAuthentication):
             if prefix != self.model.prefix and secret_format.is_well_formed(key, prefix):
                 raise WrongTokenKind(f"The token is of another kind. {self.usage}")
             raise InvalidToken
-        token.mark_used()
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:

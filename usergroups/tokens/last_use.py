@@ -1,4 +1,4 @@
-"""Save when a token was last used, without making the request wait for a lock."""
+"""Save when and by which client a token was last used, without making the request wait for a lock."""
 
 import logging
 from collections.abc import Iterator
@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, connections, router, transaction
 from django.db.models import Q
+from django.http import HttpRequest
+from rest_framework.request import Request
 
 from usergroups.contract.tracebacks import release_cursors
+
+from .addresses import address_of
+from .secret_format import redact
 
 if TYPE_CHECKING:
     from .models import Token
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRECISION = timedelta(minutes=1)
+MAX_ADDRESS_LENGTH = 39  # of an IPv6 address
+MAX_AGENT_LENGTH = 255
 
 attempts = LocMemCache("usergroups.last_use", {"timeout": PRECISION.total_seconds(), "max_entries": 10_000})
 """The digests of tokens whose last use is being saved, or could not be saved within the last minute.
@@ -27,8 +34,8 @@ Each process has its own cache, whatever the project's CACHES setting says. Its 
 """
 
 
-def write(token: "Token", now: datetime) -> None:
-    """Save that the token is used now, unless a use within the last minute has been saved.
+def write(token: "Token", now: datetime, request: HttpRequest | Request | None) -> None:
+    """Save that the request uses the token now, unless a use within the last minute has been saved.
 
     This never waits for another transaction. An error is logged and not raised, and this process does not try again
     for a minute.
@@ -43,13 +50,28 @@ def write(token: "Token", now: datetime) -> None:
     unlocked = unused.select_for_update(skip_locked=True, no_key=True)
     try:
         with without_busy_timeout(tokens.db), transaction.atomic(using=tokens.db):
-            written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now)
+            written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))
     except Error as error:
         logger.warning("Could not write the last use of the token %s", token.hint, exc_info=True)
         release_cursors(error)
     else:
         if written:
             attempts.delete(key)
+
+
+def client_of(request: HttpRequest | Request | None) -> dict[str, str]:
+    """Return the fields of a token that describe the client. They are empty if there is no request."""
+    if request is None:
+        return {"last_used_address": "", "last_used_agent": ""}
+    agent = clean_text(request.META.get("HTTP_USER_AGENT", ""))
+    return {"last_used_address": address_of(request) or "", "last_used_agent": agent[:MAX_AGENT_LENGTH]}
+
+
+def clean_text(header: str) -> str:
+    """Return the text of a header on one line, without invisible characters and without what may be a secret."""
+    text = header.encode("latin-1", "replace").decode(errors="replace")  # Servers decode headers as Latin-1.
+    visible = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(redact(visible).split())
 
 
 @contextmanager

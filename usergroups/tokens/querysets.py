@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.signals import announce, updated
 from usergroups.statements import Parameter, Select, parameters
 from usergroups.transactions import WritingQuerySet
 
@@ -27,6 +28,7 @@ T = TypeVar("T", bound="Token")
 class TokenState(models.TextChoices):
     ACTIVE = "active", _("Active")
     EXPIRING = "expiring", _("Expiring soon")
+    ROTATED = "rotated", _("Rotated")
     EXPIRED = "expired", _("Expired")
     REVOKED = "revoked", _("Revoked")
 
@@ -40,31 +42,55 @@ class TokenQuerySet(WritingQuerySet[T]):
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
+        """Filter tokens in this TokenState. A token without a successor is active until it is about to expire."""
         now = timezone.now()
         match state:
             case TokenState.REVOKED:
                 return self.exclude(revoked_at=None)
             case TokenState.EXPIRED:
                 return self.filter(revoked_at=None, expires_at__lte=now)
+            case TokenState.ROTATED:
+                return self.active().exclude(rotated_at=None)
             case TokenState.EXPIRING:
-                return self.active().filter(expires_at__lte=now + EXPIRY_NOTICE)
-        return self.active().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
+                return self.rotatable().filter(expires_at__lte=now + EXPIRY_NOTICE)
+        return self.rotatable().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
 
     def rotatable(self) -> "TokenQuerySet[T]":
         """Filter active tokens without a successor."""
         return self.active().filter(rotated_at=None)
 
     def unused(self) -> "TokenQuerySet[T]":
-        """Filter active tokens that were not used in the last 90 days."""
+        """Filter active tokens without a successor that were not used in the last 90 days."""
         since = timezone.now() - UNUSED_NOTICE
-        return self.active().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
+        return self.rotatable().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
 
-    def issue(self, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored."""
+    def issue(self, *, withheld: bool = False, **fields: Any) -> tuple[T, str]:
+        """Create a token and return it with its secret, which is not stored.
+
+        If ``withheld``, nothing authenticates as the token until ``show_withheld()`` returns its secret. The secret
+        that this method returns is then empty.
+        """
         token = self.model(**fields)
-        secret = token.assign_secret()
+        secret = token.withhold_secret() if withheld else token.assign_secret()
         token.save(using=self.for_write().db, force_insert=True)
         return token, secret
+
+    def show_withheld(self) -> list[tuple[T, str]]:
+        """Return the active tokens whose secrets are still withheld, with their secrets. Call this in a transaction.
+
+        A secret is returned only once, also to concurrent calls.
+        """
+        tokens, shown = self.for_write(), []
+        for token in tokens.active().order_by("pk"):
+            old = token.digest
+            if token.is_withheld:
+                secret = token.assign_secret(token.hint)
+                # No joins: PostgreSQL checks only the row itself again after it has waited for a concurrent call.
+                row = self.model._base_manager.using(tokens.db).filter(pk=token.pk, digest=old, revoked_at=None)
+                if row.update(digest=token.digest):
+                    announce(updated, [token], tokens.db, fields={"digest"})
+                    shown.append((token, secret))
+        return shown
 
     def authenticate(self, secret: str) -> T | None:
         """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.

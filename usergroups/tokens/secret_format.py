@@ -16,12 +16,15 @@ RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 HINT_LENGTH = 4
 
+_LIKE_A_SECRET = re.compile(r"_[0-9A-Za-z]{20,}", re.ASCII)
 _SECRET = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII)
 
 
-def generate(prefix: str) -> str:
-    """Return a new secret with this prefix."""
-    body = f"{prefix}_" + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
+def generate(prefix: str, hint: str = "") -> str:
+    """Return a new secret with this prefix, and with this hint if it is given."""
+    body = hint or f"{prefix}_"
+    length = len(prefix) + 1 + RANDOM_LENGTH
+    body += "".join(secrets.choice(ALPHABET) for _ in range(length - len(body)))
     return body + _checksum(body)
 
 
@@ -42,6 +45,16 @@ def digest(secret: str) -> bytes:
 def hint(secret: str) -> str:
     """Return the beginning of a secret, which helps to recognize it and leaves 166 bits unknown."""
     return secret[: secret.index("_") + 1 + HINT_LENGTH]
+
+
+def redact(text: str) -> str:
+    """Replace what may be a secret, or most of one."""
+    return _LIKE_A_SECRET.sub("_…", text)
+
+
+def hints_in(text: str, prefix: str) -> list[str]:
+    """Return the hints of all secrets with this prefix whose beginning is in the text."""
+    return re.findall(rf"\b{prefix}_[0-9A-Za-z]{{{HINT_LENGTH}}}", text, re.ASCII)
 
 
 def _checksum(body: str) -> str:

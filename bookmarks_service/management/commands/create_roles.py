@@ -7,13 +7,13 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 APPS = ("usergroups", "bookmarks")
-ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", "change")}
+ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", "change", "reveal")}
 
 
 class Command(BaseCommand):
     help = (
-        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
-        "edit. Existing groups with these names get exactly these permissions."
+        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add, "
+        "edit and reveal user group tokens. Existing groups with these names get exactly these permissions."
     )
 
     @transaction.atomic

@@ -10,8 +10,7 @@ from factory import SubFactory
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
-from tests.admin.actions import act, url
-from tests.admin.test_tokens import secrets_on
+from tests.admin.actions import act, issue, secrets_on, url
 from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
@@ -106,7 +105,7 @@ def test_calls_are_limited(read_report, token, settings):
 
 @pytest.mark.urls("tests.host.urls_admin")
 def test_the_admin_issues_rotates_and_revokes_a_token(admin_client, team):
-    issued = admin_client.post(url("notes_reporttoken_add"), {"team": team.pk, "name": "Warehouse"})
+    issued = issue(admin_client, "notes_reporttoken", team=team.pk, name="Warehouse")
     [secret] = secrets_on(issued)
     token = ReportToken.objects.authenticate(secret)
     rotated = act(admin_client, "notes_reporttoken", "rotate", token, grace="0")

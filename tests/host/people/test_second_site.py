@@ -11,6 +11,7 @@ if not apps.is_installed("tests.host.people"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
 from tests.admin.conftest import everything  # noqa: F401
+from tests.host.notes.report_tokens import ReportToken
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +56,7 @@ def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  #
         admin_client.get(url("bookmarks_bookmark_import")),
         admin_client.post(url("bookmarks_bookmark_import"), upload),
         admin_client.get(url("bookmarks_bookmark_export")),
-        admin_client.post(url("usergroups_apitoken_add"), token),
+        admin_client.post(url("usergroups_apitoken_add"), token, follow=True),
     ]
 
     assert [sites_in_links(page) for page in pages] == [(200, {"second"})] * len(pages)
@@ -68,3 +69,30 @@ def test_an_action_returns_to_the_row_on_its_own_site(admin_client, everything):
     page = admin_client.post(url("usergroups_usergroup_changelist"), confirmed)
 
     assert page.url == url("usergroups_usergroup_change", key)
+
+
+def test_find_leads_to_the_page_on_its_own_site(admin_client, everything):  # noqa: F811
+    token = everything["usergroups_apitoken"]
+
+    found = admin_client.post(url("find"), {"text": token.secret})
+    page = admin_client.get(found.url)
+
+    assert found.url == url("usergroups_apitoken_change", token.pk)
+    assert 'action="/second/find/"' in page.content.decode()
+    assert sites_in_links(admin_client.post(url("find"), {"text": "Findable"})) == (200, {"second"})
+
+
+def test_find_finds_tokens_of_the_host(admin_client, everything):  # noqa: F811
+    token, secret = ReportToken.objects.issue(team=everything["usergroups_team"], name="Quarterly")
+
+    for text in (secret, token.hint, "Quarterly"):
+        assert admin_client.post(url("find"), {"text": text}).url == url("notes_reporttoken_change", token.pk)
+
+
+def test_a_site_without_find_keeps_secrets_out_of_its_addresses(admin_client, everything):  # noqa: F811
+    changelist = reverse("admin:usergroups_apitoken_changelist")
+
+    response = admin_client.get(changelist, {"q": everything["usergroups_apitoken"].secret})
+
+    assert response.url == f"{changelist}?"
+    assert 'id="find"' not in admin_client.get(changelist).content.decode()

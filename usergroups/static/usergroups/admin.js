@@ -7,8 +7,27 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(source.textContent);
   } catch { // The clipboard API is available over HTTPS only.
+    source.closest("details")?.setAttribute("open", "");
     window.getSelection().selectAllChildren(source);
     if (!document.execCommand("copy")) return; // Leave the text selected, so that the user can copy it.
   }
   button.textContent = button.dataset.copied;
+});
+
+// Before Django 6.0 the filters come after the table. The Tab key should reach them in the order in which they are shown.
+document.addEventListener("DOMContentLoaded", () => {
+  const filters = document.getElementById("filters");
+  filters?.parentElement.prepend(filters);
+});
+
+// An autocompletion field with data-limited-by offers only what belongs to the row that is chosen in that field.
+django.jQuery.ajaxPrefilter((options) => {
+  const name = new URLSearchParams(options.data).get("field_name");
+  const field = document.querySelector(`[data-limited-by][data-field-name="${CSS.escape(name)}"]`);
+  const key = field?.form.elements[field.dataset.limitedBy]?.value;
+  if (key) options.data += `&of_${field.dataset.limitedBy}=${encodeURIComponent(key)}`;
+});
+django.jQuery(document).on("change", "select", (event) => {
+  const limited = `[data-limited-by="${CSS.escape(event.target.name)}"]`;
+  django.jQuery(event.target.form).find(limited).val(null).trigger("change");
 });

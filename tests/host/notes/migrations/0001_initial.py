@@ -64,6 +64,9 @@ class Migration(migrations.Migration):
                 ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='revoked')),
                 ('rotated_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='rotated')),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),
+                ('last_used_address', models.CharField(db_default='', default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
+                ('last_used_agent', models.CharField(db_default='', default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
+                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='notes.reporttoken', verbose_name='predecessor')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='usergroups.team')),
             ],
             options={

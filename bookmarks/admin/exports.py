@@ -1,0 +1,83 @@
+"""The export page of the bookmark admin, and the action that opens it for selected rows."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ERROR_FLAG
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils.text import slugify
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks.files import FORMATS
+from bookmarks.files.exporting import load
+from bookmarks.models import Bookmark
+from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.confirmation import MAX_CHANGED
+from usergroups.admin_tools.context import FILTERS_PARAM
+
+from .export_scope import ExportScope, filtered, selected
+from .forms import ExportForm, FormatForm, SeveralGroupsForm
+
+CONTENT_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv"}
+
+SELECTED = "selected"
+"""The form field with the keys of the bookmarks that were selected in the list."""
+
+
+class ExportAdmin(OperatorAdmin):
+    """An admin of bookmarks with an export page."""
+
+    def get_urls(self) -> list[URLPattern]:
+        export_view = self.admin_site.admin_view(self.export_view)
+        name = f"{self.opts.app_label}_{self.opts.model_name}_export"
+        return [path("export/", export_view, name=name), *super().get_urls()]
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        keys = request.POST.get(SELECTED)
+        try:
+            scope = filtered(self, request) if keys is None else selected(self, request, keys.split(","))
+        except IncorrectLookupParameters:
+            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")  # as Django's list does
+        form = self.export_form(request, scope, *((request.POST,) if request.method == "POST" else ()))
+        if not form.is_valid():
+            return self.render_export(request, form, scope, keys)
+        name = form.cleaned_data["format"]
+        user_group: Any = scope.user_group if scope else form.cleaned_data["user_group"]
+        bookmarks = scope.load() if scope else load(user_group)
+        text = FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
+        response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])
+        filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
+        response["Content-Disposition"] = f'attachment; filename="{filename}"'
+        return response
+
+    @admin.action(description=_("Export selected %(verbose_name_plural)s"), permissions=["view"])
+    def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark]) -> HttpResponseBase:
+        """Show the export page for the selected rows, or for the filtered list if all of its rows are selected."""
+        if request.POST.get("select_across") == "1":
+            return redirect(f"{self.url_of('export')}?{urlencode({FILTERS_PARAM: request.GET.urlencode()})}")
+        keys = [str(key) for key in queryset.values_list("pk", flat=True)[:MAX_CHANGED]]
+        scope = selected(self, request, keys)
+        return self.render_export(request, self.export_form(request, scope), scope, ",".join(keys))
+
+    def export_form(self, request: HttpRequest, scope: ExportScope | None, *data: Any) -> forms.Form:
+        if scope is None:
+            return ExportForm(self, request, *data)
+        return (FormatForm if scope.user_group else SeveralGroupsForm)(*data)
+
+    def render_export(
+        self, request: HttpRequest, form: forms.Form, scope: ExportScope | None, keys: str | None
+    ) -> HttpResponse:
+        page = {"scope": scope, "selected_field": SELECTED, "keys": keys, "url": self.url_of("export"), "form": form}
+        media = self.media + form.media
+        return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), media=media, **page)

@@ -1,0 +1,32 @@
+import django.db.models.deletion
+from django.db import migrations, models
+
+from usergroups.migration_operations import AddIndexConcurrently
+
+
+class Migration(migrations.Migration):
+
+    atomic = False
+
+    dependencies = [
+        ('bookmarks', '0007_last_client_and_predecessor'),
+    ]
+
+    operations = [
+        # AlterField itself would create the index in a transaction that blocks writes. The index has the same name.
+        migrations.SeparateDatabaseAndState(
+            database_operations=[
+                AddIndexConcurrently(
+                    model_name='accesstoken',
+                    index=models.Index(fields=['predecessor'], name='bookmarks_accesstoken_predecessor_id_c007020e'),
+                ),
+            ],
+            state_operations=[
+                migrations.AlterField(
+                    model_name='accesstoken',
+                    name='predecessor',
+                    field=models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='bookmarks.accesstoken', verbose_name='predecessor'),
+                ),
+            ],
+        ),
+    ]

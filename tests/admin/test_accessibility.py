@@ -1,0 +1,207 @@
+"""axe-core finds nothing serious on any page: add each new page to one of the tables."""
+
+import pytest
+from django.template.loader import render_to_string
+
+from tests.admin.accessibility import violations
+from tests.admin.browser import filled_service, log_in, needs_chromium
+
+pytestmark = [needs_chromium, pytest.mark.once]
+
+FILL = """
+from datetime import timedelta
+from django.contrib.auth.models import Group
+from django.utils import timezone
+from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.models import ApiToken, Team, UserGroup
+
+team, user_group, shelf, now = Team.objects.get(), UserGroup.objects.get(), Collection.objects.get(), timezone.now()
+for model, owner in ((ApiToken, {"team": team}), (AccessToken, {"user_group": user_group})):
+    rotated, _ = model.objects.issue(name="Nightly sync", expires_at=now + timedelta(days=3), read_only=True, **owner)
+    rotated.rotate(timedelta(days=1))
+    for field in ("expires_at", "revoked_at", "last_used_at"):
+        token, _ = model.objects.issue(name="CI", **owner)
+        model.objects.filter(pk=token.pk).update(**{field: now - timedelta(days=1)})
+urls = [f"https://example.com/{'long/' * n}" for n in range(20)]
+Bookmark.objects.bulk_create(Bookmark(user_group=user_group, collection=shelf, url=url, title="A page") for url in urls)
+Group.objects.create(name="Reviewers")
+"""
+
+ADMIN = {
+    "overview": ["/admin/"],
+    "app": ["/admin/usergroups/"],
+    "teams": ["/admin/usergroups/team/"],
+    "team": ["/admin/usergroups/team/1/change/"],
+    "add team": ["/admin/usergroups/team/add/"],
+    "user groups": ["/admin/usergroups/usergroup/"],
+    "user groups of a team": ["/admin/usergroups/usergroup/?team__id__exact=1"],
+    "no user group found": ["/admin/usergroups/usergroup/?q=nowhere"],
+    "user group": ["/admin/usergroups/usergroup/1/change/"],
+    "add user group": ["/admin/usergroups/usergroup/add/"],
+    "revealed user group token": ["/admin/usergroups/usergroup/1/change/", ".field-revealable_token button"],
+    "rotate user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=rotate_token]"],
+    "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
+    "API tokens": ["/admin/usergroups/apitoken/"],
+    "API tokens, sorted": ["/admin/usergroups/apitoken/?o=2"],
+    "API token": ["/admin/usergroups/apitoken/2/change/"],
+    "add API token": ["/admin/usergroups/apitoken/add/"],
+    "invalid API token": ["/admin/usergroups/apitoken/add/", "input[name=_save]"],
+    "revoke API token": ["/admin/usergroups/apitoken/1/change/", "button[value=revoke]"],
+    "revoke and replace API token": ["/admin/usergroups/apitoken/1/change/", "button[value=replace]"],
+    "rotate API token": ["/admin/usergroups/apitoken/1/change/", "button[value=rotate]"],
+    "issued API token": [
+        "/admin/usergroups/apitoken/1/change/", "button[value=rotate]", ".submit-row input", "[data-copies]"
+    ],
+    "secrets shown before": ["/admin/usergroups/apitoken/issued/unknown/"],
+    "history": ["/admin/usergroups/apitoken/2/history/"],
+    "access tokens": ["/admin/bookmarks/accesstoken/"],
+    "access token": ["/admin/bookmarks/accesstoken/1/change/"],
+    "add access token": ["/admin/bookmarks/accesstoken/add/"],
+    "collections": ["/admin/bookmarks/collection/"],
+    "collection": ["/admin/bookmarks/collection/", "#result_list th a"],
+    "add collection": ["/admin/bookmarks/collection/add/"],
+    "bookmarks": ["/admin/bookmarks/bookmark/"],
+    "bookmarks of a user group": ["/admin/bookmarks/bookmark/?user_group__id__exact=1"],
+    "bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a"],
+    "add bookmark": ["/admin/bookmarks/bookmark/add/"],
+    "move bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a", "button[value=move]"],
+    "choose a user group": ["/admin/bookmarks/bookmark/add/", ".select2-selection"],
+    "import": ["/admin/bookmarks/bookmark/import/"],
+    "export": ["/admin/bookmarks/bookmark/export/"],
+    "users": ["/admin/auth/user/"],
+    "user": ["/admin/auth/user/1/change/"],
+    "add user": ["/admin/auth/user/add/"],
+    "password of a user": ["/admin/auth/user/1/password/"],
+    "groups": ["/admin/auth/group/"],
+    "group": ["/admin/auth/group/1/change/"],
+    "change password": ["/admin/password_change/"],
+}  # fmt: skip
+"""The pages of the admin: a path, and the elements to click on one after the other."""
+
+VISITORS = {
+    "start": ["/"],
+    "login": ["/admin/login/"],
+    "failed login": ["/admin/login/", "[type=submit]"],
+}
+
+ERRORS = ["400.html", "403.html", "403_csrf.html", "404.html", "413.html", "500.html", "503.html",
+          "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def service():
+    with filled_service(FILL) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def visitor(browser, service):
+    """A page of somebody who is not logged in."""
+    context = browser.new_context(base_url=service.base_url)
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def operator(browser, service, session):
+    context = browser.new_context(base_url=service.base_url, storage_state=session)
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+def open_page(page, path, *clicks):
+    page.goto(path)
+    for selector in clicks:
+        page.locator(selector).first.click()
+    page.wait_for_load_state()
+
+
+@pytest.mark.parametrize("steps", ADMIN.values(), ids=ADMIN)
+def test_a_page_of_the_admin_is_accessible(operator, steps):
+    open_page(operator, *steps)
+
+    assert violations(operator) == []
+
+
+@pytest.mark.parametrize("text", ["c", "nothing"])
+def test_the_results_of_find_are_accessible(operator, text):
+    operator.goto("/admin/")
+    operator.get_by_role("searchbox", name="Find").fill(text)
+    operator.keyboard.press("Enter")
+    operator.get_by_text("“").first.wait_for()
+
+    assert violations(operator) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "heading"), [(b"none", "No bookmarks imported"), (b"https://example.com/imported", "Bookmarks imported")]
+)
+def test_the_result_of_an_import_is_accessible(operator, rows, heading):
+    operator.goto("/admin/bookmarks/bookmark/import/?_changelist_filters=user_group__id__exact%3D1")
+    operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"url\n" + rows})
+    operator.get_by_role("button", name="Import bookmarks").click()
+    operator.get_by_role("heading", name=heading, exact=True).wait_for()
+
+    assert violations(operator) == []
+
+
+def test_the_secrets_of_several_tokens_are_accessible(operator):
+    operator.goto("/admin/usergroups/apitoken/?q=CI")
+    operator.locator("#action-toggle").check()
+    operator.get_by_label("Action:").select_option("Rotate selected API tokens")
+    operator.locator(".actions button[name=index]").click()
+    operator.get_by_role("button", name="Rotate").click()
+    operator.locator("[data-copies]").first.wait_for()
+
+    assert violations(operator) == []
+
+
+def test_the_confirmation_of_a_deletion_in_a_list_is_accessible(operator):
+    operator.goto("/admin/bookmarks/bookmark/")
+    operator.locator("#action-toggle").check()
+    operator.get_by_label("Action:").select_option("Delete selected bookmarks")
+    operator.locator(".actions button[name=index]").click()
+    operator.get_by_role("heading", name="Delete").first.wait_for()
+
+    assert violations(operator) == []
+
+
+@pytest.mark.parametrize("steps", VISITORS.values(), ids=VISITORS)
+def test_a_page_without_login_is_accessible(visitor, steps):
+    open_page(visitor, *steps)
+
+    assert violations(visitor) == []
+
+
+@pytest.mark.parametrize("template", ERRORS)
+def test_an_error_page_is_accessible(visitor, template):
+    context = {"failure_limit": 10, "title": "Sign-in failed", "message": "The provider refused."}
+    html = render_to_string(template, context)
+    visitor.route("**/error/", lambda route: route.fulfill(content_type="text/html", body=html))
+    visitor.goto("/error/")
+
+    assert violations(visitor) == []
+
+
+def test_the_logout_page_is_accessible(visitor, service):
+    log_in(visitor, service.password)
+    visitor.get_by_role("button", name="Log out").click()
+
+    assert violations(visitor) == []
+
+
+SWAGGER_UI = [
+    # Swagger UI renders these itself, and has no option for them.
+    ("nested-interactive", ".opblock-summary-control"),  # the button of an operation contains a link to it
+    ("target-size", ".opblock-summary-path a"),  # that link, which is inside the larger button
+    ("select-name", ".swagger-ui select"),  # of servers, examples and media types
+]
+"""Rules that are ignored for these elements of Swagger UI."""
+
+
+def test_the_documentation_is_accessible(visitor):
+    open_page(visitor, "/docs/", ".opblock-summary-control")
+
+    assert violations(visitor, SWAGGER_UI) == []

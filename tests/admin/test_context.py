@@ -1,0 +1,231 @@
+"""Pages that are opened from a filtered list, or from a row's page, know the row."""
+
+import html
+import re
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from bookmarks.models import Bookmark
+from tests.admin.actions import url
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.models import Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+
+def from_list(page, filters):
+    """Return the address to which a list with these filters links."""
+    return f"{url(page)}?_changelist_filters={quote(filters)}"
+
+
+def initial(client, page, filters):
+    """Return the values that a form begins with, without those that are empty."""
+    form = client.get(from_list(page, filters)).context["adminform"].form
+    return {name: str(form[name].value()) for name in form.fields if form[name].value()}
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group)
+
+
+@pytest.mark.parametrize("model", ["usergroups_usergroup", "usergroups_apitoken"])
+def test_adding_in_a_list_of_a_team_begins_with_the_team(admin_client, user_group, model):
+    query = f"team__id__exact={user_group.team_id}&environment=Testing&q=a"
+    page = admin_client.get(f"{url(f'{model}_changelist')}?{query}").content.decode()
+    [link] = re.findall(rf'href="({url(f"{model}_add")}\?[^"]+)"', page)
+
+    form = admin_client.get(html.unescape(link)).context["adminform"].form
+
+    assert str(form["team"].value()) == str(user_group.team_id)
+    assert form["environment"].value() == "Testing"
+
+
+@pytest.mark.parametrize("model", ["bookmarks_collection", "bookmarks_accesstoken", "bookmarks_bookmark"])
+def test_adding_in_a_list_of_a_group_begins_with_the_group(admin_client, user_group, model):
+    assert initial(admin_client, f"{model}_add", f"user_group__id__exact={user_group.pk}") == {
+        "user_group": str(user_group.pk)
+    }
+
+
+def test_adding_in_a_list_of_a_collection_begins_with_the_collection_and_its_group(admin_client, collection):
+    assert initial(admin_client, "bookmarks_bookmark_add", f"collection__id__exact={collection.pk}") == {
+        "user_group": str(collection.user_group_id),
+        "collection": str(collection.pk),
+    }
+
+
+@pytest.mark.parametrize("page", ["bookmarks_accesstoken_add", "bookmarks_bookmark_import"])
+def test_a_form_in_a_list_of_a_team_offers_only_groups_of_the_team(admin_client, user_group, page):
+    UserGroupFactory()
+
+    form = admin_client.get(from_list(page, f"user_group__team__id__exact={user_group.team_id}")).content.decode()
+    [address] = re.findall(r'data-ajax--url="([^"]+)"[^>]*data-field-name="user_group"', form)
+    query = "&app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
+    offered = admin_client.get(html.unescape(address) + query).json()["results"]
+
+    assert [row["id"] for row in offered] == [str(user_group.pk)]
+
+
+@pytest.mark.parametrize("page", ["import", "export"])
+def test_import_and_export_begin_with_the_group_of_the_list(admin_client, user_group, page):
+    query = f"user_group__id__exact={user_group.pk}"
+    listed = admin_client.get(f"{url('bookmarks_bookmark_changelist')}?{query}").content.decode()
+    [link] = re.findall(rf'href="({url(f"bookmarks_bookmark_{page}")}\?[^"]+)"', listed)
+
+    opened = admin_client.get(html.unescape(link))
+
+    assert str(opened.context["form"]["user_group"].value()) == str(user_group.pk)
+
+
+@pytest.mark.parametrize("page", ["import", "export"])
+def test_import_and_export_link_to_the_filtered_list(admin_client, user_group, page):
+    query = f"user_group__id__exact={user_group.pk}"
+
+    opened = admin_client.get(from_list(f"bookmarks_bookmark_{page}", query)).content.decode()
+
+    assert f'href="{url("bookmarks_bookmark_changelist")}?{query}"' in opened
+
+
+def test_an_import_begins_with_the_group_of_the_collection(admin_client, collection):
+    page = admin_client.get(from_list("bookmarks_bookmark_import", f"collection__id__exact={collection.pk}"))
+
+    assert page.context["form"]["user_group"].value() == collection.user_group_id
+
+
+def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
+    query = f"user_group__id__exact={user_group.pk}"
+
+    saved = admin_client.post(
+        from_list("bookmarks_collection_add", query), {"user_group": user_group.pk, "name": "New"}
+    )
+
+    assert saved.url == f"{url('bookmarks_collection_changelist')}?{query}"
+
+
+FILTERS = ["user_group__id__exact", "user_group__team__id__exact", "team__id__exact", "collection__id__exact",
+           "environment", "created_at__gte", "nothing", "user_group__name__exact"]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["zzz", "%00", "-1", "9" * 30, "%ff", "", "none", "1&{name}=2"])
+def test_invalid_filters_are_ignored(admin_client, everything, value):
+    filters = "&".join(f"{name}={value.format(name=name)}" for name in FILTERS)
+
+    for model in everything:
+        assert admin_client.get(from_list(f"{model}_add", filters)).status_code == 200
+    for page in ("import", "export"):
+        assert admin_client.get(from_list(f"bookmarks_bookmark_{page}", filters)).status_code in (200, 302, 400)
+
+
+def test_a_filter_that_is_not_a_row_begins_with_nothing(admin_client):
+    filters = "user_group__id__exact=12345&collection__id__exact=00000000-0000-7000-8000-000000000000"
+
+    page = admin_client.get(from_list("bookmarks_bookmark_add", filters)).content.decode()
+
+    assert "<option value" not in page.replace('<option value=""', "")
+
+
+def test_rows_that_the_operator_may_not_view_are_not_named(client, django_user_model, collection):
+    operator = django_user_model.objects.create_user("operator", is_staff=True)
+    names = ["view_bookmark", "add_bookmark", "view_collection", "add_collection"]
+    operator.user_permissions.set(Permission.objects.filter(codename__in=names))
+    client.force_login(operator)
+
+    for filters in (f"user_group__id__exact={collection.user_group_id}", f"collection__id__exact={collection.pk}"):
+        for page in ("bookmarks_bookmark_add", "bookmarks_bookmark_import", "bookmarks_bookmark_export"):
+            shown = client.get(from_list(page, filters), follow=True).content.decode()
+            assert collection.user_group.provided_id not in shown.replace(str(collection), "")
+
+
+def related(client, model, row):
+    return {each["name"]: each for each in client.get(url(f"{model}_change", row.pk)).context["related"]}
+
+
+def test_the_page_of_a_team_counts_and_links_everything(admin_client, everything):
+    group = everything["usergroups_usergroup"]
+    AccessTokenFactory(user_group=UserGroupFactory(team=group.team))
+    ApiTokenFactory()
+    BookmarkFactory()
+
+    links = related(admin_client, "usergroups_team", group.team)
+
+    assert {name: each["count"] for name, each in links.items()} == {
+        "user groups": "2", "API tokens": "1", "access tokens": "2", "collections": "1", "bookmarks": "1"
+    }  # fmt: skip
+    for each in links.values():
+        assert str(admin_client.get(each["url"]).context["cl"].result_count) == each["count"]
+
+
+def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_group):
+    links = related(admin_client, "usergroups_usergroup", user_group)
+
+    assert {name: [label for label, _ in each["links"]] for name, each in links.items()} == {
+        "access tokens": ["Add access token here"],
+        "collections": ["Add collection here"],
+        "bookmarks": ["Add bookmark here", "Import", "Export"],
+    }
+    for each in links.values():
+        for _, link in each["links"]:
+            page = admin_client.get(link)
+            form = page.context["adminform"].form if "adminform" in page.context else page.context["form"]
+            assert str(form["user_group"].value()) == str(user_group.pk)
+            assert parse_qs(urlsplit(link).query) == {"_changelist_filters": [urlsplit(each["url"]).query]}
+
+
+def test_the_page_of_a_collection_links_to_forms_of_the_collection(admin_client, collection):
+    [bookmarks] = related(admin_client, "bookmarks_collection", collection).values()
+
+    form = admin_client.get(dict(bookmarks["links"])["Add bookmark here"]).context["adminform"].form
+
+    assert form["collection"].value() == str(collection.pk)
+
+
+def test_pages_that_the_operator_may_not_open_are_not_linked(client, django_user_model, user_group):
+    operator = django_user_model.objects.create_user("operator", is_staff=True)
+    names = ["view_team", "view_usergroup", "view_bookmark", "add_usergroup"]
+    operator.user_permissions.set(Permission.objects.filter(codename__in=names))
+    client.force_login(operator)
+
+    links = related(client, "usergroups_team", user_group.team)
+
+    assert {name: [label for label, _ in each["links"]] for name, each in links.items()} == {
+        "user groups": ["Add user group here"],
+        "bookmarks": ["Export"],
+    }
+
+
+def test_rows_whose_owner_is_being_deleted_are_not_counted(admin_client, collection):
+    BookmarkFactory(user_group=collection.user_group)
+    UserGroup.objects.filter(pk=collection.user_group_id).update(deleted_at=timezone.now())
+
+    links = related(admin_client, "usergroups_team", collection.user_group.team)
+
+    assert {each["count"] for each in links.values()} == {"0"}
+
+
+def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
+    group = UserGroupFactory()
+    address = url("usergroups_team_change", group.team_id)
+    few = queries_of(admin_client.get, address)
+    groups = UserGroup.objects.bulk_create(
+        UserGroup(team=group.team, provided_id=f"g{n}", name="G") for n in range(500)
+    )
+    Bookmark.objects.bulk_create(Bookmark(user_group=each, url="https://example.com/") for each in groups)
+
+    many = queries_of(admin_client.get, address)
+
+    # Session, user, the team, and five counts.
+    assert len(few) == len(many) == 8
+    assert Team.objects.count() == 1
+
+
+def test_the_add_form_of_a_bookmark_takes_few_queries(admin_client, collection):
+    address = from_list("bookmarks_bookmark_add", f"collection__id__exact={collection.pk}")
+
+    # Session, user, the group of the collection, and the choices of both fields.
+    assert len(queries_of(admin_client.get, address)) == 5

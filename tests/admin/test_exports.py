@@ -1,0 +1,263 @@
+"""Export of the bookmarks that a list shows, or that were selected in it."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from bookmarks.files import exporting
+from bookmarks.models import Bookmark, Collection
+from bookmarks.time_ordered_ids import first_id
+from tests.admin.actions import ask, url
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import UserGroup
+
+pytestmark = pytest.mark.django_db
+
+BOOKMARK, EXPORT, LIST = "bookmarks_bookmark", url("bookmarks_bookmark_export"), url("bookmarks_bookmark_changelist")
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group, name="Work")
+
+
+def address(filters):
+    return f"{EXPORT}?_changelist_filters={quote(filters)}"
+
+
+def exported(response):
+    """Return the objects of a JSON Lines file."""
+    return [json.loads(line) for line in b"".join(response.streaming_content).decode().splitlines()]
+
+
+def urls_of(response):
+    return [each["url"] for each in exported(response)]
+
+
+FILTERS = {
+    "group": lambda wanted: f"user_group__id__exact={wanted.user_group_id}&q=example",
+    "team": lambda wanted: f"user_group__team__id__exact={wanted.user_group.team_id}",
+    "collection": lambda wanted: f"collection__id__exact={wanted.collection_id}",
+    "added": lambda wanted: f"created_at__gte={timezone.now() - timedelta(days=1)}&p=7&o=1".replace("+", "%2B"),
+    "search": lambda wanted: "q=WANTED",
+    "several": lambda wanted: (
+        f"user_group__id__exact={wanted.user_group_id}&collection__id__exact={wanted.collection_id}"
+    ),
+}
+
+
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+def test_an_export_from_a_filtered_list_contains_what_the_list_shows(admin_client, collection, filters):
+    wanted = BookmarkFactory(user_group=collection.user_group, collection=collection, title="Wanted")
+    BookmarkFactory(pk=first_id(timezone.now() - timedelta(days=9)), url="https://other.test/")
+
+    response = admin_client.post(address(filters(wanted)), {"format": "jsonl"})
+
+    assert urls_of(response) == [wanted.url]
+
+
+def test_the_page_says_what_is_exported(admin_client, collection):
+    bookmark = BookmarkFactory(user_group=collection.user_group, collection=collection)
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    added = f"created_at__gte={today}&created_at__lt={today + timedelta(days=1)}".replace("+", "%2B")
+
+    page = admin_client.get(address(f"{FILTERS['several'](bookmark)}&q=<example>&{added}"))
+
+    assert page.context["scope"].description == [
+        f"User group: {collection.user_group}",
+        f"Collection: {collection}",
+        "Added: Today",
+        "Search: <example>",
+        "Bookmarks: 0",
+    ]
+    assert "Search: &lt;example&gt;" in page.content.decode()
+
+
+def test_the_number_is_bounded(admin_client, monkeypatch):
+    monkeypatch.setattr("usergroups.admin_tools.lists.MAX_LISTED", 2)
+    BookmarkFactory.create_batch(3)
+
+    page = admin_client.get(address("q=example"))
+
+    assert page.context["scope"].description == ["Search: example", "Bookmarks: 2+"]
+
+
+@pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
+def test_filtered_bookmarks_of_a_group_can_be_imported(admin_client, collection, name):
+    within = BookmarkFactory(user_group=collection.user_group, collection=collection, title="Kept")
+    without = BookmarkFactory(user_group=collection.user_group, title="Kept")
+    BookmarkFactory(user_group=collection.user_group, title="Other")
+
+    response = admin_client.post(address(f"user_group__id__exact={collection.user_group_id}&q=kept"), {"format": name})
+    other = UserGroupFactory()
+    file = io.BytesIO(b"".join(response.streaming_content))
+    file.name = f"file.{name}"
+    admin_client.post(url("bookmarks_bookmark_import"), {"user_group": other.pk, "file": file})
+
+    stored = Bookmark.objects.filter(user_group=other).values_list("url", "collection__name")
+    assert set(stored) == {(within.url, "Work"), (without.url, None)}
+    assert response["Content-Disposition"].startswith('attachment; filename="group-')
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv"])
+def test_a_file_with_several_groups_names_the_owners(admin_client, collection, name):
+    group = collection.user_group
+    other = UserGroupFactory(team=group.team, environment="Testing")
+    rows = [BookmarkFactory(user_group=group, collection=collection), BookmarkFactory(user_group=other)]
+
+    response = admin_client.post(address(FILTERS["team"](rows[0])), {"format": name})
+    text = b"".join(response.streaming_content).decode()
+    read = {"jsonl": lambda: [*map(json.loads, text.splitlines())], "csv": lambda: [*csv.DictReader(io.StringIO(text))]}
+
+    assert [{key: value or "" for key, value in each.items()} for each in read[name]()] == [
+        {
+            "team": group.team.name,
+            "environment": owner.environment,
+            "user_group_id": owner.provided_id,
+            "url": row.url,
+            "title": "",
+            "collection": place,
+            "created_at": row.created_at.isoformat().replace("+00:00", "Z"),
+        }
+        for owner, row, place in ((group, rows[0], "Work"), (other, rows[1], ""))
+    ]
+    assert response["Content-Disposition"] == f'attachment; filename="bookmarks.{name}"'
+
+
+@pytest.mark.parametrize("filters", ["", "collection__id__exact=&q=", "p=2&o=1", "all="])
+def test_a_list_without_filters_exports_a_group(admin_client, filters):
+    page = admin_client.get(address(filters))
+
+    assert page.context["scope"] is None
+    assert [*page.context["form"].fields] == ["user_group", "format"]
+
+
+def test_html_is_not_offered_for_several_groups(admin_client, user_group):
+    filters = f"user_group__team__id__exact={user_group.team_id}"
+
+    page = admin_client.get(address(filters)).content.decode()
+    refused = admin_client.post(address(filters), {"format": "html"})
+
+    assert 'value="html"' not in page
+    assert "only for the bookmarks of one user group" in page
+    assert refused.context["form"].errors.keys() == {"format"}
+
+
+def test_selected_bookmarks_are_exported(admin_client, user_group):
+    wanted, _ = BookmarkFactory.create_batch(2, user_group=user_group)
+
+    page = ask(admin_client, BOOKMARK, "export_selected", wanted)
+    assert page.context["scope"].description == [f"User group: {user_group}", "Bookmarks: 1"]
+    response = admin_client.post(EXPORT, {"format": "jsonl", "selected": page.context["keys"]})
+
+    assert exported(response) == [
+        {
+            "url": wanted.url,
+            "title": "",
+            "collection": None,
+            "created_at": wanted.created_at.isoformat().replace("+00:00", "Z"),
+        }
+    ]
+
+
+def test_selected_bookmarks_of_several_groups_are_exported_with_their_owners(admin_client):
+    bookmarks = BookmarkFactory.create_batch(2)
+
+    page = ask(admin_client, BOOKMARK, "export_selected", *bookmarks)
+    assert page.context["scope"].description == ["User groups: 2", "Bookmarks: 2"]
+    response = admin_client.post(EXPORT, {"format": "jsonl", "selected": page.context["keys"]})
+
+    assert [each["user_group_id"] for each in exported(response)] == [
+        bookmark.user_group.provided_id for bookmark in bookmarks
+    ]
+
+
+def test_the_export_of_all_rows_of_a_list_has_no_limit(admin_client, user_group, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
+    bookmarks = BookmarkFactory.create_batch(5, user_group=user_group)
+    query = f"?user_group__team__id__exact={user_group.team_id}"
+
+    answer = ask(admin_client, BOOKMARK, "export_selected", bookmarks[0], query=query, select_across="1", index="0")
+    response = admin_client.post(answer.url, {"format": "jsonl"})
+
+    assert urls_of(response) == [bookmark.url for bookmark in bookmarks]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    ["user_group__id__exact=zzz", "collection__id__exact=1", "created_at__gte=x", "collection__id__isnull=1",
+     "user_group__id__exact=1&user_group__id__exact=2"],
+)  # fmt: skip
+def test_an_invalid_filter_exports_nothing(admin_client, filters):
+    BookmarkFactory()
+
+    for answer in (admin_client.get(address(filters)), admin_client.post(address(filters), {"format": "csv"})):
+        assert (answer.status_code, answer.url) == (302, f"{LIST}?e=1")
+
+
+@pytest.mark.parametrize(
+    "filters", ["url__startswith=a", "nothing=1", "user_group__token__startswith=u", "_to_field=url"]
+)
+def test_other_lookups_export_nothing(admin_client, filters):
+    assert admin_client.post(address(filters), {"format": "csv"}).status_code in (302, 400)
+
+
+@pytest.mark.parametrize("keys", ["", "zzz", "\0", ",", "9" * 30, "00000000-0000-7000-8000-000000000000"])
+def test_an_invalid_selection_exports_nothing(admin_client, keys):
+    BookmarkFactory()
+
+    response = admin_client.post(EXPORT, {"format": "jsonl", "selected": keys})
+
+    assert exported(response) == []
+
+
+def test_an_export_requires_the_permission_to_view(client, django_user_model):
+    operator = django_user_model.objects.create_user("operator", is_staff=True)
+    operator.user_permissions.set(Permission.objects.filter(codename="add_bookmark"))
+    client.force_login(operator)
+    bookmark = BookmarkFactory()
+
+    answer = client.post(address("q=example"), {"format": "csv"})
+    selected = client.post(EXPORT, {"format": "csv", "selected": bookmark.pk})
+
+    assert answer.status_code == selected.status_code == 403
+
+
+def test_bookmarks_whose_owner_is_being_deleted_are_not_exported(admin_client, user_group):
+    bookmark = BookmarkFactory(user_group=user_group)
+    UserGroup.objects.update(deleted_at=timezone.now())
+
+    filtered = admin_client.post(address("q=example"), {"format": "jsonl"})
+    selected = admin_client.post(EXPORT, {"format": "jsonl", "selected": bookmark.pk})
+
+    assert exported(filtered) == exported(selected) == []
+
+
+def test_a_collection_that_is_being_deleted_is_not_named(admin_client, collection):
+    BookmarkFactory(user_group=collection.user_group, collection=collection)
+    Collection.objects.update(deleted_at=timezone.now())
+
+    response = admin_client.post(address("q=example"), {"format": "jsonl"})
+
+    assert [each["collection"] for each in exported(response)] == [None]
+
+
+def test_an_export_of_several_groups_takes_a_query_for_each_page(admin_client):
+    groups = UserGroupFactory.create_batch(3)
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=groups[n % 3], url=f"https://example.com/{n}") for n in range(2100)
+    )
+
+    def export():
+        assert len(urls_of(admin_client.post(address("q=example"), {"format": "jsonl"}))) == 2100
+
+    # Session, user, the count, and pages of 2,000: two, and an empty one.
+    assert len(queries_of(export)) == 6

@@ -1,0 +1,327 @@
+"""The search field in the header finds rows of every model."""
+
+import logging
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.admin.actions import allow, url
+from tests.admin.test_lists import MODELS, fill
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.queries import TRANSACTION_CONTROL
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.admin_tools import bounded_search, find_site
+from usergroups.models import ApiToken, Team, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+FIND = url("find")
+
+
+def find(client, text):
+    return client.post(FIND, {"text": text})
+
+
+def page_of(row):
+    return url(f"{row._meta.app_label}_{row._meta.model_name}_change", row.pk)
+
+
+def found(response):
+    """Return the rows that a page of results lists."""
+    assert response.status_code == 200
+    return [row for group in response.context["found"] for row in group.rows]
+
+
+@pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
+@pytest.mark.parametrize("state", ["recently_used", "revoked", "expired", "rotated"])
+def test_a_secret_leads_to_its_token_in_any_state(admin_client, factory, state):
+    factory(), UserGroupFactory()
+    token = factory(**{state: True})
+
+    for text in (token.secret, f"\n {token.secret}\t", f"Authorization: Bearer {token.secret}", token.public_id):
+        assert find(admin_client, text).url == page_of(token)
+
+
+@pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
+def test_the_beginning_of_a_secret_is_found_in_every_form_in_which_it_is_shown(admin_client, factory):
+    factory(name="Other")
+    token = factory(name="Nightly sync")
+    hint = token.hint
+
+    for text in (hint, f"{hint}…", f"{hint}...", str(token), f"API token: {token}", token.secret[:20],
+                 f"Issued as the successor of {hint}…", "Nightly sync", "nightly", hint[:7]):  # fmt: skip
+        response = find(admin_client, text)
+        assert response.status_code == 302, text
+        assert response.url == page_of(token), text
+
+
+@pytest.mark.parametrize("length", [4, 29, 30, 37])
+def test_a_secret_that_was_cut_off_is_found(admin_client, length):
+    token = ApiTokenFactory()
+    ApiTokenFactory()
+
+    assert find(admin_client, token.secret[: len("uga_") + length]).url == page_of(token)
+
+
+def test_user_groups_are_found_by_token_id_and_name(admin_client):
+    user_group = UserGroupFactory(provided_id="customer-1", name="First, and (only)", environment="Testing")
+    UserGroupFactory(provided_id="customer-10", name="Second")
+
+    for text in (user_group.token, "customer-1", " customer-1\n", "First, and (only)", "first", str(user_group),
+                 f"User group: {user_group}"):  # fmt: skip
+        assert find(admin_client, text).url == page_of(user_group), text
+    assert len(found(find(admin_client, "customer"))) == 2
+
+
+def test_teams_and_collections_are_found_by_name_and_id(admin_client):
+    team, collection = TeamFactory(name="Demo", pk=4711), CollectionFactory(name="Reading list")
+
+    for row in (team, collection):
+        for text in (row.name, row.name.upper(), str(row.pk)):
+            assert find(admin_client, text).url == page_of(row)
+
+
+def test_bookmarks_are_found_by_id_and_by_any_form_of_the_url(admin_client):
+    bookmark = BookmarkFactory(url="http://example.com/")
+
+    for text in ("http://example.com/", "http://example.com", "HTTP://Example.com:80", str(bookmark.pk)):
+        assert find(admin_client, text).url == page_of(bookmark)
+
+
+def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
+    tokens = [ApiTokenFactory(name="Twin", team__name="Red"), ApiTokenFactory(name="Twin", revoked=True)]
+    access_token = AccessTokenFactory(name="Twin", user_group__name="Owner")
+
+    response = find(admin_client, "Twin")
+
+    page = response.content.decode()
+    assert found(response) == [*reversed(tokens), access_token]
+    assert [str(group.name) for group in response.context["found"]] == ["API tokens", "access tokens"]
+    for text in (*map(str, tokens), "Red", "Revoked", str(access_token.user_group), *map(page_of, tokens)):
+        assert text in page
+
+
+def test_a_group_shows_ten_rows_and_links_to_the_list_that_shows_all(admin_client):
+    UserGroupFactory.create_batch(11, name="Same & more")
+
+    page = find(admin_client, "Same & more").content.decode()
+
+    assert page.count("Same &amp; more (") == 10
+    assert f'href="{url("usergroups_usergroup_changelist")}?q=Same+%26+more"' in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["uga_" + "x" * 38, "ugt_" + "x" * 30, "uga_4Hk6abcd", "ghp_" + "y" * 36, "0123456789abcdef" * 4],
+    ids=["secret", "user group token", "beginning", "of another service", "digest"],
+)
+def test_a_text_that_may_be_a_secret_is_not_shown_again(admin_client, text):
+    response = find(admin_client, text)
+
+    assert response.status_code == 200
+    assert "Nothing was found" in response.content.decode()
+    assert text not in response.content.decode()
+    assert "?q=" not in response.content.decode()
+
+
+def test_another_text_is_shown_and_can_be_searched_for_in_the_lists(admin_client):
+    page = find(admin_client, "<nowhere>").content.decode()
+
+    assert "Nothing was found for “&lt;nowhere&gt;”." in page
+    assert page.count("?q=%3Cnowhere%3E") == len(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Enter what to look for."),
+        (" \n", "Enter what to look for."),
+        ("a\0b", "The text contains invalid characters."),
+        ("x" * 1_000_000, "The text is too long."),
+        ("\N{GRINNING FACE}" * 10_001, "The text is too long."),
+    ],
+    ids=["empty", "blank", "null character", "megabyte", "emoji"],
+)
+def test_a_text_by_which_nothing_can_be_found_is_refused(admin_client, text, problem):
+    response = find(admin_client, text)
+
+    assert response.status_code == 200
+    assert response.context["problem"] == problem
+    assert len(response.content) < 50_000
+
+
+def test_a_lone_surrogate_is_refused():
+    assert bounded_search.problem_of("a\ud800") == "The text contains invalid characters."
+
+
+HOSTILE = ["%", "_", "\\", "'", '"', "ü", "\u202e", "9" * 4300, "uga_", "uga_…", "(", "())", "http://[",
+           "https://a" * 500, "http://" + "ü" * 300 + ".de", "00000000-0000-0000-0000-000000000000", "\ufffd",
+           "x" * 10_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_has_a_page(admin_client, everything, text):
+    assert find(admin_client, text).status_code in (200, 302)
+
+
+def test_a_request_without_a_text_has_a_page(admin_client):
+    assert "Enter what to look for." in admin_client.get(FIND).content.decode()
+    assert admin_client.get(FIND, {"text": "Demo"}).context["text"] == ""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_only_models_that_the_operator_may_view_are_found(client, everything, model):
+    sought = [*everything.values()]
+    secrets = [everything["usergroups_apitoken"].secret, everything["bookmarks_accesstoken"].secret,
+               everything["usergroups_usergroup"].token]  # fmt: skip
+    texts = ["Findable", *secrets, *(token[:8] for token in secrets), sought[-1].url, str(sought[-1].pk)]
+    allow(client, model, "view")
+
+    pages = [find(client, text) for text in texts]
+
+    assert {page.url for page in pages if page.status_code == 302} == {page_of(everything[model])}
+    assert [found(page) for page in pages if page.status_code == 200 and found(page)] == []
+
+
+def test_an_operator_without_permissions_finds_nothing(client, everything):
+    allow(client, "usergroups_team", "nothing")
+
+    response = find(client, everything["usergroups_apitoken"].secret)
+
+    assert found(response) == []
+
+
+def test_others_must_log_in_first(client, everything):
+    response = find(client, everything["usergroups_apitoken"].secret)
+
+    assert response.url == f"{url('login')}?next={quote(FIND)}"
+    assert 'id="find"' not in client.get(url("login")).content.decode()
+
+
+def test_rows_whose_owner_is_being_deleted_are_not_found(admin_client, everything):
+    Team.objects.filter(pk=everything["usergroups_usergroup"].team_id).update(deleted_at="2026-01-01T00:00Z")
+
+    for model in ("usergroups_usergroup", "usergroups_apitoken", "bookmarks_collection", "bookmarks_accesstoken"):
+        assert everything[model] not in found_or_redirected(find(admin_client, str(everything[model].name)))
+    assert found(find(admin_client, everything["usergroups_apitoken"].secret)) == []
+    assert found(find(admin_client, everything["bookmarks_bookmark"].url)) == []
+
+
+def found_or_redirected(response):
+    return [] if response.status_code == 302 else found(response)
+
+
+@pytest.mark.parametrize(
+    "page", ["index", "usergroups_team_changelist", "usergroups_team_add", "password_change", "find"]
+)
+def test_every_page_has_the_form_and_no_text_in_its_address(admin_client, page):
+    content = admin_client.get(url(page)).content.decode()
+
+    form = content.partition('<form method="post" action="/admin/find/"')[2].partition("</form>")[0]
+    assert 'type="search" name="text"' in form
+    assert "csrfmiddlewaretoken" in form
+    assert 'for="find-text"' in form
+
+
+def test_a_popup_has_no_form(admin_client):
+    assert 'id="find"' not in admin_client.get(url("usergroups_team_add") + "?_popup=1").content.decode()
+
+
+@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"])
+def test_a_list_removes_a_secret_from_its_address(admin_client, everything, prefix):
+    secret = f"{prefix}_" + "x" * 38
+
+    for model in MODELS:
+        with CaptureQueriesContext(connection) as queries:
+            response = admin_client.get(url(f"{model}_changelist"), {"q": f" {secret}", "o": "1"})
+        assert response.url == f"{url(f'{model}_changelist')}?o=1"
+        assert secret not in str(queries.captured_queries)
+    page = admin_client.get(url("usergroups_team_changelist")).content.decode()
+    assert "A secret was removed from the address." in page
+
+
+def test_a_text_that_only_resembles_a_secret_is_searched_for(admin_client):
+    assert admin_client.get(url("usergroups_team_changelist"), {"q": "cus_" + "1" * 40}).status_code == 200
+
+
+def test_neither_logs_nor_queries_contain_the_secret(admin_client, everything, caplog):
+    secret = everything["usergroups_apitoken"].secret
+
+    with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
+        find(admin_client, secret)
+
+    assert secret not in caplog.text
+    assert secret not in str(queries.captured_queries)
+
+
+def test_a_search_that_takes_too_long_is_reported(admin_client, everything, monkeypatch):
+    monkeypatch.setattr(find_site, "first_rows", lambda rows: None)
+
+    page = find(admin_client, "Findable").content.decode()
+
+    assert "The search took too long." in page
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for statements")
+def test_postgresql_limits_the_time_and_keeps_the_limit_of_the_transaction(admin_client, everything, monkeypatch):
+    monkeypatch.setattr(bounded_search, "TIME_LIMIT", "50ms")
+    rows = Team.objects.extra(where=["pg_sleep(1) IS NOT NULL"])
+
+    assert bounded_search.first_rows(rows) is None
+    assert bounded_search.first_rows(Team.objects.filter(name="Findable")) == [everything["usergroups_team"]]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() != ("50ms",)
+
+
+def queries_of_texts(client, texts):
+    """Return the models whose tables are searched for each kind of text, in order."""
+    queries = {}
+    for kind, text in texts.items():
+        with CaptureQueriesContext(connection) as captured:
+            find(client, text)
+        statements = [each["sql"] for each in captured if not each["sql"].startswith(TRANSACTION_CONTROL)]
+        queries[kind] = [sql.partition(" FROM ")[2].split()[0].strip('"') for sql in statements if " FROM " in sql]
+    return queries
+
+
+SESSION = ["django_session", "auth_user"]
+TABLES = {model: model._meta.db_table for model in (Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)}
+NAMES = [TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)]
+
+EXPECTED = {
+    # By the digest, among the tokens with this prefix.
+    "secret": [*SESSION, TABLES[ApiToken]],
+    "unknown secret": [*SESSION, TABLES[AccessToken]],
+    # Each model once, for whole values. Only a URL or an id is sought among the bookmarks.
+    "provided id": SESSION + NAMES,
+    "hint": SESSION + NAMES,
+    "url": [*SESSION, *NAMES, TABLES[Bookmark]],
+    # The same, then texts that contain it.
+    "nothing": SESSION + NAMES + NAMES,
+    "part": SESSION + NAMES + NAMES,
+    "unknown url": [*SESSION, *NAMES, TABLES[Bookmark], *NAMES],
+}
+
+
+def test_each_kind_of_text_takes_the_same_queries_for_few_and_for_many_rows(admin_client):
+    token = ApiTokenFactory()
+    bookmark = BookmarkFactory(url="https://example.com/sought", user_group__provided_id="sought")
+    texts = {
+        "secret": token.secret,
+        "unknown secret": "bma_" + "x" * 38,
+        "provided id": bookmark.user_group.provided_id,
+        "hint": token.hint,
+        "url": bookmark.url,
+        "nothing": "nowhere",
+        "part": "ough",
+        "unknown url": "https://example.com/unknown",
+    }
+    fill(10)
+    few = queries_of_texts(admin_client, texts)
+    fill(500)
+
+    assert queries_of_texts(admin_client, texts) == few == EXPECTED

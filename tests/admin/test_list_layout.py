@@ -1,0 +1,181 @@
+"""The layout of the lists in Debian's Chromium, with long names, on a desktop, a tablet and a phone."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.admin.browser import needs_chromium, new_page
+
+pytestmark = [needs_chromium, pytest.mark.once]
+
+FILL = """
+from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.models import ApiToken, Team, UserGroup
+
+team = Team.objects.create(name="International Reporting and Business Intelligence Operations")
+group = UserGroup.objects.create(
+    team=team, environment="Customer", provided_id="4c2f1d0e-9d0b-5a43-8f7a-0d7f3f6f2c11",
+    name="Consolidated Amalgamated Holdings of Northern Europe GmbH 1",
+)
+name = "Nightly synchronisation of the customer relationship database"
+for model, owner in ((ApiToken, {"team": team}), (AccessToken, {"user_group": group})):
+    for number in range(3):
+        model.objects.issue(**owner, name=name)
+collection = Collection.objects.create(user_group=group, name="Quarterly regulatory reporting references, guidelines")
+path = "very-long-path-segment/" * 8
+Bookmark.objects.bulk_create(
+    Bookmark(user_group=group, collection=collection, title="Quarterly revenue by region " * 5,
+             url=f"https://reports.example.com/dashboards/{path}?{number}")
+    for number in range(120)
+)
+print(f"{team.pk},{group.pk}", end="")
+"""
+
+COLUMNS = {
+    "usergroups/usergroup": ["name", "provided_id", "team", "environment", "updated_at"],
+    "usergroups/apitoken": ["name_and_hint", "team", "environment", "badge", "access", "expires", "last_used"],
+    "bookmarks/accesstoken": ["name_and_hint", "user_group", "team", "badge", "access", "expires", "last_used"],
+    "bookmarks/collection": ["name", "user_group", "team", "created_at"],
+    "bookmarks/bookmark": ["short_url", "short_title", "user_group", "team", "in_collection", "created_at"],
+}
+
+
+@pytest.fixture(scope="module")
+def long_names(service):
+    """Add rows with long names. Return the keys of their team and of their user group."""
+    result = service.manage("shell", "--no-imports", "-c", FILL)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split(",")
+
+
+@pytest.fixture(params=[(1440, "light"), (1024, "dark")], ids=["desktop", "tablet"])
+def wide_page(page, long_names, request):
+    width, scheme = request.param
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    return page
+
+
+@pytest.fixture
+def phone(browser, service, session, long_names):
+    viewport = {"width": 390, "height": 844}
+    with new_page(browser, service, storage_state=session, viewport=viewport, color_scheme="dark") as page:
+        yield page
+
+
+def box(page, selector):
+    return page.locator(selector).first.bounding_box()
+
+
+def right_edge(page, selector):
+    found = box(page, selector)
+    return found["x"] + found["width"]
+
+
+def test_a_chosen_filter_does_not_change_the_layout(wide_page, long_names):
+    team, group = long_names
+    for model, query in (
+        ("usergroups/apitoken", f"team__id__exact={team}"),
+        ("bookmarks/accesstoken", f"user_group__id__exact={group}"),
+        ("bookmarks/bookmark", f"user_group__id__exact={group}&user_group__team__id__exact={team}"),
+    ):
+        layouts = []
+        for suffix in ("", f"?{query}"):
+            wide_page.goto(f"/admin/{model}/{suffix}")
+            expect(wide_page.locator("#filters .select2").first).to_be_attached()
+            boxes = [box(wide_page, selector) for selector in (".results", "#filters", "#toolbar")]
+            layouts.append([(each["x"], each["width"]) for each in boxes])
+        assert layouts[0] == layouts[1], model
+
+
+def test_the_columns_fit_the_screen_with_open_filters(wide_page):
+    for model, columns in COLUMNS.items():
+        wide_page.goto(f"/admin/{model}/")
+        wide_page.evaluate("document.getElementById('filters').open = true")
+        edge = right_edge(wide_page, ".results")
+        assert edge <= wide_page.viewport_size["width"]
+        for column in columns:
+            assert right_edge(wide_page, f"#result_list .column-{column}") <= edge, (model, column)
+        scrolls = "element => element.scrollWidth > element.clientWidth"
+        assert not wide_page.locator(".results").evaluate(scrolls), model
+        expect(wide_page.locator("#changelist-filter summary").first).to_be_visible()
+
+
+def test_the_filters_are_a_column_only_where_there_is_room(page, long_names):
+    for width, is_column in ((1440, True), (1024, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto("/admin/usergroups/apitoken/")
+        assert page.locator("#changelist-filter").is_visible() is is_column
+        assert page.locator("#filters > summary").is_visible() is not is_column
+        assert (box(page, "#filters")["y"] < box(page, "#toolbar")["y"]) is not is_column
+
+
+HEADINGS = """cells => cells.map(cell => [cell.dataset.column, getComputedStyle(cell, "::before").content])"""
+
+
+def test_a_phone_shows_rows_as_cards_below_folded_filters(phone):
+    for model, columns in COLUMNS.items():
+        phone.goto(f"/admin/{model}/")
+        assert phone.evaluate("document.documentElement.scrollWidth") == 390
+        expect(phone.locator("#searchbar")).to_be_in_viewport()
+        expect(phone.locator("#filters > summary")).to_be_in_viewport()
+        expect(phone.locator("#changelist-filter")).to_be_hidden()
+        assert box(phone, "#filters")["y"] < box(phone, "#result_list")["y"]
+
+        # The cells of a row are below each other, each with the heading of its column.
+        cells = phone.locator("#result_list tbody tr:first-child [data-column]:not([data-column=''])")
+        headings = cells.evaluate_all(HEADINGS)
+        assert len(headings) == len(columns)
+        assert all(heading and content == f'"{heading}"' for heading, content in headings)
+        assert box(phone, "#result_list tbody tr")["height"] > 2 * box(phone, "#result_list tbody th")["height"]
+
+
+def test_a_phone_filters_by_keyboard_and_runs_an_action(phone):
+    phone.goto("/admin/usergroups/apitoken/")
+    phone.locator("#filters > summary").focus()
+    phone.keyboard.press("Tab")
+    expect(phone.locator("#searchbar")).to_be_focused()
+    phone.keyboard.press("Shift+Tab")
+    phone.keyboard.press("Enter")
+    phone.keyboard.press("Tab")
+    expect(phone.locator("#changelist-filter summary").first).to_be_focused()
+    phone.get_by_role("link", name="Active", exact=True).click()
+    expect(phone.locator("#filters > summary")).to_have_text("Filter (active)")
+    expect(phone.locator("#changelist-filter")).to_be_hidden()
+
+    phone.locator("#result_list tbody input[type=checkbox]").first.check()
+    expect(phone.locator(".action-counter")).to_have_text(re.compile("1 of 4 selected"))
+    phone.locator("select[name=action]").select_option("Revoke selected API tokens")
+    phone.locator(".actions button[name=index]").click()
+    expect(phone.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
+
+
+def test_a_phone_loses_nothing_without_javascript(browser, service, session, long_names):
+    options = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": False}
+    with new_page(browser, service, storage_state=session, **options) as page:
+        page.goto("/admin/usergroups/apitoken/")
+        assert box(page, "#filters")["y"] < box(page, "#toolbar")["y"]
+        expect(page.locator("#changelist-filter")).to_be_hidden()
+        page.locator("#filters > summary").click()
+        page.get_by_role("link", name="Active", exact=True).click()
+        expect(page.locator("#filters > summary")).to_have_text("Filter (active)")
+        page.locator("#result_list tbody input[type=checkbox]").first.check()
+        page.locator("select[name=action]").select_option("Revoke selected API tokens")
+        page.locator(".actions button[name=index]").click()
+        expect(page.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
+
+
+def test_the_counts_say_where_the_list_ends(page):
+    page.goto("/admin/usergroups/usergroup/")
+    expect(page.locator(".paginator")).to_contain_text("10,000+ user groups")
+    expect(page.get_by_text("Show all")).to_have_count(0)
+    page.locator("#action-toggle").check()
+    expect(page.locator(".action-counter")).to_have_text("100 of 100 selected")
+    page.get_by_text("Select all 10,000 listed user groups").click()
+    expect(page.get_by_text("All 10,000 listed user groups selected")).to_be_visible()
+
+    page.goto("/admin/usergroups/usergroup/?q=customer")
+    expect(page.get_by_text("Found: 10,000+ user groups.")).to_be_visible()
+    page.get_by_role("link", name="Show all user groups").click()
+    expect(page).to_have_url(re.compile(r"/usergroup/\?$"))

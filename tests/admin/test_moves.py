@@ -1,0 +1,165 @@
+"""Moving many bookmarks to a collection in the admin."""
+
+import re
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from bookmarks.models import Bookmark, Collection
+from tests.admin.actions import act, allow, ask, confirm, url
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import concurrently, queries_of
+
+pytestmark = pytest.mark.django_db
+
+BOOKMARK = "bookmarks_bookmark"
+
+
+@pytest.fixture
+def collection(user_group):
+    return CollectionFactory(user_group=user_group)
+
+
+@pytest.fixture
+def bookmarks(user_group):
+    return BookmarkFactory.create_batch(3, user_group=user_group)
+
+
+def collections_of(*bookmarks):
+    return [Bookmark.objects.get(pk=bookmark.pk).collection for bookmark in bookmarks]
+
+
+def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
+    page = ask(admin_client, BOOKMARK, "move", *bookmarks[:2])
+    assert "Move 2 bookmarks to a collection" in page.content.decode()
+
+    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+
+    assert "Moved: 2. Already there: 0. Not moved because of a duplicate: 0." in done.content.decode()
+    assert collections_of(*bookmarks) == [collection, collection, None]
+    assert Bookmark.objects.get(pk=bookmarks[0].pk).updated_at > bookmarks[0].updated_at
+    assert [str(entry) for entry in LogEntry.objects.all()] == [
+        f"Changed “{bookmark.url}” — Changed Collection." for bookmark in reversed(bookmarks[:2])
+    ]
+
+
+def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_group, collection):
+    bookmarks = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
+    query = f"?collection__id__exact={collection.pk}"
+    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
+
+    done = confirm(admin_client, page, BOOKMARK, query=query, collection="")
+
+    assert collections_of(*bookmarks) == [None, None]
+    assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
+
+
+def test_duplicates_and_bookmarks_that_are_there_are_counted(admin_client, user_group, collection, bookmarks):
+    there = BookmarkFactory(user_group=user_group, collection=collection, url=bookmarks[0].url)
+
+    done = act(admin_client, BOOKMARK, "move", *bookmarks, there, collection=collection.pk)
+
+    assert "Moved: 2. Already there: 1. Not moved because of a duplicate: 1." in done.content.decode()
+    assert collections_of(*bookmarks, there) == [None, collection, collection, collection]
+    assert LogEntry.objects.count() == 2
+
+
+def test_of_two_duplicates_one_is_moved(admin_client, user_group, collection):
+    other = CollectionFactory(user_group=user_group)
+    first = BookmarkFactory(user_group=user_group, url="https://example.com/")
+    second = BookmarkFactory(user_group=user_group, collection=other, url="https://example.com/")
+
+    done = act(admin_client, BOOKMARK, "move", first, second, collection=collection.pk)
+
+    assert "Moved: 1. Already there: 0. Not moved because of a duplicate: 1." in done.content.decode()
+    assert collections_of(first, second) == [collection, other]
+
+
+def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks):
+    shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
+    assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
+
+    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], from_page="1")
+    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+
+    assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_change", bookmarks[0].pk)
+    assert collections_of(bookmarks[0]) == [collection]
+
+
+def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, bookmarks):
+    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory())
+    keys = f"{bookmarks[0].pk},{BookmarkFactory().pk}"
+    sent = {"confirmed": keys, "select_across": "1", "index": "0", "collection": collection.pk}
+    forced = ask(admin_client, BOOKMARK, "move", bookmarks[0], **sent)
+
+    for refusal in (page, forced):
+        assert "The selected bookmarks belong to several user groups." in refusal.content.decode()
+        assert '<input type="submit" value="Move' not in refusal.content.decode()
+    assert not Bookmark.objects.exclude(collection=None).exists()
+
+
+@pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30, "00000000-0000-7000-8000-000000000000", "foreign"])
+def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, value):
+    page = ask(admin_client, BOOKMARK, "move", *bookmarks)
+    key = {"foreign": CollectionFactory().pk}.get(value, value)
+
+    answer = confirm(admin_client, page, BOOKMARK, collection=key)
+
+    assert answer.context["form"].errors.keys() == {"collection"}
+    assert collections_of(*bookmarks) == [None, None, None]
+
+
+def test_only_the_groups_own_collections_are_offered(admin_client, collection, bookmarks):
+    CollectionFactory()
+    page = ask(admin_client, BOOKMARK, "move", *bookmarks)
+    [address] = re.findall(r'data-ajax--url="([^"]+)"', page.content.decode())
+    query = "&app_label=bookmarks&model_name=bookmark&field_name=collection&term="
+
+    offered = admin_client.get(address + query).json()["results"]
+
+    assert [row["id"] for row in offered] == [str(collection.pk)]
+
+
+@pytest.mark.parametrize(("verbs", "moved"), [(["view"], False), (["view", "change"], True)])
+def test_moving_requires_the_permission_to_change(client, collection, bookmarks, verbs, moved):
+    allow(client, BOOKMARK, *verbs)
+
+    offered = b'value="move"' in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
+    sent = {"confirmed": bookmarks[0].pk, "select_across": "1", "index": "0", "collection": collection.pk}
+    ask(client, BOOKMARK, "move", bookmarks[0], **sent)
+
+    assert offered == moved
+    assert (collections_of(bookmarks[0]) == [collection]) == moved
+
+
+def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client, transactional_db, user_group):
+    bookmark, collection = BookmarkFactory(user_group=user_group), CollectionFactory(user_group=user_group)
+    page = ask(admin_client, BOOKMARK, "move", bookmark)
+
+    with concurrently(
+        'SELECT "bookmarks_bookmark"."id", "bookmarks_bookmark"."user_group_id"',
+        f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",
+    ):
+        done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+
+    assert done.status_code == 200
+    assert not Collection.objects.exists()
+    assert collections_of(bookmark) == [None]
+    assert not LogEntry.objects.exists()
+
+
+def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(admin_client, user_group, collection):
+    numbers = []
+    for number in (1, 2, 100):  # The first round caches the content type of the history.
+        bookmarks = Bookmark.objects.bulk_create(
+            Bookmark(user_group=user_group, url=f"https://example.com/{number}/{n}") for n in range(number)
+        )
+        keys = ",".join(str(bookmark.pk) for bookmark in bookmarks)
+        sent = {"confirmed": keys, "select_across": "1", "index": "0", "collection": collection.pk}
+        form = {"action": "move", "_selected_action": [keys[:36]], **sent}
+        numbers.append(len(queries_of(admin_client.post, url(f"{BOOKMARK}_changelist"), form)))
+
+    # Session and user. The count of the list, the rows, and the chosen collection. The rows, locked and then read, and
+    # the collection, locked.
+    # To move: the rows again, the bookmarks with these URLs, and the update. The history.
+    assert numbers[1:] == [12, 12]

@@ -1,0 +1,122 @@
+"""The user group token in the admin: masked until an operator with the permission reveals it."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+
+from tests.admin.actions import ask, url
+from tests.usergroups.factories import UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+MESSAGE = "Revealed the user group token."
+
+
+@pytest.fixture
+def log_in(client, django_user_model):
+    def log_in_with(*codenames):
+        user = django_user_model.objects.create_user("somebody", is_staff=True)
+        user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+        client.force_login(user)
+        return client
+
+    return log_in_with
+
+
+def reveal(client, user_group, **extra):
+    return client.post(url("usergroups_usergroup_reveal", user_group.pk), **extra)
+
+
+def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_group):
+    change = url("usergroups_usergroup_change", user_group.pk)
+    for page in (
+        admin_client.get(change),
+        admin_client.post(change, {"name": ""}),
+        admin_client.get(url("usergroups_usergroup_changelist")),
+        admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
+        admin_client.get(url("usergroups_usergroup_history", user_group.pk)),
+        ask(admin_client, "usergroups_usergroup", "rotate_token", user_group),
+        ask(admin_client, "usergroups_usergroup", "delete_selected", user_group),
+        admin_client.get(url("index")),
+    ):
+        assert page.status_code == 200
+        assert user_group.token not in page.content.decode()
+
+
+def test_a_revealed_token_is_in_the_response_only_and_in_the_history(admin_client, user_group, caplog):
+    response = reveal(admin_client, user_group)
+
+    assert f">{user_group.token}</code>" in response.content.decode()
+    assert response.content.decode().count(user_group.token) == 1
+    assert "no-store" in response["Cache-Control"]
+    [entry] = LogEntry.objects.all()
+    assert entry.get_change_message() == MESSAGE
+    assert MESSAGE in admin_client.get(url("usergroups_usergroup_history", user_group.pk)).content.decode()
+    stored = (LogEntry.objects.values().get(), dict(admin_client.session), response.cookies, caplog.text)
+    assert user_group.token not in str(stored)
+
+
+def test_the_token_is_read_when_it_is_revealed(admin_client, user_group):
+    old = user_group.token
+    type(user_group).objects.filter(pk=user_group.pk).update(token="ugt_new")
+
+    page = reveal(admin_client, user_group).content.decode()
+
+    assert "ugt_new" in page
+    assert old not in page
+
+
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_opening_the_address_reveals_nothing(admin_client, user_group, method):
+    response = getattr(admin_client, method)(url("usergroups_usergroup_reveal", user_group.pk))
+
+    assert response.status_code == 302
+    assert response["Location"] == url("usergroups_usergroup_change", user_group.pk)
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("codenames", "status"),
+    [
+        (["view_usergroup", "reveal_usergroup_token"], 200),
+        (["change_usergroup", "reveal_usergroup_token"], 200),
+        (["view_usergroup", "change_usergroup"], 403),
+        (["reveal_usergroup_token"], 403),
+    ],
+)
+def test_revealing_requires_its_permission_and_the_permission_to_view(log_in, user_group, codenames, status):
+    client = log_in(*codenames)
+
+    response = reveal(client, user_group)
+    page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+
+    assert response.status_code == status
+    assert (user_group.token in response.content.decode()) == (status == 200)
+    assert ("Reveal" in page) == (status == 200)
+    assert LogEntry.objects.filter(change_message=MESSAGE).exists() == (status == 200)
+
+
+def test_a_deleted_group_is_not_found(admin_client, user_group):
+    other = UserGroupFactory()
+    user_group.delete()
+    other.team.delete()
+
+    assert reveal(admin_client, user_group).status_code == 404
+    assert reveal(admin_client, other).status_code == 404
+    assert not LogEntry.objects.filter(change_message=MESSAGE).exists()
+
+
+@pytest.mark.parametrize("key", ["zzz", "%00", "-1", "9" * 30, "1/2", "_5F"])
+def test_a_malformed_key_is_not_found(admin_client, user_group, key):
+    address = url("usergroups_usergroup_reveal", "key").replace("key", key)
+
+    assert admin_client.post(address).status_code == 404
+    assert admin_client.get(address).status_code in (302, 404)
+
+
+def test_a_form_of_another_site_reveals_nothing(client, admin_user, user_group):
+    client.handler.enforce_csrf_checks = True
+    client.force_login(admin_user)
+
+    assert reveal(client, user_group).status_code == 403
+    assert not LogEntry.objects.exists()

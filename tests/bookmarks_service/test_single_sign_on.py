@@ -1,0 +1,577 @@
+"""Single sign-on of operators, with an identity provider of the tests' own."""
+
+import time
+from contextlib import ExitStack
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from environs import EnvError
+from playwright.sync_api import expect
+
+from bookmarks_service.single_sign_on import views
+from bookmarks_service.single_sign_on.provider import IdentityProvider, InvalidResponse, metadata
+from tests.admin.browser import browser, needs_chromium, new_page  # noqa: F401
+from tests.bookmarks_service import single_sign_on_urls
+from tests.bookmarks_service.identity_provider import ANNA, CLIENT_ID, CLIENT_SECRET, STRANGER, identity_provider
+from tests.bookmarks_service.service import Service, empty_database, manage
+from tests.bookmarks_service.test_settings import load_settings
+from usergroups.models import Team
+
+START = "/admin/single-sign-on/"
+CALLBACK = "/admin/single-sign-on/callback/"
+
+
+@pytest.fixture(scope="module")
+def running():
+    with identity_provider() as running:
+        yield running
+
+
+@pytest.fixture
+def provider(running, settings, db):
+    """Turn single sign-on on, with Anna as an operator."""
+    settings.OIDC_ISSUER = running.issuer
+    settings.OIDC_RP_CLIENT_ID, settings.OIDC_RP_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+    settings.AUTHENTICATION_BACKENDS = [*settings.AUTHENTICATION_BACKENDS, views.BACKEND]
+    settings.ROOT_URLCONF = single_sign_on_urls.__name__
+    call_command("create_roles")
+    running.reset()
+    running.roles = ["Operators"]
+    metadata.cache_clear()
+    yield running
+    running.reset()
+
+
+def go_to_provider(client, next_page=""):
+    """Start a sign-in and return the address to which the provider sends the browser back."""
+    start = client.get(START, {"next": next_page})
+    assert start.status_code == 302, start.content
+    return httpx.get(start["Location"]).headers["Location"]
+
+
+def come_back(client, address):
+    """Open the address on the service."""
+    parts = urlsplit(address)
+    return client.get(f"{parts.path}?{parts.query}")
+
+
+def sign_in(client, next_page=""):
+    return come_back(client, go_to_provider(client, next_page))
+
+
+def test_an_operator_signs_in(client, provider):
+    response = sign_in(client, "/admin/usergroups/team/?q=a")
+
+    assert (response.status_code, response["Location"]) == (302, "/admin/usergroups/team/?q=a")
+    assert client.get("/admin/usergroups/team/").status_code == 200
+    assert client.get("/admin/usergroups/team/add/").status_code == 403
+    user = User.objects.get()
+    assert [group.name for group in user.groups.all()] == ["Operators"]
+    assert (user.get_full_name(), user.email, user.is_staff, user.is_superuser) == (
+        "Anna Schmidt", "anna@example.com", True, False,
+    )  # fmt: skip
+    assert not user.has_usable_password()
+
+
+def test_the_request_has_a_state_a_nonce_and_a_challenge(client, provider):
+    query = parse_qs(urlsplit(client.get(START)["Location"]).query)
+
+    assert query.keys() == {"response_type", "scope", "client_id", "redirect_uri", "state", "nonce", "code_challenge",
+                            "code_challenge_method"}  # fmt: skip
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["redirect_uri"] == [f"http://testserver{CALLBACK}"]
+    assert query["scope"] == ["openid profile email"]
+
+
+def test_the_redirect_uri_is_https_behind_a_proxy(client, provider, settings):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+    response = client.get(START, headers={"X-Forwarded-Proto": "https", "Host": "testserver"})
+
+    assert parse_qs(urlsplit(response["Location"]).query)["redirect_uri"] == [f"https://testserver{CALLBACK}"]
+
+
+def test_the_scope_of_the_roles_is_requested_if_the_provider_has_it(client, provider):
+    provider.metadata = {"scopes_supported": ["openid", "roles"]}
+
+    assert "scope=openid+profile+email+roles&" in client.get(START)["Location"]
+
+
+def test_tokens_with_es256_are_accepted(client, provider):
+    provider.algorithm = "ES256"
+
+    assert sign_in(client).status_code == 302
+
+
+def test_roles_in_the_id_token_are_accepted(client, provider):
+    provider.roles, provider.id_token = [], {"roles": "Managers"}
+
+    sign_in(client)
+
+    assert [group.name for group in User.objects.get().groups.all()] == ["Managers"]
+
+
+@pytest.mark.parametrize("page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", ""])
+def test_a_sign_in_ends_on_this_host_only(client, provider, page):
+    assert sign_in(client, page)["Location"] == "/admin/"
+
+
+def test_the_roles_are_exactly_those_of_the_claim(client, provider):
+    sign_in(client)
+    User.objects.get().groups.add(Group.objects.create(name="Auditors"))
+
+    provider.roles = ["Managers", "Superusers", "unknown", 7, None]
+    sign_in(client)
+    user = User.objects.get()
+    assert ([group.name for group in user.groups.all()], user.is_superuser) == (["Managers"], True)
+
+    provider.roles = ["Operators"]
+    sign_in(client)
+    user = User.objects.get()
+    assert ([group.name for group in user.groups.all()], user.is_superuser) == (["Operators"], False)
+
+
+@pytest.mark.parametrize("roles", [[], ["unknown"], None, {"Operators": 1}, ["operators"]], ids=repr)
+def test_nobody_signs_in_without_a_role(client, provider, roles):
+    provider.roles = roles
+
+    response = sign_in(client)
+
+    assert response.status_code == 403
+    assert "Ask an administrator for one" in response.content.decode()
+    assert User.objects.count() == 0
+    assert client.get("/admin/").status_code == 302
+
+
+def test_an_operator_who_loses_all_roles_loses_all_sessions(client, provider):
+    sign_in(client)
+    provider.roles = []
+
+    assert sign_in(Client()).status_code == 403
+    assert client.get("/admin/usergroups/team/").status_code == 302
+    user = User.objects.get()
+    assert (user.is_staff, user.is_superuser, user.groups.count()) == (False, False, 0)
+
+
+def test_a_deactivated_account_stays_out(client, provider):
+    sign_in(client)
+    User.objects.update(is_active=False)
+
+    response = sign_in(Client())
+
+    assert (response.status_code, "deactivated" in response.content.decode()) == (403, True)
+    assert client.get("/admin/").status_code == 302
+    assert not User.objects.get().is_active
+
+
+def test_accounts_are_identified_by_the_subject_only(client, provider):
+    local = User.objects.create_superuser(
+        "anna@example.com", "anna@example.com", "a-password", first_name="Anna Schmidt"
+    )
+    sign_in(client)
+    provider.userinfo = {"sub": "4712", "name": "Anna Schmidt", "email": "anna@example.com"}
+    sign_in(Client())
+    provider.userinfo = {"sub": "4711", "name": "Anna Meyer", "email": "meyer@example.com"}
+    sign_in(Client())
+
+    others = User.objects.exclude(pk=local.pk).order_by("pk")
+    assert [user.get_full_name() for user in others] == ["Anna Meyer", "Anna Schmidt"]
+    assert not any(user.is_superuser for user in others)
+    local.refresh_from_db()
+    assert local.is_superuser and local.check_password("a-password")
+
+
+@pytest.mark.parametrize(
+    ("userinfo", "name"),
+    [
+        ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),
+        ({"name": " ", "email": "a@b.example"}, "a@b.example"),
+        ({"name": 7}, "4711"),
+    ],
+    ids=["long", "empty", "number"],
+)
+def test_any_name_can_be_stored(client, provider, userinfo, name):
+    provider.userinfo = {"sub": "4711", **userinfo}
+
+    assert sign_in(client).status_code == 302
+    assert User.objects.get().get_full_name() == name
+
+
+def test_an_account_has_no_password(client, provider):
+    sign_in(client)
+    user = User.objects.get()
+    user.set_password("a-password")
+    user.save()
+
+    sign_in(Client())
+
+    assert not User.objects.get().has_usable_password()
+
+
+def test_the_history_and_the_index_page_name_the_operator(client, provider):
+    provider.roles = ["Managers", "Superusers"]
+    sign_in(client)
+    client.post("/admin/usergroups/team/add/", {"name": "A team"})
+
+    history = reverse("admin:usergroups_team_history", args=[Team.objects.get().pk])
+    assert "(Anna Schmidt)" in client.get(history).content.decode()
+    assert "By Anna Schmidt, " in client.get("/admin/").content.decode()
+
+
+def test_a_session_lasts_for_eight_hours(client, provider):
+    sign_in(client)
+
+    assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
+    assert client.session.get("_auth_user_backend") == views.BACKEND
+
+
+def test_a_sign_in_that_is_not_finished_expires(client, provider):
+    client.get(START)
+    assert timezone.now() < client.session.get_expiry_date() <= timezone.now() + timedelta(minutes=10)
+
+    sign_in(client)
+    client.get(START)
+    assert client.session.get_expiry_date() > timezone.now() + timedelta(hours=7.9)
+
+
+def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog):
+    caplog.set_level("INFO")
+    code = parse_qs(urlsplit(address := go_to_provider(client)).query)["code"][0]
+    come_back(client, address)
+    provider.status = {"token": 401}
+    sign_in(Client())
+
+    stored = str([session.get_decoded() for session in Session.objects.all()])
+    assert "Single sign-on failed: HTTPError 401" in caplog.text
+    for secret in (code, CLIENT_SECRET, "an-access-token", "eyJ", ANNA["name"], ANNA["email"], ANNA["sub"]):
+        assert secret not in stored
+        assert secret not in caplog.text
+
+
+def fail_with(**attributes):
+    return lambda provider: [setattr(provider, name, value) for name, value in attributes.items()]
+
+
+FAULTS = {
+    "token refused": fail_with(status={"token": 400}),
+    "token endpoint broken": fail_with(status={"token": 500}),
+    "keys broken": fail_with(status={"keys": 500}),
+    "userinfo broken": fail_with(status={"userinfo": 500}),
+    "signature of another key": fail_with(key=STRANGER),
+    "no signature": fail_with(algorithm="none", key=None),
+    "client secret as key": fail_with(algorithm="HS256", key=CLIENT_SECRET * 2),
+    "no ID token": fail_with(token_response={"id_token": None}),
+    "not an ID token": fail_with(token_response={"id_token": "a.b.c"}),
+    "another nonce": fail_with(id_token={"nonce": "another"}),
+    "no nonce": fail_with(id_token={"nonce": None}),
+    "issued for another client": fail_with(id_token={"azp": "another"}),
+    "an empty subject": fail_with(userinfo={**ANNA, "sub": ""}),
+    "a subject that cannot be stored": fail_with(userinfo={**ANNA, "sub": "\ud800"}),
+    "another audience": fail_with(id_token={"aud": "another"}),
+    "no audience": fail_with(id_token={"aud": None}),
+    "another issuer": fail_with(id_token={"iss": "https://another.example"}),
+    "expired": fail_with(id_token={"exp": 1}),
+    "no expiry": fail_with(id_token={"exp": None}),
+    "issued in the future": fail_with(id_token={"iat": time.time() + 3600}),
+    "no subject": fail_with(id_token={"sub": None}),
+    "subject differs": fail_with(id_token={"sub": "another"}),
+}
+
+
+def test_a_name_that_cannot_be_stored_is_cleaned(client, provider):
+    provider.roles = ["Superusers"]
+    provider.userinfo |= {"name": "An\ud800na\0", "email": "\udfffanna@example.com"}
+
+    assert sign_in(client).status_code == 302
+    user = User.objects.get()
+    assert (user.first_name, user.email) == ("Anna", "anna@example.com")
+
+
+SHAPES = {
+    "list": [1],
+    "pairs": [["sub", "4711"]],
+    "text": "a",
+    "number": 1,
+    "numbers": {"keys": [1]},
+    "incomplete key": {"keys": [{"kid": "RS256", "alg": "RS256"}]},
+    "number as key": {"keys": [{"kid": "RS256", "alg": "RS256", "kty": "RSA", "n": 1, "e": 1}]},
+    "no text": {"id_token": 1, "access_token": 1, "sub": 1},
+}
+
+
+@pytest.mark.parametrize("path", ["token", "keys", "userinfo"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_response_of_another_shape_is_a_page(client, provider, path, shape):
+    provider.documents = {path: SHAPES[shape]}
+
+    assert sign_in(client).status_code == 502
+
+
+def test_an_error_in_the_code_is_not_a_failure_of_the_provider(client, provider, monkeypatch):
+    monkeypatch.setattr(IdentityProvider, "get_payload_data", lambda self, token, key: {}["a"])
+
+    assert sign_in(client).status_code == 500
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_invalid_response_is_a_page(client, provider, fault):
+    FAULTS[fault](provider)
+
+    response = sign_in(client)
+
+    assert response.status_code == 502
+    assert "The identity provider did not respond, or its response was not valid." in response.content.decode()
+    assert User.objects.count() == 0
+    assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fail_with(status={"openid-configuration": 500}),
+        fail_with(metadata={"issuer": "https://another.example"}),
+        fail_with(metadata={"authorization_endpoint": None}),
+        fail_with(metadata={"authorization_endpoint": "http://["}),
+        fail_with(documents={"openid-configuration": [1]}),
+        lambda provider: provider.hang("openid-configuration"),
+    ],
+    ids=["broken", "another issuer", "incomplete", "no URL", "no object", "hanging"],
+)
+def test_a_provider_that_cannot_be_used_is_a_page(client, provider, settings, fault):
+    settings.OIDC_TIMEOUT = 0.2
+    fault(provider)
+
+    assert client.get(START).status_code == 502
+    provider.reset()
+    assert client.get(START).status_code == 302
+
+
+@pytest.mark.parametrize("path", ["token", "keys", "userinfo"])
+def test_a_slow_provider_is_a_page(client, provider, settings, path):
+    settings.OIDC_TIMEOUT = 0.2
+    address = go_to_provider(client)
+    provider.hang(path)
+
+    assert come_back(client, address).status_code == 502
+
+
+def test_a_provider_that_is_down_is_a_page(client, provider, settings):
+    settings.OIDC_ISSUER = "http://127.0.0.1:9/realms/company"
+
+    assert client.get(START).status_code == 502
+
+
+def test_a_provider_without_tls_is_not_trusted_by_an_issuer_with_it(provider):
+    """As if the metadata came from an issuer with TLS."""
+    with identity_provider() as other:
+        other.metadata = {"issuer": "https://a.example"}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("bookmarks_service.single_sign_on.provider.requests.get", lambda url, **_: httpx.get(
+                f"{other.issuer}/.well-known/openid-configuration"))  # fmt: skip
+            with pytest.raises(InvalidResponse, match="one without TLS"):
+                metadata("https://a.example", 0)
+
+
+def test_a_refusal_of_the_provider_is_a_page(client, provider):
+    provider.error = "access_denied"
+
+    response = sign_in(client)
+
+    assert response.status_code == 403
+    assert "The identity provider refused the sign-in." in response.content.decode()
+
+
+@pytest.mark.parametrize("query", ["", "?state=unknown&code=a", "?code=a", "?error=access_denied"])
+def test_an_unknown_state_is_refused(client, provider, query):
+    client.get(START)
+    provider.requests.clear()
+
+    response = client.get(CALLBACK + query)
+
+    assert (response.status_code, "Start again" in response.content.decode()) == (400, True)
+    assert provider.requests == []
+
+
+def test_a_state_is_valid_once_and_in_one_browser(client, provider):
+    address = go_to_provider(client)
+    assert come_back(Client(), address).status_code == 400
+    assert come_back(client, address).status_code == 302
+    assert come_back(client, address).status_code == 400
+    assert client.get("/admin/").status_code == 200  # The operator stays signed in.
+
+
+def test_the_login_form_reads_no_code(client, provider):
+    """The backend of mozilla-django-oidc would, without comparing a state."""
+    code = parse_qs(urlsplit(go_to_provider(client)).query)["code"][0]
+
+    response = Client().post(f"/admin/login/?code={code}&state=a", {"username": "a", "password": "b"})
+
+    assert response.status_code == 200
+    assert "_auth_user_id" not in client.session
+
+
+def test_failed_sign_ins_lock_nobody_out(client, provider):
+    provider.roles = []
+    for _ in range(12):
+        assert sign_in(client).status_code == 403
+
+    provider.roles = ["Operators"]
+    assert sign_in(client).status_code == 302
+    assert AccessAttempt.objects.count() == 0
+
+
+def test_few_threads_wait_for_the_provider(client, provider):
+    with ExitStack() as four_sign_ins:
+        for _ in range(4):
+            four_sign_ins.enter_context(views.calls_to_provider())
+        refused = client.get(START)
+
+    assert (refused.status_code, "Too many operators" in refused.content.decode()) == (503, True)
+    assert client.get(START).status_code == 302
+
+
+@pytest.mark.parametrize("path", [START, CALLBACK])
+def test_other_methods_are_refused(client, provider, path):
+    assert client.post(path).status_code == 405
+
+
+def test_without_an_issuer_there_are_no_pages_and_no_button(client, db):
+    assert client.get(START).status_code == 302  # to the login page, as any path of the admin
+    assert "single sign-on" not in client.get("/admin/login/").content.decode()
+
+
+def test_the_login_page_offers_both(client, provider):
+    page = client.get("/admin/login/?next=/admin/usergroups/team/%3Fq%3Da%26b").content.decode()
+
+    assert f'href="{START}?next=%2Fadmin%2Fusergroups%2Fteam%2F%3Fq%3Da%26b"' in page
+    assert 'name="password"' in page
+    assert "<h1>Log in</h1>" in page
+
+
+@pytest.fixture
+def no_passwords(provider, settings):
+    settings.PASSWORD_LOGIN = False
+    settings.AUTHENTICATION_BACKENDS = [
+        each for each in settings.AUTHENTICATION_BACKENDS if not each.endswith("ModelBackend")
+    ]
+
+
+def test_passwords_can_be_switched_off(client, provider, settings, no_passwords):
+    User.objects.create_superuser("operator", password="a-password")
+
+    page = client.get("/admin/login/").content.decode()
+    assert "Sign in with single sign-on" in page and 'name="password"' not in page
+    login = client.post("/admin/login/", {"username": "operator", "password": "a-password"})
+    assert (login.status_code, AccessAttempt.objects.count()) == (404, 0)
+    assert sign_in(client).status_code == 302
+    assert client.get("/admin/password_change/").status_code == 404
+    assert "password_change" not in client.get("/admin/").content.decode()
+
+
+def test_sessions_of_passwords_end_when_they_are_switched_off(admin_client, provider, settings):
+    settings.AUTHENTICATION_BACKENDS = [views.BACKEND]
+
+    assert admin_client.get("/admin/").status_code == 302
+
+
+COMPLETE = {"OIDC_ISSUER": "https://sso.example/realms/company", "OIDC_CLIENT_ID": "a", "OIDC_CLIENT_SECRET": "b"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({**COMPLETE, "OIDC_ISSUER": "sso.example"}, "OIDC_ISSUER is invalid. "),
+        ({**COMPLETE, "OIDC_ISSUER": "https://sso.example/?a=b"}, "OIDC_ISSUER is invalid. "),
+        ({**COMPLETE, "OIDC_CLIENT_ID": ""}, "Set all of OIDC_ISSUER, "),
+        ({**COMPLETE, "OIDC_CLIENT_SECRET": ""}, "Set all of OIDC_ISSUER, "),
+        ({"OIDC_CLIENT_ID": "a"}, "Set all of OIDC_ISSUER, "),
+        ({"PASSWORD_LOGIN": "0"}, "PASSWORD_LOGIN is off, "),
+        ({**COMPLETE, "PASSWORD_LOGIN": "maybe"}, 'Environment variable "PASSWORD_LOGIN" invalid'),
+        ({**COMPLETE, "OIDC_ISSUER": "http://sso.example", "HTTPS": "1"}, "OIDC_ISSUER must begin with https:"),
+    ],
+    ids=str,
+)
+def test_invalid_settings_are_refused(variables, message):
+    with pytest.raises((ImproperlyConfigured, EnvError), match=f"^{message}"):
+        load_settings(SECRET_KEY="x" * 50, **variables)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(ImproperlyConfigured, match="Install the extra `oidc`"):
+        load_settings(SECRET_KEY="x", **COMPLETE)
+
+
+@pytest.mark.parametrize(
+    ("variables", "backends"),
+    [
+        ({}, ["AxesStandaloneBackend", "ModelBackend"]),
+        (COMPLETE, ["AxesStandaloneBackend", "SingleSignOnBackend", "ModelBackend"]),
+        ({**COMPLETE, "PASSWORD_LOGIN": "0"}, ["AxesStandaloneBackend", "SingleSignOnBackend"]),
+    ],
+    ids=["default", "both", "single sign-on"],
+)
+def test_the_backends_are_those_of_the_settings(variables, backends):
+    settings = load_settings(SECRET_KEY="x", **variables)
+
+    assert [name.rpartition(".")[2] for name in settings["AUTHENTICATION_BACKENDS"]] == backends
+
+
+def test_the_deployment_check_is_clean():
+    variables = {**COMPLETE, "PASSWORD_LOGIN": "0", "HTTPS": "1", "ALLOWED_HOSTS": "a.example"}
+    result = manage("check", "--deploy", "--fail-level=WARNING", SECRET_KEY="a1b2c3d4e5" * 6, **variables)
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.fixture(scope="module")
+def service(running, tmp_path_factory):
+    """Run the service without passwords."""
+    folder = tmp_path_factory.mktemp("single_sign_on")
+    variables = {"OIDC_ISSUER": running.issuer, "OIDC_CLIENT_ID": CLIENT_ID, "OIDC_CLIENT_SECRET": CLIENT_SECRET}
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, PASSWORD_LOGIN="0", **variables) as service,
+    ):
+        result = service.manage("create_roles")
+        assert result.returncode == 0, result.stderr
+        yield service
+
+
+@needs_chromium
+@pytest.mark.once
+def test_an_operator_signs_in_with_a_browser(browser, service, running):  # noqa: F811
+    running.reset()
+    running.roles = ["Operators"]
+    with new_page(browser, service) as page:
+        page.goto("/admin/usergroups/apitoken/?q=quick")
+        expect(page.get_by_role("heading", name="Log in", level=1)).to_be_visible()
+        expect(page.get_by_label("Password")).to_have_count(0)
+        for width in (390, 1024, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        page.get_by_role("link", name="Sign in with single sign-on").press("Enter")
+
+        expect(page.get_by_role("heading", name="Select API token to view")).to_be_visible()
+        assert page.url == f"{service.base_url}/admin/usergroups/apitoken/?q=quick"
+        expect(page.locator("#user-tools")).to_contain_text("Anna Schmidt")
+        expect(page.get_by_role("link", name="Change password")).to_have_count(0)
+
+        page.get_by_role("button", name="Log out").click()
+        page.goto("/admin/")
+        page.get_by_role("link", name="Sign in with single sign-on").click()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    log = service.log.read_text()
+    assert "/admin/single-sign-on/callback/" in log
+    assert not any(secret in log for secret in ("state=", "code=", CLIENT_SECRET, "anna@example.com"))

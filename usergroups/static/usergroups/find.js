@@ -1,0 +1,23 @@
+"use strict";
+// The search field in the header: the key "/" moves to it, and a list's search form sends secrets through it.
+(() => {
+  const form = document.getElementById("find");
+  const field = document.getElementById("find-text");
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
+
+  // Submitted as it is, the search form of a list would put the secret into the address.
+  document.getElementById("changelist-search")?.addEventListener("submit", (event) => {
+    const searched = event.target.elements.q.value;
+    if (!new RegExp(form.dataset.secrets).test(searched)) return;
+    event.preventDefault();
+    field.value = searched;
+    form.submit();
+  });
+})();
