@@ -145,7 +145,7 @@ def test_a_phone_filters_by_keyboard_and_runs_an_action(phone):
     expect(phone.locator("#changelist-filter")).to_be_hidden()
 
     phone.locator("#result_list tbody input[type=checkbox]").first.check()
-    expect(phone.locator(".action-counter")).to_have_text(re.compile("1 of 4 selected"))
+    expect(phone.locator(".action-counter")).to_have_text(re.compile(r"1 of \d+ selected"))
     phone.locator("select[name=action]").select_option("Revoke selected API tokens")
     phone.locator(".actions button[name=index]").click()
     expect(phone.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
