@@ -10,16 +10,15 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.files import FORMATS, guess_format
+from bookmarks.files import FORMATS, guess_format, read
 from bookmarks.files.chunks import UserGroupDeleted
 from bookmarks.files.importing import store
+from bookmarks.files.report import Report
 from bookmarks.models import Bookmark
 from usergroups.signals import acting_as
 
 from .exports import ExportAdmin
 from .forms import UserGroupForm
-
-MAX_REASONS = 100  # on the result page
 
 
 class ImportForm(UserGroupForm):
@@ -70,24 +69,19 @@ class ImportAdmin(ExportAdmin):
             return self.render_form(request, form, gettext("Import bookmarks"))
         user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
-        created = existing = refused = 0
-        reasons: list[Any] = []
+        report = Report()
         problem = ""
         try:
             with acting_as(request.user):
-                for outcome in store(user_group, FORMATS[str(guess_format(file.name))].read(file)):
-                    created += outcome.created
-                    existing += outcome.existing
-                    refused += len(outcome.invalid_records)
-                    reasons += outcome.invalid_records[: MAX_REASONS - len(reasons)]
+                for chunk in store(user_group, read(file, str(guess_format(file.name)))):
+                    report.add(chunk)
         except UserGroupDeleted:
             problem = gettext("The user group and its bookmarks were deleted during the import.")
         finally:
-            if created:  # Also log a failed import, because the bookmarks stored before are kept.
-                self.log_change(request, user_group, f"Imported {created} bookmarks.")
-        title = gettext("Bookmarks imported") if created else gettext("No bookmarks imported")
-        counts = {"created": created, "existing": existing, "refused": refused}
-        result = {"user_group": user_group, "name": name, **counts, "reasons": reasons, "problem": problem}
+            if report.created:  # Also log a failed import, because the bookmarks stored before are kept.
+                self.log_change(request, user_group, f"Imported {report.created} bookmarks.")
+        title = gettext("Bookmarks imported") if report.created else gettext("No bookmarks imported")
+        result = {"user_group": user_group, "name": name, "report": report, "problem": problem}
         can_view = self.has_view_permission(request)
         return self.render_page(request, "bookmarks/imported.html", title, can_view=can_view, **result)
 

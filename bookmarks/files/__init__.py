@@ -1,11 +1,25 @@
 """Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
+from collections.abc import Iterator
 from pathlib import PurePath
+from typing import BinaryIO
 
 from . import comma_separated, jsonl, netscape
+from .records import FileRecord
 
 FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
-"""The module of each format. ``read(file)`` yields records and ``write(bookmarks)`` yields text, in constant memory."""
+"""The module of each format.
+
+``read(file, encoding)`` yields records and ``write(bookmarks)`` yields text, in constant memory.
+"""
+
+
+def read(file: BinaryIO, name: str, encoding: str | None = None) -> Iterator[FileRecord]:
+    """Yield the records of a file in the format with this name, in constant memory.
+
+    ``encoding`` is a label of the WHATWG Encoding Standard. By default, the file tells its encoding.
+    """
+    yield from FORMATS[name].read(file, encoding)
 
 
 def guess_format(file_name: str) -> str | None:

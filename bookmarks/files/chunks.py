@@ -1,7 +1,6 @@
 """Store the rows of an import, one chunk at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, tee
 from typing import TypeVar
 from uuid import UUID
@@ -16,24 +15,14 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from .postgresql_copy import copy_rows, has_copy, missing_rows
-from .records import Block, BookmarkRow, InvalidRecord, distinct
+from .report import Report
+from .rows import Block, BookmarkRow, distinct
 
 T = TypeVar("T")
 
 
 class UserGroupDeleted(Exception):
     """The user group and its bookmarks were deleted during the import."""
-
-
-@dataclass
-class Outcome:
-    """The result of a chunk of records."""
-
-    created: int
-    existing: int
-    invalid_records: list[InvalidRecord]
-    collection_deleted: bool
-    """Whether the given collection has been deleted, so that these records are in no collection."""
 
 
 def _distinct_rows(blocks: Iterable[Block]) -> Iterator[BookmarkRow]:
@@ -59,7 +48,7 @@ class ChunkImporter:
     def bookmarks(self) -> BookmarkQuerySet:
         return Bookmark.objects.using(self.database).filter(user_group=self.user_group)
 
-    def store_chunk(self, blocks: Iterator[Block]) -> Outcome:
+    def store_chunk(self, blocks: Iterator[Block]) -> Report:
         first = next(blocks)
         if unknown := first.collection_names - self.collection_ids.keys():
             self.retry(lambda: self.get_or_create_collections(unknown))
@@ -75,12 +64,15 @@ class ChunkImporter:
             rows = list(_distinct_rows(chunk))
             created = self.retry(lambda: self.insert(rows))
             self.some_exist = created < len(rows)
-        return Outcome(
-            created,
-            existing=sum(len(block.rows) for block in chunk) - created,
-            invalid_records=[record for block in chunk for record in block.invalid_records],
-            collection_deleted=self.collection is not None and self.collection_ids[None] is None,
-        )
+        report = Report(created, existing=sum(len(block.rows) for block in chunk) - created)
+        for block in chunk:
+            report.refused += len(block.invalid_records)
+            report.refusals += block.invalid_records
+            report.unusable_dates += block.unusable_dates
+            report.shortened += block.shortened
+            report.left_out += block.left_out
+        report.collection_deleted = self.collection is not None and self.collection_ids[None] is None
+        return report
 
     def copy(self, rows: Iterable[BookmarkRow]) -> int | None:
         return copy_rows(rows, self.user_group, self.collection_ids, self.database)

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from bookmarks.models import Bookmark
 from usergroups.json_lines import MAX_LINE
 
-from .records import FIELDS, OWNER_FIELDS, InvalidRecord, Record, to_dict, to_dict_with_owner
+from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
 
 
-def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
+def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it is not CSV."""
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
@@ -25,7 +25,7 @@ def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
             text.detach()
 
 
-def _records(text: io.TextIOWrapper) -> Iterator[Record | InvalidRecord]:
+def _records(text: io.TextIOWrapper) -> Iterator[FileRecord]:
     reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
     columns: list[str] = []
     while True:

@@ -18,17 +18,19 @@ from operator import itemgetter
 from bookmarks.models import Collection
 from usergroups.models import UserGroup
 
-from .chunks import ChunkImporter, Outcome
-from .records import Block, InvalidRecord, Record, read_blocks
+from .chunks import ChunkImporter
+from .records import FileRecord
+from .report import Report
+from .rows import Block, read_blocks
 
 BLOCK_SIZE = 500  # records
 CHUNK_SIZE = 50  # blocks
 
 
 def store(
-    user_group: UserGroup, records: Iterable[Record | InvalidRecord], collection: Collection | None = None
-) -> Iterator[Outcome]:
-    """Store the records in chunks, each in its own transaction, and yield the outcome of each chunk.
+    user_group: UserGroup, records: Iterable[FileRecord], collection: Collection | None = None
+) -> Iterator[Report]:
+    """Store the records in chunks, each in its own transaction, and yield the report of each chunk.
 
     A record goes into ``collection`` if one is given, or else into the collection that it names, which is created if
     it is missing. Existing bookmarks are not changed, so an interrupted import can be run again from the start.

@@ -7,10 +7,10 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark
 from usergroups import json_lines
 
-from .records import InvalidRecord, Record, to_dict, to_dict_with_owner
+from .records import FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
 
 
-def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
+def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):

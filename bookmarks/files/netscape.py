@@ -14,7 +14,7 @@ from bookmarks.models import Bookmark
 
 from . import references
 from .netscape_parser import NetscapeParser
-from .records import InvalidRecord, Record, format_timestamp
+from .records import FileRecord, format_timestamp
 
 CHUNK_SIZE = 64 * 1024
 
@@ -28,7 +28,7 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def read(file: BinaryIO) -> Iterator[Record | InvalidRecord]:
+def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each link. Its collection is the path of its folders, separated by FOLDER_SEPARATOR."""
     parser = NetscapeParser()
     chunk = file.read(CHUNK_SIZE)

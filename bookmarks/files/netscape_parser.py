@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from django.utils.translation import gettext as _
 
 from . import references
-from .records import InvalidRecord, Record
+from .records import FileRecord, InvalidRecord, Record
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLDER_SEPARATOR = " / "
@@ -36,7 +36,7 @@ class NetscapeParser(HTMLParser):
         super().__init__()
         self.lines_of_links = 0
         """The number of lines that Python's parser has not read."""
-        self.records: list[Record | InvalidRecord] = []
+        self.records: list[FileRecord] = []
         self.folders: list[str] = []
         """The path of each open folder."""
         self.heading = ""
@@ -46,7 +46,7 @@ class NetscapeParser(HTMLParser):
         self.link: Record | None = None
         """The open link, which has no title yet."""
 
-    def pop_records(self) -> list[Record | InvalidRecord]:
+    def pop_records(self) -> list[FileRecord]:
         """Return the records that were parsed since the last call."""
         if len(self.rawdata) > MAX_TAG_LENGTH:
             reason = _("A tag is longer than %(max)s characters.") % {"max": MAX_TAG_LENGTH}

@@ -15,7 +15,7 @@ from usergroups import signals
 from usergroups.database_errors import is_conflict, is_violation
 from usergroups.models import UserGroup
 
-from .records import BookmarkRow
+from .rows import BookmarkRow
 
 COLUMNS = {
     "user_group_id": "int8",

@@ -29,9 +29,9 @@ def add_format(parser: CommandParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
 
 
-def file_format(options: dict[str, Any]) -> Any:
-    """Return the module of the file's format. Raises CommandError if it is unknown."""
-    name = options["format"] or guess_format(options["file"])
+def file_format(options: dict[str, Any]) -> str:
+    """Return the name of the file's format. Raises CommandError if it is unknown."""
+    name: str | None = options["format"] or guess_format(options["file"])
     if name is None:
         raise CommandError(f"Specify the file's format with --format: {', '.join(FORMATS)}.")
-    return FORMATS[name]
+    return name

@@ -39,7 +39,7 @@ def store(user_group, *records, collection=None):
     return (
         sum(outcome.created for outcome in outcomes),
         sum(outcome.existing for outcome in outcomes),
-        [refusal for outcome in outcomes for refusal in outcome.invalid_records],
+        [refusal for outcome in outcomes for refusal in outcome.refusals],
     )
 
 
@@ -194,7 +194,10 @@ def test_a_line_that_is_too_long_is_refused_and_reading_continues():
 def test_csv_is_read():
     text = '\ufeffcollection,other,url,title\n,x,https://a/,"b ""c"",\nd"\nE,,https://f/\n\n'
 
-    assert read("csv", text) == [Record(2, "https://a/", 'b "c",\nd'), Record(4, "https://f/", "", "E")]
+    assert read("csv", text) == [
+        Record(2, "https://a/", 'b "c",\nd', left_out=("other",)),
+        Record(4, "https://f/", "", "E"),
+    ]
 
 
 def test_a_csv_field_that_is_too_long_is_refused():
@@ -227,15 +230,10 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
         (Record(1, URL, "a" * 1001), "title is not 0 to 1000 characters long."),
-        (Record(1, URL, None), "title is not text."),
+        (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (Record(1, URL, "\udcff"), "title is not UTF-8."),
-        (Record(1, URL, "", ""), "collection is not 1 to 255 characters long."),
         (Record(1, URL, "", 1), "collection is not text."),
-        (Record(1, URL, "", None, "yesterday"), "created_at is not a date and time such as 2026-01-31T09:26:53Z."),
-        (Record(1, URL, "", None, 1), "created_at is not a date and time such as 2026-01-31T09:26:53Z."),
-        (Record(1, URL, "", None, "0001-01-01T00:00:00+14:00"),
-         "created_at is not a date and time such as 2026-01-31T09:26:53Z."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
 )  # fmt: skip
@@ -403,9 +401,16 @@ def test_importing_an_export_restores_the_bookmarks(user_group, bookmarks, name)
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
 
+moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < datetime(2026, 1, 1, tzinfo=UTC))
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(title=text, collection=st.none() | text.filter(len), moment=st.datetimes(timezones=st.just(UTC)))
+@given(
+    title=text,
+    collection=st.none() | text.filter(len),
+    moment=st.datetimes(max_value=datetime(2026, 1, 1), timezones=st.just(UTC)),
+)
 def test_exports_preserve_any_text_and_time(user_group, name, title, collection, moment):
     Bookmark.objects.all().delete()
     Collection.objects.all().delete()

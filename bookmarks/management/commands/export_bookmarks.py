@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 
+from bookmarks.files import FORMATS
 from bookmarks.files.exporting import load
 from bookmarks.management import options as file_options
 from usergroups.management import options as shared
@@ -21,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         bookmarks = load(user_group, file_options.collection(options, user_group))
-        text = file_options.file_format(options).write(bookmarks)
+        text = FORMATS[file_options.file_format(options)].write(bookmarks)
         try:
             with open_target(options["file"]) as file:
                 file.writelines(piece.encode() for piece in text)

@@ -4,8 +4,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 from django.db import IntegrityError, OperationalError, router
 
+from bookmarks.files import read
 from bookmarks.files.chunks import UserGroupDeleted
 from bookmarks.files.importing import store
+from bookmarks.files.report import Report
 from bookmarks.management import options as file_options
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
@@ -29,21 +31,17 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         collection = file_options.collection(options, user_group)
-        records = file_options.file_format(options).read
-        created = existing = refused = 0
-        collection_deleted = False
+        name = file_options.file_format(options)
+        report = Report()
         problem = ""
         gc.freeze()  # Rows trigger the garbage collector often. Keep it from scanning the modules of Django each time.
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
             try:
-                for outcome in store(user_group, records(source.file), collection):
+                for chunk in store(user_group, read(source.file, name), collection):
                     source.bar.clear()  # make room for other text
-                    for line, reason in outcome.invalid_records:
+                    for line, reason in chunk.refusals:
                         self.stderr.write(f"line {line}: {reason}")
-                    created += outcome.created
-                    existing += outcome.existing
-                    refused += len(outcome.invalid_records)
-                    collection_deleted = outcome.collection_deleted
+                    report.add(chunk)
                     source.advance()
             except KeyboardInterrupt:
                 problem = "Interrupted. Run the command again to import the rest. Result so far: "
@@ -53,12 +51,13 @@ class Command(BaseCommand):
                 problem = f"{error}".strip() + " Run the command again to import the rest. Result so far: "
             finally:
                 gc.unfreeze()
-        if collection_deleted:
-            self.stderr.write("The collection was deleted during the import. Later bookmarks are in no collection.")
+        for remark in report.remarks:
+            self.stderr.write(remark)
         dry_run = "Dry run, nothing was changed: " if options["dry_run"] else ""
-        summary = f"{problem}{dry_run}{created} created, {existing} already existed, {refused} refused."
+        counts = f"{report.created} created, {report.existing} already existed, {report.refused} refused."
+        summary = f"{problem}{dry_run}{counts}"
         if problem:
             raise CommandError(summary)
-        if not created + existing + refused:
+        if not report.created + report.existing + report.refused:
             self.stderr.write("The file contains no bookmarks.")
         self.stdout.write(summary)

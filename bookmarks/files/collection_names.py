@@ -1,0 +1,39 @@
+"""The names of the collections that a file's folders become."""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
+
+SEPARATOR = " / "
+SLASHES = re.compile(r"(?:^|(?<= ))/+(?= |$)")
+"""What a separator could be mistaken for in the name of a folder."""
+
+DIGEST_LENGTH = 8
+
+
+def joined(folders: Sequence[str]) -> str:
+    """Return the name of the collection for a path of folders, outermost first.
+
+    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
+    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``.
+    """
+    return SEPARATOR.join(SLASHES.sub(r"\g<0>/", folder) for folder in folders)
+
+
+def split(name: str) -> list[str]:
+    """Return the path of folders whose name is ``name``, so that ``joined`` returns ``name`` again.
+
+    If there is none, return only the name itself.
+    """
+    folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
+    return folders if all(folders) and joined(folders) == name else [name]
+
+
+def shortened(name: str) -> str:
+    """Return the name, or its beginning and a digest of the whole if it is too long for a collection."""
+    if len(name) <= MAX_COLLECTION_NAME_LENGTH:
+        return name
+    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+    return f"{name[: MAX_COLLECTION_NAME_LENGTH - DIGEST_LENGTH - 1]}~{digest}"

@@ -1,0 +1,71 @@
+"""What an import did, for the command, the admin and the API."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
+
+from .records import InvalidRecord
+
+MAX_REFUSALS = 100  # in a report of several chunks
+
+
+@dataclass
+class Report:
+    """The result of an import, or of one of its chunks."""
+
+    created: int = 0
+    updated: int = 0
+    """The number of existing bookmarks whose title or date the import has changed."""
+    existing: int = 0
+    """The number of existing bookmarks that the import has not changed."""
+    refused: int = 0
+    refusals: list[InvalidRecord] = field(default_factory=list)
+    """All refusals of a chunk, or the first ones of an import."""
+    unusable_dates: int = 0
+    """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
+    shortened: int = 0
+    """The number of bookmarks whose collection's name was too long and has been shortened."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
+    collection_deleted: bool = False
+    """Whether the given collection has been deleted, so that the last records are in no collection."""
+
+    def add(self, chunk: "Report") -> None:
+        """Add the report of the next chunk."""
+        self.created += chunk.created
+        self.updated += chunk.updated
+        self.existing += chunk.existing
+        self.refused += chunk.refused
+        self.refusals += chunk.refusals[: MAX_REFUSALS - len(self.refusals)]
+        self.unusable_dates += chunk.unusable_dates
+        self.shortened += chunk.shortened
+        self.left_out += chunk.left_out
+        self.collection_deleted = chunk.collection_deleted
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What people should know besides the counts and the refusals, in sentences."""
+        if self.unusable_dates:
+            text = ngettext(
+                "%(count)d bookmark has a date that cannot be used, and got the date of the import.",
+                "%(count)d bookmarks have a date that cannot be used, and got the date of the import.",
+                self.unusable_dates,
+            )
+            yield text % {"count": self.unusable_dates}
+        if self.shortened:
+            text = ngettext(
+                "%(count)d bookmark is in a collection whose name was shortened to %(max)d characters.",
+                "%(count)d bookmarks are in collections whose names were shortened to %(max)d characters.",
+                self.shortened,
+            )
+            yield text % {"count": self.shortened, "max": MAX_COLLECTION_NAME_LENGTH}
+        if self.left_out:
+            names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())
+            yield _("Not imported, with the number of bookmarks that have it: %(names)s.") % {"names": names}
+        if self.collection_deleted:
+            yield _("The collection was deleted during the import. Later bookmarks are in no collection.")
