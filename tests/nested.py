@@ -16,7 +16,7 @@ def run_tests(settings, *arguments, **variables):
         environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
     result = subprocess.run(
         [sys.executable, "-m", "pytest", f"--ds={settings}",
-         "-q", "--numprocesses=0", "--hypothesis-profile=few", "-p", "no:cacheprovider", "--no-cov", *arguments],
+         "-q", "--numprocesses=0", "--hypothesis-profile=few", "-p", "no:cacheprovider", *arguments],
         env={**environment, **variables}, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout

@@ -6,6 +6,8 @@ import pytest
 
 from bookmarks_service.arriving_request import MAX_HEAD, SMALL_REQUEST, ArrivingRequest, HeadTooLong
 
+pytestmark = pytest.mark.once
+
 
 def arriving(*pieces):
     """Yield after each piece whether the head of the request has arrived, and whether all of it has."""

@@ -14,6 +14,8 @@ from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import OPERATIONS, WITH_A_BODY
 from usergroups.contract.views import ContractView
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(scope="module")
 def document():

@@ -8,6 +8,8 @@ import pytest
 
 from bookmarks_service.paced_socket import MINIMUM_RATE, STALLED, PacedSocket
 
+pytestmark = pytest.mark.once
+
 DATA = bytes(5_000_000)  # more than the system buffers
 
 

@@ -10,6 +10,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from bookmarks_service.page_middleware import PagesOnly, is_page_path
 from bookmarks_service.urls import urlpatterns
 
+pytestmark = pytest.mark.once
+
 STOCK = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

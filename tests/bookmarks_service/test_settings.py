@@ -16,6 +16,8 @@ from django.db import ConnectionHandler
 
 from tests.bookmarks_service.service import ROOT, environment, manage
 
+pytestmark = pytest.mark.once
+
 PRODUCTION = {"SECRET_KEY": get_random_secret_key(), "ALLOWED_HOSTS": "bookmarks.example", "HTTPS": "1"}
 
 

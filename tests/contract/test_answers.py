@@ -36,6 +36,7 @@ def test_success_is_the_integer_one(any_operation, valid_body):
 # 400: not JSON, not an object
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "body",
     [
@@ -63,6 +64,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
     assert (error["code"], error["attr"]) == ("parse_error", None)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "member",
     [
@@ -123,6 +125,7 @@ def test_unknown_fields_are_ignored(operation, valid_body):
 # 401
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "header",
     [
@@ -143,6 +146,7 @@ USAGE = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "header",
     [
@@ -161,6 +165,7 @@ def test_another_scheme_is_answered_with_the_right_one(any_operation, header):
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"])
 def test_a_token_of_another_kind_is_answered_with_the_right_one(any_operation, prefix):
     secret = secret_format.generate(prefix)
@@ -180,6 +185,7 @@ def mistyped(secret):
     return secret[:-1] + ("a" if secret[-1] != "a" else "b")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "header",
     [
@@ -202,6 +208,7 @@ def test_invalid_credentials_are_refused(any_operation, header):
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 
 
+@pytest.mark.once
 def test_the_scheme_is_case_insensitive(operation, valid_body):
     header = f"{operation.scheme.upper()} {operation.token.secret}"
 
@@ -242,6 +249,7 @@ def test_authorisation_comes_before_validation(operation):
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
 def test_other_methods_are_not_allowed(any_operation, credentials):
     offered = {other.method for other in OPERATIONS.values() if other.url_name == any_operation.operation.url_name}
@@ -261,6 +269,7 @@ def test_head_is_answered_like_get_without_a_body(any_operation):
     assert (response.status_code, response.content) == (get.status_code, b"")
 
 
+@pytest.mark.once
 def test_the_method_is_not_overridden_by_a_header(any_operation):
     response = any_operation({}, method="TRACE", HTTP_X_HTTP_METHOD_OVERRIDE=any_operation.method)
 
@@ -278,6 +287,7 @@ def test_a_body_over_the_limit_is_refused(operation, valid_body):
     assert problem(operation(body.ljust(limit + 1)), 413)["code"] == "payload_too_large"
 
 
+@pytest.mark.once
 def test_the_limit_can_be_raised(operation, valid_body, settings):
     settings.API_MAX_BODY_SIZE = 9 * MIB
 
@@ -301,6 +311,7 @@ def test_a_lower_limit_does_not_hold_for_batches(operation, valid_body, settings
 # 415
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "content_type",
     ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/*", "*/*",
@@ -314,6 +325,7 @@ def test_no_content_type_is_refused(operation):
     assert problem(operation(b"", CONTENT_TYPE=""), 415)["code"] == "unsupported_media_type"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=latin-1"]
 )
@@ -324,6 +336,7 @@ def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation,
 # Accept
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
 def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     response = any_operation(valid_body, HTTP_ACCEPT=accept)
@@ -332,6 +345,7 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     assert response["Content-Type"] == "application/json"
 
 
+@pytest.mark.once
 def test_a_format_in_the_query_is_ignored(any_operation, valid_body):
     any_operation.url += "&format=html" if "?" in any_operation.url else "?format=html"
 
@@ -391,6 +405,7 @@ def broken(any_operation):
     post_init.disconnect(fail, sender=type(any_operation.token))
 
 
+@pytest.mark.once
 def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, broken, caplog):
     broken(RuntimeError("the inside story"))
 
@@ -403,6 +418,7 @@ def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_bo
     assert any_operation.token.secret not in caplog.text
 
 
+@pytest.mark.once
 def test_an_unexpected_exception_is_answered_the_same_with_debug(any_operation, valid_body, broken, settings):
     settings.DEBUG = True
     broken(RuntimeError("the inside story"))
@@ -410,6 +426,7 @@ def test_an_unexpected_exception_is_answered_the_same_with_debug(any_operation, 
     assert problem(any_operation(valid_body), 500, "server_error")["code"] == "internal_error"
 
 
+@pytest.mark.once
 def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, broken, caplog):
     broken(OperationalError("connection refused"))
 
@@ -424,6 +441,7 @@ def test_an_unavailable_database_is_answered_with_retry_after(any_operation, val
 # Paths
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
 def test_paths_are_exact(any_operation, valid_body, suffix):
     path = any_operation.url.partition("?")[0] + suffix
@@ -432,6 +450,7 @@ def test_paths_are_exact(any_operation, valid_body, suffix):
     assert problem(any_operation(valid_body), 404)["code"].endswith("not_found")
 
 
+@pytest.mark.once
 def test_operations_with_a_body_ignore_the_query_string(operation, valid_body):
     operation.url += "?" + "&".join(f"a{n}=%ff%00" for n in range(2000))
 

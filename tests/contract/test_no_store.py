@@ -6,6 +6,8 @@ from django.test import RequestFactory
 
 from usergroups.contract.errors import unknown_path
 
+pytestmark = pytest.mark.once
+
 NO_STORE = "no-store"
 
 

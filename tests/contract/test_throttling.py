@@ -10,6 +10,8 @@ from tests.contract.conftest import WRITES, caller
 from tests.contract.test_answers import problem
 from usergroups.tokens.throttling import FailedAuthenticationThrottle, blocked_until
 
+pytestmark = pytest.mark.once
+
 # The rates are per day, so that no window ends during a test.
 
 
