@@ -21,6 +21,8 @@ class Operation(NamedTuple):
     max_body_size: int = MIB
     is_read: bool = False
     """Whether a read-only token may call it, although its method is not safe."""
+    has_file: bool = False
+    """Whether its body or its answer is a file."""
 
 
 OPERATIONS = {
@@ -53,6 +55,8 @@ if apps.is_installed("bookmarks"):
         "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
         "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
         "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
+        "import_bookmarks": Operation("POST", "bookmarks:imports", has_file=True),
+        "export_bookmarks": Operation("GET", "bookmarks:export", has_file=True),
     }
 
 

@@ -27,6 +27,12 @@ MAX_LIMIT = 200
 MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
 
 
+def link(request: Request, **parameters: str | int) -> str:
+    """Return the absolute URL of the request with other values of these query parameters."""
+    query = urlencode({**request.query_params, **parameters})
+    return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
+
+
 class Order(models.TextChoices):
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -163,5 +169,4 @@ class Page(Generic[M]):
     def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
         if position is None:
             return None
-        query = urlencode({**request.query_params, "cursor": Cursor(*position, backwards).encode()})
-        return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
+        return link(request, cursor=Cursor(*position, backwards).encode())
