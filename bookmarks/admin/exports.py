@@ -17,7 +17,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.files import FORMATS
+from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.base import OperatorAdmin
@@ -55,7 +55,7 @@ class ExportAdmin(OperatorAdmin):
         name = form.cleaned_data["format"]
         user_group: Any = scope.user_group if scope else form.cleaned_data["user_group"]
         bookmarks = scope.load() if scope else load(user_group)
-        text = FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
+        text = EXPORT_FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
         response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])
         filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
         response["Content-Disposition"] = f'attachment; filename="{filename}"'
