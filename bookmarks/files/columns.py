@@ -65,20 +65,23 @@ class Layout:
                 self.others.append((position, short_name if short_name in left_out_names else OTHERS))
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
-        """Return the record of the values, of which there are as many as names."""
-        values.append(None)  # the value of the fields that no name stands for
+        """Return the record of the values. There may be more of them than names."""
+        values[self.length :] = (None,)  # the value of the fields that no name stands for
         url, title, collection, created_at = self.fields(values)
-        left_out = tuple(
-            name
-            for position, name in self.others
-            if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
-        )
+        left_out = self.left_out(values) if self.others else ()
         if not url:
             if collection and not (title or created_at or left_out):
                 return CollectionRecord(line, collection)
             if self.url_position is None:
                 return InvalidRecord(line, _("The entry has no URL."))
         return Record(line, url, title, collection, created_at, left_out)
+
+    def left_out(self, values: list[Any]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for position, name in self.others
+            if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
+        )
 
 
 class ObjectReader:

@@ -39,14 +39,17 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             is_our_own = tuple(row) in (FIELDS, OWNER_FIELDS + FIELDS)
             rows.width = layout.length
             rows.url_position = None if is_our_own else layout.url_position
-        elif any(row[layout.length :]):
+        elif len(row) > layout.length and any(row[layout.length :]):
             numbers = {"number": len(row), "columns": layout.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
-            cells = (row + [""] * (layout.length - len(row)))[: layout.length]
-            if is_our_own:
-                cells = [cell[1:] if PROTECTED_FORMULA.match(cell) else cell for cell in cells]
-            yield layout.record(line, cells)
+            if len(row) < layout.length:
+                row.extend([""] * (layout.length - len(row)))
+            yield layout.record(line, [*map(_without_protection, row)] if is_our_own else row)
+
+
+def _without_protection(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and PROTECTED_FORMULA.match(cell) else cell
 
 
 class _Echo:

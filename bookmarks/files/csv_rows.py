@@ -52,19 +52,17 @@ class RowReader:
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
         while line := self.take():
             number = self.line
-            cells: list[str] | ValueError | None
             if len(line) > MAX_LINE:
                 self.skip_rest(line)
-                cells = ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
-            elif '"' not in line:
-                cells = line.rstrip("\r\n").split(self.delimiter)
-            elif line.count('"') % 2 == 0:
-                cells = self.split(line)
+                yield number, ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
+                continue
+            if '"' not in line:
+                cells: list[str] | None = line.rstrip("\r\n").split(self.delimiter)
             else:
-                cells = self.read_lines(line)
+                cells = self.read_lines(line) if line.count('"') % 2 else self.split(line)
             if cells is None:
                 yield number, ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
-            elif isinstance(cells, ValueError) or any(cells):
+            elif any(cells):
                 yield number, cells
 
     def take(self) -> str:
