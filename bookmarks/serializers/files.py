@@ -77,7 +77,9 @@ class ReportSerializer(serializers.Serializer[Any]):
     shortened = serializers.IntegerField(
         help_text="The number of bookmarks in collections whose names were too long and have been shortened."
     )
-    left_out = LeftOutSerializer(many=True, help_text="What the file has and bookmarks have no place for.")
+    left_out = LeftOutSerializer(
+        many=True, source="left_out_counts", help_text="What the file has and bookmarks have no place for."
+    )
     collection_deleted = serializers.BooleanField(
         help_text="Whether `collection` was deleted during the import. The last bookmarks are then in no collection."
     )

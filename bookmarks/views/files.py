@@ -24,7 +24,7 @@ from bookmarks.files.report import Report
 from bookmarks.openapi import files as openapi
 from bookmarks.serializers.files import ExportQuery, ImportEnvelope, ImportQuery
 from usergroups.contract.body import content_length, read_chunks
-from usergroups.contract.pagination import link
+from usergroups.contract.links import link
 from usergroups.contract.spooled_files import spooled
 from usergroups.tokens.authentication import InvalidToken
 from usergroups.tokens.concurrency import file_transfer

@@ -12,25 +12,18 @@ from django.db import models
 from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
-from django.utils.encoding import escape_uri_path
-from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from .cursors import Cursor, Position
 from .fields import Envelope
+from .links import link
 
 M = TypeVar("M", bound=Model)
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
-
-
-def link(request: Request, **parameters: str | int) -> str:
-    """Return the absolute URL of the request with other values of these query parameters."""
-    query = urlencode({**request.query_params, **parameters})
-    return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
 
 
 class Order(models.TextChoices):

@@ -24,6 +24,7 @@ from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
 from .etags import PreconditionFailed
 from .failures import component_name, failure_responses, validation_codes
+from .headers import IF_MATCH, response_headers
 from .spooled_files import StorageUnavailable
 from .views import ContractView
 
@@ -49,9 +50,6 @@ FAILURES_OF_FILES: list[APIException] = [
     UnsupportedMediaType("text/plain"),
 ]
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
-IF_MATCH = OpenApiParameter(
-    "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
-)
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class ContractSchema(AutoSchema):
         return [
             *(parameter for parameter in (operation.path, query) if parameter),
             *([IF_MATCH] if operation.conditional else []),
-            *_response_headers([*dict.fromkeys(map(_status, self.get_response_serializers()))], operation),
+            *response_headers(self.get_response_serializers(), operation.tagged, bool(operation.returned_file)),
         ]
 
     def get_request_serializer(self) -> Any:
@@ -164,29 +162,3 @@ class ContractSchema(AutoSchema):
         if any(isinstance(field, serializers.DictField) for field in fields):
             codes.add(TOO_MANY["code"])
         return failures + FAILURES_OF_BODIES, codes - ({"required"} if self.method == "PATCH" else set())
-
-
-def _status(key: int | tuple[int, str]) -> int:
-    """Return the status of a response, whose key may also have a media type."""
-    return key[0] if isinstance(key, tuple) else key
-
-
-def _response_headers(statuses: list[int], operation: Documentation) -> list[OpenApiParameter]:
-    counted = [status for status in statuses if status != 401]  # the calls of a token are counted
-    etag = _header("ETag", str, [200, 201], "Changes with every change of the object.")
-    disposition = _header("Content-Disposition", str, [200], "The name of the file.")
-    return [
-        *([etag] if operation.tagged else []),
-        *([disposition] if operation.returned_file else []),
-        _header("Cache-Control", str, statuses, "Always `no-store`."),
-        _header("Location", OpenApiTypes.URI_REF, [201], "The URL of the new object."),
-        _header("WWW-Authenticate", str, [401], "The required scheme."),
-        _header("Retry-After", int, [429, 503], "Seconds to wait before repeating the request."),
-        _header("RateLimit", str, counted, "The remaining calls, and the seconds until the window ends."),
-        _header("RateLimit-Policy", str, counted, "The calls allowed per window, and its length in seconds."),
-    ]
-
-
-def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
-    """Document a header of the responses with these statuses."""
-    return OpenApiParameter(name, kind, "header", response=statuses, description=description)
