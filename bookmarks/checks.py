@@ -1,4 +1,4 @@
-"""A system check of the database."""
+"""System checks of the settings and the database."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,25 @@ from typing import Any
 from django.core import checks
 from django.db import connections, router
 
+from usergroups.checks import is_integer
+
+from . import conf
 from .distribution import DISTRIBUTED, REFERENCE, Schema
 from .models import Bookmark
+
+
+@checks.register
+def check_import_size(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Return an error if the maximum size of a file to import is invalid."""
+    if is_integer(conf.max_import_size(), 1):
+        return []
+    return [
+        checks.Error(
+            "BOOKMARKS_MAX_IMPORT_SIZE is not a positive integer.",
+            hint="Set it to a number of bytes, or remove it to use the default of 256 MiB.",
+            id="bookmarks.E001",
+        )
+    ]
 
 
 @checks.register(checks.Tags.database)

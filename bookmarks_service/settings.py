@@ -141,6 +141,7 @@ CACHES = {
 API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None
 API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
 API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
+BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 256 * 1024 * 1024)  # bytes
 
 METRICS_ADDRESS = env.str("METRICS_ADDRESS", "")
 TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
@@ -286,6 +287,7 @@ SPECTACULAR_SETTINGS = {
             "description": "The access tokens of a user group. These operations take an API token.",
         },
         {"name": "Bookmarks", "description": "The bookmarks of a user group. These operations take an access token."},
+        {"name": "Files", "description": "Imports and exports of bookmarks. These operations take an access token."},
         {"name": "Collections", "description": "The collections of bookmarks. These operations take an access token."},
     ],
     "POSTPROCESSING_HOOKS": [],  # The apps name the components of enumerations.

@@ -21,9 +21,11 @@ if settings.TRACES_ENDPOINT:
 
 django_application = get_wsgi_application()
 
-from usergroups.checks import check_settings  # noqa: E402  # It imports models, so Django must be set up.
+# These import models, so Django must be set up.
+from bookmarks.checks import check_import_size  # noqa: E402
+from usergroups.checks import check_settings  # noqa: E402
 
-if problems := check_settings():
+if problems := [*check_settings(), *check_import_size()]:
     raise ImproperlyConfigured(f"{problems[0].msg} {problems[0].hint}")
 
 

@@ -49,7 +49,7 @@ def _is_supported(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _errors() -> Iterator[Error]:
-    if not _is_integer(conf.max_body_size(), 1):
+    if not is_integer(conf.max_body_size(), 1):
         yield Error(
             "API_MAX_BODY_SIZE is not a positive integer.",
             hint="Set it to a number of bytes, or remove it to use the default of 1 MiB.",
@@ -68,7 +68,7 @@ def _errors() -> Iterator[Error]:
                 hint='Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.',
                 id="usergroups.E003",
             )
-    if not _is_integer(conf.trusted_proxies(), 0):
+    if not is_integer(conf.trusted_proxies(), 0):
         yield Error(
             "API_TRUSTED_PROXIES is not a non-negative integer.",
             hint="Set it to the number of proxies in front of the service that append to X-Forwarded-For.",
@@ -76,7 +76,8 @@ def _errors() -> Iterator[Error]:
         )
 
 
-def _is_integer(value: Any, minimum: int) -> bool:
+def is_integer(value: Any, minimum: int) -> bool:
+    """Return whether a setting is an integer of at least ``minimum``."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 

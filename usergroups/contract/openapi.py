@@ -39,6 +39,8 @@ def operation(
     read_only: bool = False,
     tagged: bool = False,
     conditional: bool = False,
+    sent_file: Sequence[str] = (),
+    returned_file: Sequence[str] = (),
     **description: Any,
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
@@ -46,8 +48,13 @@ def operation(
     ``request`` is an example of the body; ``failures`` are further errors. The responses of a ``tagged`` operation
     have an ETag, and a ``conditional`` operation honors If-Match. This extends ``extend_schema`` and ignores the
     host's DEFAULT_SCHEMA_CLASS.
+
+    ``sent_file`` and ``returned_file`` are the media types of the body of the request or of the successful response if
+    that is a file.
     """
-    documentation = Documentation(operation_id, responses, request, path, failures, read_only, tagged, conditional)
+    documentation = Documentation(
+        operation_id, responses, request, path, failures, read_only, tagged, conditional, sent_file, returned_file
+    )
     document = extend_schema(operation_id=operation_id, **description)
 
     def decorate(method: F) -> F:

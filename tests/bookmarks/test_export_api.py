@@ -1,0 +1,166 @@
+"""GET /v1/export."""
+
+import gc
+from contextlib import ExitStack
+
+import pytest
+from django.db import OperationalError
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files.exporting import load
+from bookmarks.views import files as views
+from tests.answers import error_code, errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.conftest import Caller
+from usergroups.contract import spooled_files
+from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER, expensive_call
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "jsonl": "application/jsonl; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+}
+
+
+@pytest.fixture
+def receive(client, access_token):
+    """Return a function that requests a file."""
+
+    def receive(method="GET", token=access_token, **query):
+        url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
+        return Caller(client, method, url, "Bearer", token)()
+
+    return receive
+
+
+@pytest.fixture
+def bookmarks(user_group):
+    """Create bookmarks in a collection and in none, an empty collection, and a bookmark of another group."""
+    collection = CollectionFactory(user_group=user_group)
+    for place in (None, collection, None):
+        BookmarkFactory(user_group=user_group, collection=place, title="ü")
+    CollectionFactory(user_group=user_group)
+    BookmarkFactory()
+    return collection
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_a_file_is_returned(receive, user_group, bookmarks, name):
+    response = receive(format=name)
+
+    content = response.getvalue()
+    assert content.decode() == "".join(EXPORT_FORMATS[name].write(load(user_group)))
+    assert response.status_code == 200
+    assert {header: response[header] for header in ("Content-Type", "Content-Disposition", "Cache-Control")} == {
+        "Content-Type": TYPES[name],
+        "Content-Disposition": f'attachment; filename="bookmarks.{name}"',
+        "Cache-Control": "no-store",
+    }
+    assert response["Content-Length"] == str(len(content))
+    assert response["RateLimit"].startswith('"token";r=')
+
+
+def test_json_lines_are_the_default(receive, bookmarks):
+    assert receive().getvalue() == receive(format="jsonl").getvalue()
+
+
+def test_one_collection_is_exported(receive, user_group, bookmarks):
+    content = receive(collection=bookmarks.pk).getvalue().decode()
+
+    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, bookmarks)))
+
+
+@pytest.mark.parametrize(
+    ("query", "attr", "code"),
+    [
+        ({"format": "xml"}, "format", "invalid_choice"),
+        ({"format": ""}, "format", "invalid_choice"),
+        ({"format": "json"}, "format", "invalid_choice"),
+        ({"collection": "x"}, "collection", "does_not_exist"),
+        ({"collection": ""}, "collection", "does_not_exist"),
+    ],
+)
+def test_an_invalid_query_is_refused(receive, query, attr, code):
+    assert errors(receive(**query)) == [(attr, code)]
+
+
+def test_a_collection_of_another_group_does_not_exist(receive):
+    assert error_code(receive(collection=CollectionFactory().pk), 400) == "does_not_exist"
+
+
+def test_head_has_the_headers_of_get(receive, bookmarks):
+    head, get = receive("HEAD"), receive()
+
+    assert (head.status_code, head.getvalue()) == (200, b"")
+    for name in ("Content-Type", "Content-Length", "Content-Disposition"):
+        assert head[name] == get[name]
+
+
+def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, caplog):
+    def fail(*args):
+        yield from list(exporting.load(*args))[:2]
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(views, "load", fail)
+
+    response = receive()
+
+    assert error_code(response, 503) == "service_unavailable"
+    assert "gone" in caplog.text
+
+
+def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch):
+    class Full:
+        def close(self, *args):
+            raise OSError(28, "No space left on device")
+
+        writelines = close
+
+    monkeypatch.setattr(spooled_files, "TemporaryFile", lambda **kwargs: Full())
+
+    assert error_code(receive(), 503) == "service_unavailable"
+
+
+def test_no_transaction_is_open_during_the_download(receive, bookmarks, monkeypatch):
+    ended = []
+
+    def load(*args):
+        yield from exporting.load(*args)
+        ended.append(True)
+
+    monkeypatch.setattr(views, "load", load)
+
+    response = receive()
+
+    assert ended == [True]
+    response.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the file that is not closed
+def test_downloads_are_limited_until_they_end(receive, user_group):
+    def refuses():
+        answer = receive()
+        answer.close()
+        return answer.status_code == 429
+
+    downloads = [receive() for _ in range(MAX_FILE_TRANSFERS_PER_OWNER)]
+    assert refuses()
+    downloads.pop().close()
+    assert not refuses()
+    downloads.append(receive())
+    assert refuses()
+    # Even an answer that a middleware has dropped is closed in the end.
+    downloads.clear()
+    gc.collect()
+    assert not refuses()
+
+
+def test_a_download_is_an_expensive_call(receive, user_group):
+    with ExitStack() as under_way:
+        under_way.enter_context(expensive_call(user_group))
+        under_way.enter_context(expensive_call(user_group))
+        receive().close()
+        under_way.enter_context(expensive_call(user_group))
+        assert error_code(receive(), 429) == "throttled"
