@@ -15,6 +15,12 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
+def may_exceed(request: HttpRequest, limit: int) -> bool:
+    """Return whether the Content-Length of a request is larger than ``limit`` bytes or not a number."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return not length.isdecimal() or int(length) > limit
+
+
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 

@@ -39,7 +39,9 @@ class OperatorCommand(BaseCommand):
         except KeyboardInterrupt:
             raise CommandError(self._ending("Interrupted"), returncode=INTERRUPTED) from None
         except OSError as error:
-            raise CommandError(self._ending(f"{error.filename or 'Standard output'}: {error.strerror or error}")) from error
+            raise CommandError(
+                self._ending(f"{error.filename or 'Standard output'}: {error.strerror or error}")
+            ) from error
         except Error as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise CommandError(self._ending(f"The database failed: {reason}")) from error

@@ -51,17 +51,18 @@ def open_target(path: str) -> Iterator[BinaryIO]:
     """Open a file for a command to write, or standard output if the path is ``-``.
 
     A file appears under its name, or replaces the one that is there, only when the block ends without an exception.
-    Devices, pipes and descriptors such as /dev/stdout are written directly. Raises CommandError if writing fails.
+    Devices, pipes and descriptors such as /dev/stdout are written directly. Raises OSError with the path as filename.
     """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     try:
-        if path == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-        else:
-            with _open_file(Path(path)) as file:
-                yield file
+        with _open_file(Path(path)) as file:
+            yield file
     except OSError as error:
-        raise CommandError(f"{'Standard output' if path == '-' else path}: {error.strerror}.") from error
+        error.filename = path
+        raise
 
 
 @contextmanager
