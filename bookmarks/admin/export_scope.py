@@ -31,7 +31,7 @@ class ExportScope:
     """Their user group, or None if they may belong to several."""
     collection: Collection | None = None
 
-    def load(self) -> Iterator[Bookmark]:
+    def load(self) -> Iterator[Bookmark | Collection]:
         if self.user_group is None:
             return load_all(self.bookmarks)
         return load(self.user_group, self.collection, self.bookmarks)

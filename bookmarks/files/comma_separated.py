@@ -8,10 +8,19 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from usergroups.json_lines import MAX_LINE
 
-from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
+from .records import (
+    FIELDS,
+    OWNER_FIELDS,
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    Record,
+    to_dict,
+    to_dict_with_owner,
+)
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -38,7 +47,11 @@ def _records(text: io.TextIOWrapper) -> Iterator[FileRecord]:
             yield InvalidRecord(line, _("Not CSV: %(reason)s.") % {"reason": str(error)})
             continue
         if columns and row:
-            yield Record.from_mapping(line, {name: cell for name, cell in zip(columns, row, strict=False) if cell})
+            values = {name: cell for name, cell in zip(columns, row, strict=False) if cell}
+            if values.keys() == {"collection"}:
+                yield CollectionRecord(line, values["collection"])
+            else:
+                yield Record.from_mapping(line, values)
         elif row:
             columns = [name.strip().casefold() for name in row]
             if "url" not in columns:
@@ -54,7 +67,7 @@ class _Echo:
         return text
 
 
-def write(bookmarks: Iterable[Bookmark], with_owner: bool = False) -> Iterator[str]:
+def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
     convert = to_dict_with_owner if with_owner else to_dict
     writer = csv.DictWriter(_Echo(), [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS)

@@ -1,4 +1,4 @@
-"""Read bookmarks in pages.
+"""Read bookmarks and collections in pages.
 
 Each page is one statement, since a server-side cursor would not work behind a pooler of connections. All of them see
 the same state of the database.
@@ -6,7 +6,8 @@ the same state of the database.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 from django.db import Error, connections
@@ -22,18 +23,22 @@ PAGE_SIZE = 2000  # rows
 
 def load(
     user_group: UserGroup, collection: Collection | None = None, among: QuerySet[Bookmark] | None = None
-) -> Iterator[Bookmark]:
+) -> Iterator[Bookmark | Collection]:
     """Yield the bookmarks of a user group, or of one of its collections, that are ``among`` others, in constant memory.
 
-    They are ordered by collection, oldest first, and begin with those in no collection. Changes that others make
-    meanwhile have no effect, unless the caller is in a transaction with a lower isolation level. Until the iterator is
-    exhausted or closed, the thread cannot write to the database.
+    They are ordered by collection, oldest first, and begin with those in no collection. In the place of an empty
+    collection, yield the collection itself, unless ``among`` is given.
+
+    Changes that others make meanwhile have no effect, unless the caller is in a transaction with a lower isolation
+    level. Until the iterator is exhausted or closed, the thread cannot write to the database.
     """
     bookmarks = Bookmark.objects.all() if among is None else among.defer(None).select_related(None)
     bookmarks = bookmarks.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
-        yield from _load(bookmarks, user_group, collection)
+        for item in _load(bookmarks, user_group, collection):
+            if among is None or isinstance(item, Bookmark):
+                yield item
 
 
 def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
@@ -71,7 +76,9 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _load(bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Collection | None) -> Iterator[Bookmark]:
+def _load(
+    bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Collection | None
+) -> Iterator[Bookmark | Collection]:
     if collection is not None:
         yield from _in_collections(bookmarks, [collection])
         return
@@ -84,8 +91,8 @@ def _load(bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Coll
         last = page[-1].pk
 
 
-def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]) -> Iterator[Bookmark]:
-    """Yield the bookmarks in these collections, which are ordered by id.
+def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]) -> Iterator[Bookmark | Collection]:
+    """Yield the bookmarks in these collections, which are ordered by id, and the collections without bookmarks.
 
     Small collections share a page: a page for each of 10,000 collections takes nine times as long. The database sorts
     all bookmarks of the collections that share a page, so their number grows only while they fit on it.
@@ -95,17 +102,23 @@ def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]
         sharing: dict[Any, Collection] = {collection.pk: collection for collection in collections[:number]}
         rows = bookmarks.filter(collection__in=sharing).order_by("collection_id", "created_at", "pk")
         page = list(rows[:PAGE_SIZE])
-        rest_of_the_last: Iterable[Bookmark] = ()
+        found: dict[Any, Iterable[Bookmark]]
+        found = {key: list(part) for key, part in groupby(page, attrgetter("collection_id"))}
         collections, number = collections[number:], 2 * number
         if len(page) == PAGE_SIZE:
             last: Any = page[-1]
             rest_of_the_last = _oldest_first(bookmarks.filter(collection=last.collection_id), last)
-            collections = [*(each for each in sharing.values() if each.pk > last.collection_id), *collections]
-            number = 1
-        for bookmark in chain(page, rest_of_the_last):
-            bookmark.collection = sharing[bookmark.collection_id]
-            bookmark.collection = bookmark.visible_collection
-            yield bookmark
+            found[last.collection_id] = chain(found[last.collection_id], rest_of_the_last)
+            later = [sharing.pop(key) for key in list(sharing) if key > last.collection_id]
+            collections, number = [*later, *collections], 1
+        for key, collection in sharing.items():
+            if key in found:
+                for bookmark in found[key]:
+                    bookmark.collection = collection
+                    bookmark.collection = bookmark.visible_collection
+                    yield bookmark
+            elif collection.deleted_at is None:
+                yield collection
 
 
 def _oldest_first(bookmarks: QuerySet[Bookmark], last: Bookmark | None = None) -> Iterator[Bookmark]:

@@ -8,7 +8,7 @@ A file is read in blocks of records. Consecutive blocks form a chunk, which is s
 3. Otherwise look up which rows exist, and insert the missing ones: by COPY on PostgreSQL, or with ON CONFLICT DO
    NOTHING elsewhere and if another transaction inserts the same bookmarks.
 
-If bookmarks of a chunk existed, some of the next chunk probably exist as well. Step 2 is left out then.
+If bookmarks of a chunk existed, some of the next chunk probably exist as well. Step 2 is left out then, and in updates.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,18 +28,19 @@ CHUNK_SIZE = 50  # blocks
 
 
 def store(
-    user_group: UserGroup, records: Iterable[FileRecord], collection: Collection | None = None
+    user_group: UserGroup, records: Iterable[FileRecord], collection: Collection | None = None, update: bool = False
 ) -> Iterator[Report]:
     """Store the records in chunks, each in its own transaction, and yield the report of each chunk.
 
     A record goes into ``collection`` if one is given, or else into the collection that it names, which is created if
-    it is missing. Existing bookmarks are not changed, so an interrupted import can be run again from the start.
+    it is missing. With ``update``, existing bookmarks get the titles and the dates that the file has for them, the last
+    ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
 
     Other transactions may delete objects meanwhile. If a named collection is deleted, it is created again. If
     ``collection`` is deleted, the remaining records go into no collection. If the user group is deleted, this raises
     UserGroupDeleted after it has yielded the chunks that were stored before.
     """
-    importer = ChunkImporter(user_group, collection)
+    importer = ChunkImporter(user_group, collection, update)
     blocks = read_blocks(records, BLOCK_SIZE, with_collections=collection is None)
     # groupby() reads the blocks of a chunk only as store_chunk() asks for them.
     for _, numbered_blocks in groupby(_number_chunks(blocks), key=itemgetter(0)):
@@ -54,8 +55,8 @@ def _number_chunks(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
     chunk = length = 0
     names: set[str | None] = {None}
     for block in blocks:
-        if length == CHUNK_SIZE or not block.collection_names <= names:
+        if length == CHUNK_SIZE or not block.collection_names.keys() <= names:
             chunk, length = chunk + 1, 0
-        names |= block.collection_names
+        names.update(block.collection_names)
         length += 1
         yield chunk, block

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from usergroups import json_lines
 
-from .records import FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
+from .records import CollectionRecord, FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -15,11 +15,13 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
             yield InvalidRecord(line, str(value))
+        elif value.keys() == {"collection"}:
+            yield CollectionRecord(line, value["collection"])
         else:
             yield Record.from_mapping(line, value)
 
 
-def write(bookmarks: Iterable[Bookmark], with_owner: bool = False) -> Iterator[str]:
+def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
     convert = to_dict_with_owner if with_owner else to_dict
     for bookmark in bookmarks:

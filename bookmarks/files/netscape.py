@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import BinaryIO
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 
 from . import references
 from .netscape_parser import NetscapeParser
@@ -62,11 +62,13 @@ def _encoding(beginning: bytes) -> str:
     return "utf-8-sig"
 
 
-def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
+def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:
     """Yield the file's text. The bookmarks must be ordered by collection."""
     yield HEADER
     folder = None
     for bookmark in bookmarks:
+        if isinstance(bookmark, Collection):
+            continue
         if bookmark.collection != folder:
             yield "    </DL><p>\n" if folder else ""
             folder = bookmark.collection

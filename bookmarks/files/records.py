@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 
 
 class Record(NamedTuple):
@@ -54,8 +54,10 @@ class InvalidRecord(NamedTuple):
 FileRecord = Record | CollectionRecord | InvalidRecord
 
 
-def to_dict(bookmark: Bookmark) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text, as they are written to a file."""
+def to_dict(bookmark: Bookmark | Collection) -> dict[str, str | None]:
+    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection."""
+    if isinstance(bookmark, Collection):
+        return {"collection": bookmark.name}
     return {
         "url": bookmark.url,
         "title": bookmark.title,
@@ -64,7 +66,7 @@ def to_dict(bookmark: Bookmark) -> dict[str, str | None]:
     }
 
 
-def to_dict_with_owner(bookmark: Bookmark) -> dict[str, str | None]:
+def to_dict_with_owner(bookmark: Bookmark | Collection) -> dict[str, str | None]:
     """Return the OWNER_FIELDS and the FIELDS of a bookmark."""
     group = bookmark.user_group
     owner = (group.team.name, group.environment, group.provided_id)

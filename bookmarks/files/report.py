@@ -1,7 +1,7 @@
 """What an import did, for the command, the admin and the API."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
@@ -12,6 +12,19 @@ from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
 from .records import InvalidRecord
 
 MAX_REFUSALS = 100  # in a report of several chunks
+MAX_NAMES = 100
+MAX_NAME_LENGTH = 255  # characters
+OTHER_NAMES = "…"
+"""The name under which all names are counted when there are MAX_NAMES others."""
+
+
+class NameCounts(Counter[str]):
+    """Counts names, which come from a file and may be many and long. Longer names are cut."""
+
+    def add(self, names: Iterable[str], number: int = 1) -> None:
+        for name in names:
+            key = name[:MAX_NAME_LENGTH]
+            self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += number
 
 
 @dataclass
@@ -30,10 +43,12 @@ class Report:
     """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
     shortened: int = 0
     """The number of bookmarks whose collection's name was too long and has been shortened."""
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: NameCounts = field(default_factory=NameCounts)
     """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
     collection_deleted: bool = False
     """Whether the given collection has been deleted, so that the last records are in no collection."""
+    records: int = 0
+    """The number of records that were read, including those of collections."""
 
     def add(self, chunk: "Report") -> None:
         """Add the report of the next chunk."""
@@ -44,8 +59,10 @@ class Report:
         self.refusals += chunk.refusals[: MAX_REFUSALS - len(self.refusals)]
         self.unusable_dates += chunk.unusable_dates
         self.shortened += chunk.shortened
-        self.left_out += chunk.left_out
+        for name, number in chunk.left_out.items():
+            self.left_out.add([name], number)
         self.collection_deleted = chunk.collection_deleted
+        self.records += chunk.records
 
     @property
     def remarks(self) -> Iterator[str]:

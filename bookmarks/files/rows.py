@@ -1,12 +1,10 @@
 """The conversion of a file's records to database rows."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.utils.translation import gettext as _
 from uuid_utils import UUID, uuid7
@@ -17,6 +15,7 @@ from bookmarks.models import MAX_TITLE_LENGTH
 from . import dates
 from .collection_names import shortened
 from .records import CollectionRecord, FileRecord, InvalidRecord
+from .report import NameCounts
 
 MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
 
@@ -39,21 +38,29 @@ class BookmarkRow(NamedTuple):
         # An empty string stands for no collection, so that keys can be sorted. Names are never empty.
         return self.collection or "", self.url_digest
 
+    @property
+    def usable_date(self) -> datetime | None:
+        """The date in the file, or None if it has no usable one."""
+        return self.created_at if self.created_at != self.updated_at else None
+
+    def updated_by(self, other: Self) -> Self:
+        """Return the row with the title and the date of another one, where that has them."""
+        return self._replace(title=other.title or self.title, created_at=other.usable_date or self.created_at)
+
 
 @dataclass
 class Block:
     """The rows of consecutive valid records, and what else there is to say about these records."""
 
+    records: int = 0
+    """The number of records, including invalid ones and those of collections."""
     rows: list[BookmarkRow] = field(default_factory=list)
-    empty_collections: list[str] = field(default_factory=list)
+    collection_names: dict[str | None, None] = field(default_factory=dict)
+    """The names of the collections, with or without bookmarks, in the order in which they first appear."""
     invalid_records: list[InvalidRecord] = field(default_factory=list)
     unusable_dates: int = 0
     shortened: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @cached_property
-    def collection_names(self) -> set[str | None]:
-        return {*self.empty_collections, *(row.collection for row in self.rows)}
+    left_out: NameCounts = field(default_factory=NameCounts)
 
     def add(self, record: FileRecord, with_collections: bool) -> None:
         """Validate a record and add it. Raises ValueError with the reason if it is invalid."""
@@ -67,7 +74,7 @@ class Block:
             name = shortened(name)
         if isinstance(record, CollectionRecord):
             if name is not None:
-                self.empty_collections.append(name)
+                self.collection_names[name] = None
             return
         _, url, title, _, created_at, left_out = record
         title = "" if title is None else title
@@ -80,7 +87,8 @@ class Block:
             self.unusable_dates += time is now
         self.shortened += name is not None and name != record.collection
         if left_out:
-            self.left_out.update(left_out)
+            self.left_out.add(left_out)
+        self.collection_names[name] = None
         self.rows.append(BookmarkRow(name, uuid7(), url, digest, title, time, now))
 
 
@@ -90,13 +98,17 @@ def read_blocks(records: Iterable[FileRecord], size: int, with_collections: bool
     Without ``with_collections``, the collections that the records name are ignored.
     """
     remaining = iter(records)
-    while part := list(islice(remaining, size)):
+    while True:
         block = Block()
-        for record in part:
+        # No list of the records, because invalid ones may be long.
+        for record in islice(remaining, size):
+            block.records += 1
             try:
                 block.add(record, with_collections)
             except ValueError as error:
                 block.invalid_records.append(InvalidRecord(record.line, str(error)))
+        if not block.records:
+            return
         yield block
 
 
@@ -107,6 +119,16 @@ def distinct(rows: Iterable[BookmarkRow]) -> Iterator[BookmarkRow]:
         if (key := row.unique_key) not in seen:
             seen.add(key)
             yield row
+
+
+def merged(rows: Iterable[BookmarkRow]) -> list[BookmarkRow]:
+    """Return one row for each unique key, with the last title and the last usable date that its rows have."""
+    by_key: dict[tuple[str, bytes], BookmarkRow] = {}
+    for row in rows:
+        first = by_key.setdefault(row.unique_key, row)
+        if first is not row:
+            by_key[row.unique_key] = first.updated_by(row)
+    return list(by_key.values())
 
 
 def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:

@@ -50,12 +50,26 @@ def bookmarks(user_group):
 def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
 
-    read = list(exporting.load(user_group))
+    items = list(exporting.load(user_group))
 
+    read = [item for item in items if isinstance(item, Bookmark)]
     rows = Bookmark.objects.filter(user_group=user_group).select_related("collection")
     expected = rows.order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
     assert len(read) == 26
     assert [(row.pk, row.collection) for row in read] == [(row.pk, row.visible_collection) for row in expected]
+    [(position, empty)] = [(n, item) for n, item in enumerate(items) if isinstance(item, Collection)]
+    assert not empty.bookmarks.exists()
+    assert items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
+
+
+@pytest.mark.parametrize("page_size", [2, 100])
+@pytest.mark.parametrize("being_deleted", [True, False])
+def test_an_empty_collection_is_read_unless_it_is_being_deleted(user_group, page_size, being_deleted, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+    empty = CollectionFactory(user_group=user_group, deleted_at=timezone.now() if being_deleted else None)
+
+    assert list(exporting.load(user_group)) == list(exporting.load(user_group, empty)) == [empty][being_deleted:]
+    assert list(exporting.load(user_group, empty, Bookmark.objects.all())) == []
 
 
 @pytest.mark.parametrize("page_size", [2, 100])
@@ -100,7 +114,7 @@ def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
 
     with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
-        assert len(list(exporting.load(user_group))) == 26
+        assert len(list(exporting.load(user_group))) == 27
 
 
 @pytest.mark.django_db(transaction=True)
@@ -231,7 +245,7 @@ def test_a_named_pipe_is_written_directly(user_group, bookmarks, tmp_path):
     call_command("export_bookmarks", str(pipe), *GROUP, "--format", "csv")
 
     reader.join(timeout=TIMEOUT)
-    assert len(read[0].splitlines()) == 27
+    assert len(read[0].splitlines()) == 28
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -240,5 +254,5 @@ def test_a_file_that_a_shell_has_opened_is_written_directly(user_group, bookmark
         before = os.fstat(file.fileno())
         call_command("export_bookmarks", f"/dev/fd/{file.fileno()}", *GROUP, "--format", "csv")
 
-    assert len((tmp_path / "a.csv").read_text().splitlines()) == 27
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 28
     assert os.path.samestat((tmp_path / "a.csv").stat(), before)

@@ -44,7 +44,7 @@ def check(statements):
     assert checked
     assert [sql for sql, table in checked if not names_user_group(sql, table)] == []
     if "TEST_DISTRIBUTE" in os.environ:
-        shards = {sql: shards_of(sql) for sql, _ in checked if sql.startswith(("SELECT", "UPDATE", "DELETE"))}
+        shards = {sql: shards_of(sql) for sql, _ in checked if sql.split()[0] in ("SELECT", "UPDATE", "DELETE")}
         assert {sql: found for sql, found in shards.items() if len(found - {"Task Count: 1"}) > 1} == {}
 
 
@@ -117,13 +117,17 @@ def test_a_large_collection_is_deleted_in_its_shard(user_group, bookmarks, colle
     check(statements)
 
 
-@pytest.mark.parametrize("way", ["COPY", "INSERT"])
+@pytest.mark.parametrize("way", ["COPY", "INSERT", "UPDATE"])
 def test_an_import_names_the_user_group(user_group, bookmarks, way):
-    urls = {"COPY": ["https://example.com/new"], "INSERT": ["https://example.com/new", bookmarks[0].url]}[way]
-    records = [Record(1, url, collection=name) for url in urls for name in ("A", bookmarks[0].collection.name, None)]
+    urls = ["https://example.com/new"] if way == "COPY" else ["https://example.com/new", bookmarks[0].url]
+    names = ("A", bookmarks[0].collection.name, None)
+    records = [Record(1, url, "New", collection=name) for url in urls for name in names]
 
     with received():
-        check(queries_of(lambda: list(store(user_group, records))))
+        statements = queries_of(lambda: list(store(user_group, records, update=way == "UPDATE")))
+
+    check(statements)
+    assert any(sql.strip().startswith("UPDATE") for sql in statements) == (way == "UPDATE")
 
 
 def test_an_export_names_the_user_group(user_group, bookmarks):
