@@ -72,7 +72,7 @@ class _Content(io.RawIOBase):
         except EOFError:
             self.error = _("The compressed file ends too early.")
         except (BadGzipFile, zlib.error):
-            self.error = _("The compressed file is damaged.")
+            self.error = _("The compressed file is damaged. What was read of it may contain errors.")
         except OSError as error:
             self.error = _("The file cannot be read: %(reason)s.") % {"reason": error.strerror or error}
         except _Unreadable as error:
