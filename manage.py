@@ -5,11 +5,13 @@ import os
 import secrets
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
-from environs import EnvError
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command that the arguments name. A failure ends in one line on standard error."""
+    from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415  # Ctrl-C may interrupt these imports, too.
+    from django.core.management import execute_from_command_line  # noqa: PLC0415
+    from environs import EnvError  # noqa: PLC0415
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
     # Commands store nothing that is signed with the key, so a temporary one is enough for them. The server that
     # quickstart starts also uses it, and therefore logs out the operators whenever it restarts.
@@ -19,3 +21,11 @@ if __name__ == "__main__":
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EnvError) as error:
         sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(130)

@@ -5,6 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from usergroups.contract.body import may_exceed
+
 from .handlers import error_page, in_admin
 
 MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
@@ -17,14 +19,8 @@ def limit_uploads(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
     """
 
     def middleware(request: HttpRequest) -> Any:
-        if in_admin(request) and is_large(request) and not request.user.is_staff:
+        if in_admin(request) and may_exceed(request, MAX_ANONYMOUS_BODY) and not request.user.is_staff:
             return error_page(413)
         return get_response(request)
 
     return middleware
-
-
-def is_large(request: HttpRequest) -> bool:
-    """Return whether the body exceeds MAX_ANONYMOUS_BODY, or may exceed it."""
-    size = request.META.get("CONTENT_LENGTH") or "0"
-    return not size.isdecimal() or int(size) > MAX_ANONYMOUS_BODY

@@ -1,30 +1,53 @@
 """The import page of the bookmark admin, and the links to it and to the export page."""
 
+import logging
+from contextlib import suppress
 from typing import Any
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.db import router, transaction
+from django.db import Error, router, transaction
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from bookmarks.files import FORMATS, guess_format, read
+from bookmarks import conf
+from bookmarks.files import FORMATS, encodings, guess_format, position, read
 from bookmarks.files.chunks import UserGroupDeleted
 from bookmarks.files.importing import store
 from bookmarks.files.report import Report
 from bookmarks.models import Bookmark
+from usergroups.contract.body import may_exceed
+from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .exports import ExportAdmin
 from .forms import UserGroupForm
 
+logger = logging.getLogger(__name__)
+
 
 class ImportForm(UserGroupForm):
     file = forms.FileField(
         label=_("File"),
-        help_text=_("HTML as exported by browsers, JSON Lines or CSV, with that file extension."),
+        help_text=_(
+            "HTML, CSV, JSON or JSON Lines as exported by browsers and bookmark services, with that file extension. It "
+            "may be compressed with gzip, as .html.gz."
+        ),
+    )
+    update = forms.BooleanField(
+        label=_("Update existing bookmarks"),
+        help_text=_("Give them the titles and the dates that are in the file."),
+        required=False,
+    )
+    encoding = forms.CharField(
+        label=_("Encoding"),
+        help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),
+        required=False,
     )
 
     def clean_file(self) -> Any:
@@ -33,6 +56,13 @@ class ImportForm(UserGroupForm):
             text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
             raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
         return file
+
+    def clean_encoding(self) -> str | None:
+        label: str = self.cleaned_data["encoding"]
+        try:
+            return encodings.lookup(label) if label else None
+        except (ValueError, LookupError) as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 class ImportAdmin(ExportAdmin):
@@ -43,7 +73,8 @@ class ImportAdmin(ExportAdmin):
     def get_urls(self) -> list[URLPattern]:
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
-        import_view = non_atomic(self.admin_site.admin_view(self.import_view))
+        # Django's CSRF check reads the whole body, so import_view() makes it last.
+        import_view = non_atomic(self.admin_site.admin_view(csrf_exempt(self.import_view)))
         name = f"{self.opts.app_label}_{self.opts.model_name}_import"
         return [path("import/", import_view, name=name), *super().get_urls()]
 
@@ -62,29 +93,53 @@ class ImportAdmin(ExportAdmin):
         return self.has_add_permission(request) and request.user.has_perm("bookmarks.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the page. Refuse a file that is not permitted or too large before it is read and stored."""
         if not self.has_import_permission(request):
             raise PermissionDenied  # The file may contain new collections.
+        if not may_exceed(request, conf.max_import_size()):
+            response: HttpResponse = csrf_protect(self.import_file)(request)
+            return response
+        text = gettext("The file is larger than %(size)s.") % {"size": filesizeformat(conf.max_import_size())}
+        refusal = self.render_form(request, ImportForm(self, request), problem=text)
+        refusal.status_code = 413
+        return refusal
+
+    def import_file(self, request: HttpRequest) -> HttpResponse:
         form = ImportForm(self, request, *((request.POST, request.FILES) if request.method == "POST" else ()))
         if not form.is_valid():
-            return self.render_form(request, form, gettext("Import bookmarks"))
+            return self.render_form(request, form)
         user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
+        file_format = str(guess_format(file.name))
+        records = read(file, file_format, form.cleaned_data["encoding"], conf.max_import_size())
         report = Report()
-        problem = ""
         try:
             with acting_as(request.user):
-                for chunk in store(user_group, read(file, str(guess_format(file.name)))):
+                for chunk in store(user_group, records, None, form.cleaned_data["update"]):
                     report.add(chunk)
+            problem = records.error
         except UserGroupDeleted:
             problem = gettext("The user group and its bookmarks were deleted during the import.")
+        except Error:
+            logger.exception("An import failed.")
+            problem = gettext("The database failed. Import the file again to import the rest.")
         finally:
-            if report.created:  # Also log a failed import, because the bookmarks stored before are kept.
-                self.log_change(request, user_group, f"Imported {report.created} bookmarks.")
+            # Also log a failed import, because the bookmarks stored before are kept.
+            self.log_import(request, user_group, report)
         title = gettext("Bookmarks imported") if report.created else gettext("No bookmarks imported")
-        result = {"user_group": user_group, "name": name, "report": report, "problem": problem}
+        refusals = [(capfirst(position(file_format, number)), reason) for number, reason in report.refusals]
+        result = {"user_group": user_group, "name": name, "report": report, "refusals": refusals, "problem": problem}
         can_view = self.has_view_permission(request)
         return self.render_page(request, "bookmarks/imported.html", title, can_view=can_view, **result)
 
-    def render_form(self, request: HttpRequest, form: forms.Form, title: str) -> HttpResponse:
+    def log_import(self, request: HttpRequest, user_group: UserGroup, report: Report) -> None:
+        """Write what an import stored to the history, if it did and the database still works."""
+        updated = f" and updated {report.updated}" if report.updated else ""
+        with suppress(Error):
+            if report.created or report.updated:
+                self.log_change(request, user_group, f"Imported {report.created} bookmarks{updated}.")
+
+    def render_form(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
         media = self.media + form.media
-        return self.render_page(request, "bookmarks/file_form.html", title, form=form, media=media)
+        title = gettext("Import bookmarks")
+        return self.render_page(request, "bookmarks/file_form.html", title, form=form, media=media, **context)

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import BinaryIO
+
+from django.utils.translation import gettext as _
+
+from usergroups.compressed_files import DecompressedFile, Readable
 
 from . import comma_separated, json_bookmarks, jsonl, netscape
 from .records import FileRecord
@@ -14,16 +17,41 @@ FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 """The module of each format that can be read. ``read(file, encoding)`` yields records, in constant memory."""
 
 
-def read(file: BinaryIO, name: str, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield the records of a file in the format with this name, in constant memory.
+class FileReader:
+    """The records of a file, to iterate over once.
 
-    ``encoding`` is a label of the WHATWG Encoding Standard. By default, the file tells its encoding.
+    A damaged file ends early. After the last record, ``error`` is the reason, or empty if the file was read to its end.
     """
-    yield from FORMATS[name].read(file, encoding)
+
+    def __init__(self, file: DecompressedFile, name: str, encoding: str | None) -> None:
+        self.file, self.name, self.encoding = file, name, encoding
+
+    def __iter__(self) -> Iterator[FileRecord]:
+        yield from FORMATS[self.name].read(self.file, self.encoding)
+
+    @property
+    def error(self) -> str:
+        return self.file.error
+
+
+def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> FileReader:
+    """Return the records of a file in the format with this name, which are read in constant memory.
+
+    The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
+    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression at which the
+    file is treated as damaged.
+    """
+    return FileReader(DecompressedFile(file, limit), name, encoding)
 
 
 def guess_format(file_name: str) -> str | None:
-    """Return the format that the file name's extension stands for, or None."""
-    extension = PurePath(file_name).suffix[1:].lower()
-    extension = {"htm": "html"}.get(extension, extension)
+    """Return the format that the file name's extension stands for, or None. ``.gz`` may follow the extension."""
+    path = PurePath(file_name.lower().removesuffix(".gz"))
+    extension = {"htm": "html"}.get(path.suffix[1:], path.suffix[1:])
     return extension if extension in FORMATS else None
+
+
+def position(name: str, number: int) -> str:
+    """Return where in a file of this format the record with this ``line`` is, for people."""
+    text = _("bookmark %(number)s") if name == "json" else _("line %(number)s")
+    return text % {"number": number}

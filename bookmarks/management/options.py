@@ -1,11 +1,12 @@
 """Options of the commands that import or export a file of bookmarks."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from bookmarks.files import FORMATS, guess_format
+from bookmarks.files import FORMATS, encodings, guess_format
 from bookmarks.models import Collection
 from usergroups.models import UserGroup
 
@@ -28,6 +29,21 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
 def add_format(parser: CommandParser, formats: Iterable[str] = FORMATS) -> None:
     """Add the option --format."""
     parser.add_argument("--format", choices=formats, help="Default: the format of the file name's extension.")
+
+
+def encoding(value: str) -> str:
+    """Check an argument, the label of an encoding."""
+    try:
+        encodings.lookup(value)
+    except (ValueError, LookupError) as error:
+        raise ArgumentTypeError(str(error)) from None
+    return value
+
+
+def add_encoding(parser: CommandParser) -> None:
+    """Add the option --encoding."""
+    help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
+    parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
 
 
 def file_format(options: dict[str, Any], formats: Iterable[str] = FORMATS) -> str:

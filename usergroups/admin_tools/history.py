@@ -17,6 +17,7 @@ MESSAGES = (
     gettext_noop("Rotated the user group token."),
     gettext_noop("Revealed the user group token."),
     gettext_noop("Imported %(number)s bookmarks."),
+    gettext_noop("Imported %(number)s bookmarks and updated %(updated)s."),
 )
 
 # Django stores the labels of changed fields, and translates them. makemessages reads this list.

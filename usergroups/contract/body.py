@@ -29,6 +29,12 @@ def content_length(request: HttpRequest | Request, limit: int) -> int | None:
     return length
 
 
+def may_exceed(request: HttpRequest, limit: int) -> bool:
+    """Return whether the Content-Length of a request is larger than ``limit`` bytes or not a number."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return not length.isdecimal() or int(length) > limit
+
+
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     """Return the body. Raises the exceptions of ``read_chunks``."""
     return b"".join(read_chunks(request, limit))

@@ -13,52 +13,63 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from tqdm import tqdm
 
+from usergroups.compressed_files import Readable
+
 
 class Source:
-    """A file that a command reads, with a progress bar if standard error is a terminal."""
+    """A file that a command reads once, with a progress bar if standard error is a terminal."""
 
-    def __init__(self, file: BinaryIO, size: int | None) -> None:
-        self.file, self.size = file, size
+    def __init__(self, file: Readable, size: int | None) -> None:
+        self.file = file
         self.bar: tqdm[Any] = tqdm(total=size, unit="B", unit_scale=True, disable=None)
 
-    def advance(self) -> None:
-        """Update the progress bar to the current position in the file."""
-        if self.size is not None:
-            self.bar.update(self.file.tell() - self.bar.n)
-            self.bar.refresh()
+    def read(self, size: int, /) -> bytes:
+        data = self.file.read(size)
+        self.bar.update(len(data))
+        return data
 
 
 @contextmanager
 def open_source(path: str) -> Iterator[Source]:
     """Open a file, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
-    if path == "-":
-        yield Source(sys.stdin.buffer, None)
-        return
+    is_stdin = path == "-"
     try:
-        file = Path(path).open("rb")  # noqa: SIM115
+        # Without a buffer, which would lose what it holds when a later read fails.
+        file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}.") from None
     with file:
-        source = Source(file, Path(path).stat().st_size)
+        os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
+        status = os.fstat(file.fileno())
+        source = Source(file, status.st_size if stat.S_ISREG(status.st_mode) else None)
         with source.bar:
             yield source
 
 
 @contextmanager
 def open_target(path: str) -> Iterator[BinaryIO]:
-    """Open a file for a command to write, or standard output if the path is ``-``. Raises OSError.
+    """Open a file for a command to write, or standard output if the path is ``-``.
 
     A file appears under its name, or replaces the one that is there, only when the block ends without an exception.
-    Devices, pipes and descriptors such as /dev/stdout are written directly.
+    Devices, pipes and descriptors such as /dev/stdout are written directly. Raises OSError with the path as filename.
     """
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    named = Path(path)
-    mode = named.stat().st_mode if named.exists() else None
-    if _is_descriptor(named) or (mode is not None and not stat.S_ISREG(mode)):
-        with named.open("wb") as file:
+    try:
+        with _open_file(Path(path)) as file:
+            yield file
+    except OSError as error:
+        error.filename = path
+        raise
+
+
+@contextmanager
+def _open_file(path: Path) -> Iterator[BinaryIO]:
+    mode = path.stat().st_mode if path.exists() else None
+    if _is_descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
+        with path.open("wb") as file:
             yield file
         return
     target = Path(os.path.realpath(path))  # so that a symbolic link stays one

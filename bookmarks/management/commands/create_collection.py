@@ -1,13 +1,15 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
+from django.db import router, transaction
 
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Collection
 from bookmarks.public_ids import Duplicate
 from usergroups.management import options as shared
+from usergroups.management.base import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Creates a collection and prints its id."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -17,8 +19,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
         try:
-            collection = Collection.objects.add(user_group, options["name"])
+            with transaction.atomic(using=router.db_for_write(Collection)):
+                collection = Collection.objects.add(user_group, options["name"])
+                self.write_result(str(collection.pk))
         except Duplicate:
             raise CommandError(f"The user group already has a collection {options['name']!r}.") from None
         self.stderr.write(f"Created the collection {collection}.", self.style.SUCCESS)
-        self.stdout.write(str(collection.pk))

@@ -1,11 +1,12 @@
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, connections, router, transaction
 
 from bookmarks.distribution import DISTRIBUTED, Schema
 from bookmarks.models import Bookmark
+from usergroups.management.base import OperatorCommand
 
 NOT_COPIED = """
     SELECT 'triggers' FROM pg_trigger WHERE tgrelid::regclass::text = ANY(%s) AND NOT tgisinternal
@@ -22,7 +23,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Distributes bookmarks and collections by user group, over the nodes of Citus or over hash partitions of "
         "PostgreSQL, in one transaction. Run it once, after migrate."

@@ -1,16 +1,16 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error
+from django.core.management.base import CommandParser
 
 from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
 from bookmarks.management import options as file_options
 from usergroups.management import options as shared
+from usergroups.management.base import OperatorCommand
 from usergroups.management.files import open_target
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Writes a user group's bookmarks to a file for import_bookmarks or, as HTML, for any browser."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,13 +23,8 @@ class Command(BaseCommand):
         user_group = shared.user_group(options)
         bookmarks = load(user_group, file_options.collection(options, user_group))
         text = EXPORT_FORMATS[file_options.file_format(options, EXPORT_FORMATS)].write(bookmarks)
-        try:
-            with open_target(options["file"]) as file:
-                file.writelines(piece.encode() for piece in text)
-        except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror}.") from None
-        except Error as error:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            raise CommandError(f"The export is not complete, because the database failed: {reason}.") from None
-        except KeyboardInterrupt:
-            raise CommandError("Interrupted. The export is not complete.") from None
+        with open_target(options["file"]) as file:
+            file.writelines(piece.encode() for piece in text)
+
+    def describe_progress(self) -> str:
+        return "The export is not complete."

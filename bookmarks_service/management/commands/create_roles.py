@@ -3,14 +3,15 @@
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission
-from django.core.management.base import BaseCommand
 from django.db import transaction
+
+from usergroups.management.base import OperatorCommand
 
 APPS = ("usergroups", "bookmarks")
 ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", "change", "reveal")}
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add, "
         "edit and reveal user group tokens. Existing groups with these names get exactly these permissions."

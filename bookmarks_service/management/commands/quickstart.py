@@ -10,11 +10,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 import bookmarks_service
 from bookmarks.models import AccessToken, Collection
+from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 
 NAME = "quickstart"
@@ -45,7 +46,7 @@ These secrets are shown only once. The next quickstart revokes them and creates 
 """
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Migrates the database, creates demo data, prints example requests, and serves on 127.0.0.1."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,10 +60,10 @@ class Command(BaseCommand):
             self.check_port(options["port"])  # before the tokens of a running quickstart are revoked
         call_command("migrate", verbosity=0)
         base_url = f"http://127.0.0.1:{options['port']}"
-        self.stdout.write(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
+        with transaction.atomic():
+            self.write_result(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
         if options["no_serve"]:
             return
-        self.stdout.flush()
         bind = f"127.0.0.1:{options['port']}"
         os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(GUNICORN_CONFIG), "-b", bind])  # noqa: S606
 
@@ -76,7 +77,6 @@ class Command(BaseCommand):
                     f"Port {port} cannot be used ({error.strerror}). Choose another with --port."
                 ) from None
 
-    @transaction.atomic
     def create_demo_data(self) -> dict[str, str]:
         """Create missing demo data, replace the secrets of the last quickstart, and return the values to print."""
         team, _ = Team.objects.get_or_create(name="Demo")

@@ -1,12 +1,14 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
+from django.db import router, transaction
 
 from usergroups.management import options as shared
+from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Issues an API token and prints its secret, which is not shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -15,9 +17,10 @@ class Command(BaseCommand):
         shared.add_token(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        team = shared.create_team(options["team"]) if options["create_team"] else shared.team(options)
-        token, secret = ApiToken.objects.issue(
-            team=team, environment=options["environment"], **shared.token_fields(options)
-        )
+        with transaction.atomic(using=router.db_for_write(ApiToken)):
+            team = shared.create_team(options["team"]) if options["create_team"] else shared.team(options)
+            token, secret = ApiToken.objects.issue(
+                team=team, environment=options["environment"], **shared.token_fields(options)
+            )
+            self.write_result(secret)
         self.stderr.write(f"Issued the API token {token} for the team {team}.", self.style.SUCCESS)
-        self.stdout.write(secret)

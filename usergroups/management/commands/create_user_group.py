@@ -1,13 +1,14 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, router, transaction
 
 from usergroups.management import options as shared
+from usergroups.management.base import OperatorCommand
 from usergroups.models import MAX_NAME_LENGTH, UserGroup
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Creates a user group."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,13 +1,13 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import router
 
 from usergroups.deletion import finish_deletions
+from usergroups.management.base import OperatorCommand
 from usergroups.models import Team
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Finishes the deletion of large teams, user groups and collections that was interrupted. The service also does "
         "this when a process starts, and after the next large deletion."

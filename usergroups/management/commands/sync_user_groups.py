@@ -1,25 +1,30 @@
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
+from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import IntegrityError, router
 from rest_framework.exceptions import ValidationError
 
 from usergroups import json_lines
+from usergroups.compressed_files import DecompressedFile
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
 from usergroups.management import options as shared
+from usergroups.management.base import OperatorCommand
 from usergroups.management.files import open_source, rollback_if
 from usergroups.models import UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Updates or creates user groups from a file of any size. Each line is a JSON object in the format of "
-        "PUT /api/user. Omitted fields and groups that are not in the file do not change."
+        "PUT /api/user. Omitted fields and groups that are not in the file do not change. The file may be compressed "
+        "with gzip."
     )
+    summary = ""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="A JSON Lines file, or - for standard input.")
@@ -29,9 +34,11 @@ class Command(BaseCommand):
     @no_translations  # Reasons are in English, like the rest of the output.
     def handle(self, *args: Any, **options: Any) -> None:
         scope = {"team_id": shared.team(options).pk, "environment": options["environment"]}
-        created = updated = refused = 0
+        counts: Counter[str] = Counter()
+        self.summarize(counts, options["dry_run"])
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(UserGroup)):
-            lines = json_lines.read(source.file)
+            file = DecompressedFile(source)
+            lines = json_lines.read(file)
             while chunk := list(islice(lines, MAX_ITEMS)):
                 source.bar.clear()
                 items = list(self.valid_items(chunk))
@@ -40,12 +47,18 @@ class Command(BaseCommand):
                 except IntegrityError:
                     raise CommandError("The team was deleted during the synchronization.") from None
                 new = sum(is_new for _, is_new in stored)
-                created += new
-                updated += len(stored) - new
-                refused += len(chunk) - len(items)
-                source.advance()
-        summary = f"{created} created, {updated} updated, {refused} refused."
-        self.stdout.write(f"{'Dry run, nothing was changed: ' if options['dry_run'] else ''}{summary}")
+                counts.update(created=new, updated=len(stored) - new, refused=len(chunk) - len(items))
+                self.summarize(counts, options["dry_run"])
+        if file.error:
+            raise CommandError(f"{file.error} Only what comes before was read: {self.summary}")
+        self.stdout.write(self.summary)
+
+    def summarize(self, counts: Counter[str], dry_run: bool) -> None:
+        numbers = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "refused"))
+        self.summary = f"{'Dry run, nothing was changed: ' if dry_run else ''}{numbers}."
+
+    def describe_progress(self) -> str:
+        return f"Run the command again to synchronize the rest. Result so far: {self.summary}" if self.summary else ""
 
     def valid_items(self, lines: list[tuple[int, dict[str, Any] | ValueError]]) -> Iterator[dict[str, Any]]:
         """Yield the validated fields of each line, and report invalid lines."""

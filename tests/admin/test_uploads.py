@@ -1,0 +1,222 @@
+"""Uploads to the import page: refused before they are stored, and reported if they cannot be read to their end."""
+
+import gzip
+
+import httpx
+import pytest
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import MemoryFileUploadHandler
+from django.test import Client
+from django.urls import reverse
+
+from bookmarks.models import Bookmark
+from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks_service.service import Service, empty_database
+from tests.servers import TIMEOUT
+from tests.usergroups.factories import UserGroupFactory
+
+pytestmark = pytest.mark.django_db
+
+IMPORT = reverse("admin:bookmarks_bookmark_import")
+CSV = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(1000))
+
+
+class Spy(MemoryFileUploadHandler):
+    """A handler that remembers the names of the files that it stores."""
+
+    stored = []
+
+    def new_file(self, field_name, file_name, *args, **kwargs):
+        self.stored.append(file_name)
+        super().new_file(field_name, file_name, *args, **kwargs)
+
+
+@pytest.fixture(autouse=True)
+def stored(settings):
+    """Return the names of the stored files. No middleware of the service limits the uploads, as in another project."""
+    settings.FILE_UPLOAD_HANDLERS = [f"{__name__}.Spy"]
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if name != "bookmarks_service.uploads.limit_uploads"]
+    Spy.stored.clear()
+    return Spy.stored
+
+
+@pytest.fixture
+def user_group():
+    return UserGroupFactory()
+
+
+@pytest.fixture
+def upload(admin_client, user_group):
+    """Return a function that uploads a file as an operator and returns the response and the text of the page."""
+
+    def upload(name="a.csv", content=CSV, client=admin_client, **fields):
+        file = SimpleUploadedFile(name, content)
+        response = client.post(IMPORT, {"user_group": user_group.pk, "file": file, **fields})
+        return response, response.content.decode()
+
+    return upload
+
+
+def staff(django_user_model, *permissions):
+    user = django_user_model.objects.create_user("staff", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return user
+
+
+# Refused before the file is stored
+
+
+def test_the_upload_of_an_operator_is_stored_once(upload, stored):
+    response, page = upload()
+
+    assert (response.status_code, stored) == (200, ["a.csv"])
+    assert "1000 created" in page
+
+
+@pytest.mark.parametrize("has_cookie", [False, True])
+def test_an_anonymous_upload_is_not_stored(upload, stored, has_cookie):
+    client = Client(enforce_csrf_checks=True)
+    if has_cookie:
+        client.get(reverse("admin:login"))
+
+    response, _ = upload(client=client)
+
+    assert (response.status_code, response["Location"]) == (302, f"{reverse('admin:login')}?next={IMPORT}")
+    assert not response.wsgi_request._read_started
+    assert stored == []
+
+
+def test_an_upload_without_the_permissions_is_not_stored(upload, stored, client, django_user_model):
+    client.force_login(staff(django_user_model, "add_bookmark", "view_bookmark"))
+
+    response, _ = upload(client=client)
+
+    assert response.status_code == 403
+    assert not response.wsgi_request._read_started
+    assert stored == []
+
+
+@pytest.mark.parametrize("size", [len(CSV), 1])
+def test_an_upload_over_the_limit_is_not_stored(upload, stored, settings, size):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = size
+
+    response, page = upload()
+
+    assert response.status_code == 413
+    assert "The file is larger than" in page
+    assert 'name="file"' in page
+    assert not response.wsgi_request._read_started
+    assert stored == []
+
+
+@pytest.mark.parametrize("length", ["-1", "x"])
+def test_an_upload_of_an_unknown_size_is_not_stored(admin_client, stored, length):
+    response = admin_client.post(IMPORT, {"file": SimpleUploadedFile("a.csv", CSV)}, CONTENT_LENGTH=length)
+
+    assert response.status_code == 413
+    assert stored == []
+
+
+def test_an_upload_needs_the_csrf_token(upload, user_group, django_user_model):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(staff(django_user_model, "add_bookmark", "add_collection", "view_usergroup"))
+    client.get(IMPORT)
+
+    assert upload(client=client, csrfmiddlewaretoken="a" * 32)[0].status_code == 403
+    assert upload(client=client)[0].status_code == 403
+    assert not Bookmark.objects.exists()
+    token = client.cookies[settings.CSRF_COOKIE_NAME].value
+    assert "1000 created" in upload(client=client, csrfmiddlewaretoken=token)[1]
+
+
+@pytest.mark.once
+def test_an_upload_that_is_refused_gets_its_answer(tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(temporary), "WEB_CONCURRENCY": "1"}
+    with (
+        empty_database(tmp_path) as database_url,
+        Service(tmp_path, database_url, **variables) as service,
+        httpx.Client(base_url=service.base_url, timeout=TIMEOUT) as client,
+    ):
+        file = {"file": ("a.csv", b"a" * 6_000_000)}
+        assert client.post(IMPORT, files=file).status_code == 413
+        client.get("/admin/login/")
+        form = {"username": "operator", "password": service.password}
+        client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})
+        refused = client.post(IMPORT, files=file)
+        small = client.post(IMPORT, files={"file": ("a.csv", b"a" * 4_000_000)})
+
+        assert refused.status_code == 413
+        assert "The file is larger than 4.8\xa0MB." in refused.text
+        assert small.status_code == 403
+        assert list(temporary.glob("*.upload*")) == []
+
+
+# Reported
+
+
+def test_a_compressed_file_is_imported(upload):
+    assert "1000 created" in upload("A.CSV.GZ", gzip.compress(CSV))[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "created"),
+    [
+        (gzip.compress(CSV)[:-10], "The compressed file ends too early.", 1000),
+        (gzip.compress(CSV) + b"nonsense", "The compressed file is damaged.", 1000),
+        (b"PK\x03\x04" + CSV, "The file is an archive or another binary file.", 0),
+    ],
+    ids=["cut", "nonsense", "archive"],
+)
+def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(upload, content, problem, created):
+    response, page = upload("a.csv.gz", content)
+
+    assert response.status_code == 200
+    assert problem in page
+    assert Bookmark.objects.count() == created
+    assert f"{created} created" in page or not created
+    assert [entry.change_message for entry in LogEntry.objects.all()] == ["Imported 1000 bookmarks."] * bool(created)
+
+
+def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, settings):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = len(CSV) - 10
+
+    response, page = upload("a.csv.gz", gzip.compress(CSV))
+
+    assert response.status_code == 200
+    assert f"The file is larger than {len(CSV) - 10} bytes when it is decompressed." in page
+    assert "999 created" in page
+
+
+def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_group):
+    BookmarkFactory(user_group=user_group, url="https://a/", title="Old")
+    content = b"url,title\nhttps://a/,New\nhttps://b/,\n"
+
+    assert "updated" not in upload(content=content)[1]
+    _, page = upload(content=content, update="on")
+
+    assert "<li>1 updated</li>" in page
+    assert "<li>1 already existed</li>" in page
+    assert Bookmark.objects.get(url="https://a/").title == "New"
+    assert LogEntry.objects.latest("pk").change_message == "Imported 0 bookmarks and updated 1."
+
+
+def test_the_operator_can_name_the_encoding(upload):
+    content = '<A HREF="https://a/">Привет</A>'.encode("koi8-r")
+
+    refused = upload("a.html", content, encoding="klingon")[0]
+    upload("a.html", content, encoding="KOI8-R")
+
+    assert refused.context["form"].errors.keys() == {"encoding"}
+    assert Bookmark.objects.get().title == "Привет"
+
+
+def test_dates_that_cannot_be_used_and_tags_are_reported(upload):
+    _, page = upload(content=b"url,created_at,tags\nhttps://a/,soon,one\n")
+
+    assert "1 bookmark has a date that cannot be used, and got the date of the import." in page
+    assert "Not imported, with the number of bookmarks that have it: tags (1)." in page

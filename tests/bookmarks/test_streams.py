@@ -1,0 +1,249 @@
+"""Files that commands and the admin import: pipes, compressed files and damaged files."""
+
+import errno
+import gzip
+import io
+import os
+import threading
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from bookmarks.files import guess_format, read
+from bookmarks.models import Bookmark
+from tests.servers import TIMEOUT
+from tests.usergroups.factories import UserGroupFactory
+
+ROWS = 6000
+FILES = {
+    "csv": b"url,title\n" + b"".join(b"https://example.com/%d,Title %d\n" % (n, n) for n in range(ROWS)),
+    "jsonl": b"".join(b'{"url": "https://example.com/%d", "title": "Title %d"}\n' % (n, n) for n in range(ROWS)),
+    "html": b"<DL><p>\n"
+    + b"".join(b'    <DT><A HREF="https://example.com/%d">Title %d</A>\n' % (n, n) for n in range(ROWS))
+    + b"</DL><p>\n",
+}
+DAMAGED = "The compressed file is damaged. What was read of it may contain errors."
+EARLY = "The compressed file ends too early."
+
+
+class Stream:
+    """A file that can only be read, at most some bytes at a time, and that may end with an error."""
+
+    def __init__(self, content, size=1000, error=None):
+        self.file, self.size, self.error = io.BytesIO(content), size, error
+
+    def read(self, size):
+        data = self.file.read(min(size, self.size))
+        if not data and self.error:
+            raise self.error
+        return data
+
+
+def records(file, name, **options):
+    """Return the records of a file, and why it could not be read to its end."""
+    reader = read(file, name, **options)
+    return list(reader), reader.error
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_stream_is_read_in_pieces_of_any_size(name, size):
+    content = FILES[name][:20_000].rpartition(b"\n")[0]
+    found, error = records(Stream(content, size), name)
+
+    assert error == ""
+    assert found == records(io.BytesIO(content), name)[0]
+    assert len(found) > 200
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_compressed_file_is_recognized_by_its_content(name):
+    content = FILES[name]
+    members = gzip.compress(content[:50_001]) + gzip.compress(b"") + gzip.compress(content[50_001:]) + bytes(512)
+
+    assert records(Stream(members), name) == records(io.BytesIO(content), name)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (lambda data: data[:-8], EARLY),
+        (lambda data: data[: len(data) // 2], EARLY),
+        (lambda data: data[:12], EARLY),
+        (lambda data: data + b"garbage", DAMAGED),
+        (lambda data: data[:-8] + bytes(8), DAMAGED),
+    ],
+    ids=["no end", "half", "no content", "garbage", "checksum"],
+)
+def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
+    whole = records(io.BytesIO(FILES[name]), name)[0]
+    compressed = gzip.compress(FILES[name])
+
+    found, reason = records(Stream(damage(compressed)), name)
+
+    assert reason == error
+    assert found == whole[: len(found)]
+    assert len(found) > len(whole) * (len(damage(compressed)) / len(compressed) - 0.1)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_incomplete_last_line_is_not_read_if_an_error_follows(name):
+    line = FILES[name].index(b"/4321")
+    stream = Stream(FILES[name][: line + 3], error=OSError(errno.EIO, "Input/output error"))
+
+    found, reason = records(stream, name)
+
+    assert reason == "The file cannot be read: Input/output error."
+    assert [record.url for record in found] == [f"https://example.com/{n}" for n in range(4321)]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_the_size_after_decompression_can_be_limited(name, compress):
+    content = FILES[name]
+    file = compress(content)
+    whole = records(io.BytesIO(file), name)
+
+    assert records(io.BytesIO(file), name, limit=len(content)) == whole
+    found, reason = records(io.BytesIO(file), name, limit=len(content) // 2)
+    assert reason == f"The file is larger than {len(content) // 2} bytes when it is decompressed."
+    assert found == whole[0][: len(found)]
+    assert len(found) > ROWS * 0.4
+
+
+def test_a_small_file_that_decompresses_to_a_large_one_takes_little_memory():
+    chunk = gzip.compress(b"x" * 1_000_000)
+    file = Stream(chunk * 1000, size=10**6)  # a gigabyte
+
+    assert records(file, "jsonl", limit=10**7)[1] == "The file is larger than 10000000 bytes when it is decompressed."
+    assert file.file.tell() < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"PK\x03\x04", b"BZh91AY&SY", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"SQLite format 3\0", b"mozLz40\0",
+     b"bplist00", b"%PDF-1.7"],
+)  # fmt: skip
+def test_a_binary_file_is_reported_once(beginning):
+    found, reason = records(io.BytesIO(beginning + FILES["csv"]), "csv")
+
+    assert reason == "The file is an archive or another binary file. Only text and gzip can be read."
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.html.gz", "html"), ("a.HTM.GZ", "html"), ("a.csv.gz", "csv"), ("a.gz", None), ("a.csv.zip", None),
+     ("csv", None), ("", None)],
+)  # fmt: skip
+def test_the_format_of_a_compressed_file_is_the_extension_before_the_last(name, expected):
+    assert guess_format(name) == expected
+
+
+# The commands
+
+EITHER = b"".join(b'{"url": "https://example.com/%d", "user_group_id": "%d"}\n' % (n, n) for n in range(2000))
+"""Bookmarks or user groups, in JSON Lines."""
+
+GROUP = ["--team", "Acme", "--user-group", "example_1"]
+
+
+@pytest.fixture
+def user_group(db):
+    return UserGroupFactory(team__name="Acme", provided_id="example_1")
+
+
+@pytest.fixture
+def feed():
+    """Return a function that writes to a pipe in a thread and then closes it."""
+    threads = []
+
+    def feed(file, content):
+        def write():
+            with open(file, "wb") as pipe:
+                pipe.write(content)
+
+        threads.append(threading.Thread(target=write, daemon=True))
+        threads[-1].start()
+
+    yield feed
+    for thread in threads:
+        thread.join(timeout=TIMEOUT)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_named_pipe_is_imported(user_group, tmp_path, feed, capsys, compress):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    feed(pipe, compress(FILES["csv"]))
+
+    call_command("import_bookmarks", str(pipe), *GROUP)
+
+    assert capsys.readouterr().out == f"{ROWS} created, 0 already existed, 0 refused.\n"
+
+
+COMMANDS = [["import_bookmarks", "--format", "jsonl", *GROUP], ["sync_user_groups", "--team", "Acme"]]
+
+
+@pytest.mark.usefixtures("user_group")
+@pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
+@pytest.mark.parametrize("command", COMMANDS, ids=["import", "sync"])
+def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path, command):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        feed(writing, EITHER)
+        call_command(*command, path.format(reading))
+
+    assert capsys.readouterr().out.startswith("2000 created, 0 ")
+
+
+@pytest.mark.usefixtures("user_group")
+@pytest.mark.parametrize("command", COMMANDS, ids=["import", "sync"])
+def test_a_damaged_file_is_an_error_and_what_comes_before_is_stored(tmp_path, capsys, command):
+    file = tmp_path / "a"
+    file.write_bytes(gzip.compress(EITHER) + b"garbage")
+
+    with pytest.raises(CommandError) as error:
+        call_command(*command, str(file))
+
+    assert str(error.value).startswith(f"{DAMAGED} Only what comes before was read: 2000 created, 0 ")
+    assert error.value.returncode == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_of_which_everything_is_refused_is_an_error(user_group, tmp_path, capsys):
+    file = tmp_path / "a.csv"
+    file.write_text("url\nx\n")
+
+    with pytest.raises(CommandError, match="All bookmarks were refused"):
+        call_command("import_bookmarks", str(file), *GROUP)
+
+    out, err = capsys.readouterr()
+    assert out == "0 created, 0 already existed, 1 refused.\n"
+    assert err == "line 2: The URL has no scheme such as https://.\n"
+
+
+def test_an_import_updates_titles_if_it_is_asked_to(user_group, tmp_path, capsys):
+    file = tmp_path / "a.csv"
+    file.write_text("url,title\nhttps://a/,Old\n")
+    call_command("import_bookmarks", str(file), *GROUP)
+    file.write_text("url,title\nhttps://a/,New\nhttps://b/,\n")
+
+    call_command("import_bookmarks", str(file), *GROUP, "--update")
+
+    assert capsys.readouterr().out.splitlines()[1] == "1 created, 1 updated, 0 already existed, 0 refused."
+    assert set(Bookmark.objects.values_list("title", flat=True)) == {"New", ""}
+
+
+def test_an_import_takes_the_encoding_that_is_named(user_group, tmp_path):
+    file = tmp_path / "a.html"
+    file.write_bytes('<A HREF="https://a/">Привет</A>'.encode("koi8-r"))
+
+    call_command("import_bookmarks", str(file), *GROUP, "--encoding", "koi")
+
+    assert Bookmark.objects.get().title == "Привет"
+    with pytest.raises(CommandError, match=r"argument --encoding: klingon is not"):
+        call_command("import_bookmarks", str(file), *GROUP, "--encoding", "klingon")

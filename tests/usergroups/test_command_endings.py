@@ -1,0 +1,140 @@
+"""Commands that are interrupted, or whose output or database fails, end in one line and leave nothing half done."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.db import OperationalError
+
+from bookmarks.models import AccessToken, Collection
+from tests.bookmarks_service.service import ROOT, environment, manage
+from tests.servers import TIMEOUT
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.management import options
+from usergroups.management.base import OperatorCommand
+from usergroups.models import ApiToken, Team
+
+GROUP = ["--team", "Acme", "--user-group", "example_1"]
+
+
+@pytest.fixture
+def user_group(db):
+    return UserGroupFactory(team__name="Acme", provided_id="example_1")
+
+
+WRITING = [
+    ["create_team", "New"],
+    ["create_api_token", "--team", "Acme"],
+    ["create_api_token", "--team", "New", "--create-team"],
+    ["create_access_token", *GROUP],
+    ["create_collection", *GROUP, "--name", "New"],
+    ["quickstart", "--no-serve"],
+]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.usefixtures("user_group")
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+def test_nothing_is_created_if_the_output_cannot_be_written(command, capsys):
+    with open("/dev/full", "w") as full:
+        with pytest.raises(CommandError) as error:
+            call_command(*command, stdout=full)
+        with pytest.raises(OSError, match="No space left"):
+            full.close()
+
+    assert (str(error.value), error.value.returncode) == ("Standard output: No space left on device.", 1)
+    assert [team.name for team in Team.objects.all()] == ["Acme"]
+    assert [model.objects.count() for model in (ApiToken, AccessToken, Collection)] == [0, 0, 0]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "status"),
+    [
+        (KeyboardInterrupt(), "Interrupted.", 130),
+        (OperationalError("database or disk is full"), "The database failed: database or disk is full.", 1),
+        (OperationalError("connection lost.\nDETAIL: A secret."), "The database failed: connection lost.", 1),
+        (OSError(5, "Input/output error", "a.csv"), "a.csv: Input/output error.", 1),
+    ],
+    ids=["interrupt", "disk", "database", "file"],
+)
+def test_a_failure_of_any_kind_is_one_line(db, monkeypatch, error, message, status):
+    def fail(name):
+        raise error
+
+    monkeypatch.setattr(options, "create_team", fail)
+
+    with pytest.raises(CommandError) as raised:
+        call_command("create_team", "Acme")
+
+    assert (str(raised.value), raised.value.returncode) == (message, status)
+
+
+OWN_COMMANDS = [name for name, app in get_commands().items() if app in ("usergroups", "bookmarks", "bookmarks_service")]
+
+
+@pytest.mark.parametrize("name", OWN_COMMANDS)
+def test_every_command_ends_in_this_way(name):
+    assert isinstance(load_command_class(get_commands()[name], name), OperatorCommand)
+
+
+# Processes
+
+
+@pytest.fixture(scope="module")
+def variables(tmp_path_factory):
+    """The environment of commands, with a database that ``quickstart`` has filled."""
+    file = tmp_path_factory.mktemp("endings") / "db.sqlite3"
+    variables = {"DATABASE_URL": f"sqlite:///{file}"}
+    assert manage("quickstart", "--no-serve", **variables).returncode == 0
+    return variables
+
+
+def start(*command, **options):
+    variables = environment(**options.pop("variables"))
+    command = [sys.executable, "manage.py", *command]
+    return subprocess.Popen(command, cwd=ROOT, env=variables, text=True, stderr=subprocess.PIPE, **options)
+
+
+def ending(process):
+    """Wait until a process ends, and return its exit status and standard error."""
+    _, err = process.communicate(timeout=TIMEOUT)
+    return process.returncode, err
+
+
+@pytest.mark.once
+def test_a_reader_that_leaves_causes_no_traceback(variables):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as pipe:
+        process = start("create_team", "Acme", stdout=pipe, variables=variables)
+
+    assert ending(process) == (1, "CommandError: Standard output: Broken pipe.\n")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = start("sync_user_groups", str(pipe), "--team", "Demo", stdout=subprocess.PIPE, variables=variables)
+    with pipe.open("wb"):  # waits until the command opens it
+        process.send_signal(sent)
+        status, err = ending(process)
+
+    assert status == 130
+    assert err == (
+        "CommandError: Interrupted. Run the command again to synchronize the rest. "
+        "Result so far: 0 created, 0 updated, 0 refused.\n"
+    )
+
+
+@pytest.mark.once
+def test_ctrl_c_interrupts_a_command_that_is_starting(tmp_path):
+    (tmp_path / "interrupted.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    variables = {"PYTHONPATH": str(tmp_path), "DJANGO_SETTINGS_MODULE": "interrupted"}
+
+    assert ending(start("create_team", "Acme", variables=variables)) == (130, "Interrupted.\n")
