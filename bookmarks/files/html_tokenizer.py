@@ -26,6 +26,7 @@ TAG = re.compile(
     re.VERBOSE,
 )
 ATTRIBUTES = re.compile(ATTRIBUTE.format(name="name", value="value"), re.VERBOSE)
+TEXT = re.compile(r"(?:[^<]++|<(?=[^a-zA-Z!?/]))++")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 BEGINNING_OF_COMMENT = re.compile(r"<[!?/]")
 
@@ -101,11 +102,9 @@ class HtmlTokenizer:
         buffer, start = self.buffer, self.position
         if self.skip_until is not None:
             return self.skip(self.skip_until)
-        end = buffer.find("<", start)
-        if end != start:
-            end = len(buffer) if end == -1 else end
-            self.handle_text(buffer[start:end])
-            self.move_to(end)
+        if text := TEXT.match(buffer, start):
+            self.handle_text(text[0])
+            self.move_to(text.end())
             return True
         if tag := TAG.match(buffer, start):
             if tag["slash"]:
@@ -116,10 +115,6 @@ class HtmlTokenizer:
             return True
         if len(buffer) - start < len("<!--") or BEGINNING_OF_TAG.match(buffer, start):
             return False
-        if not BEGINNING_OF_COMMENT.match(buffer, start):
-            self.handle_text("<")
-            self.move_to(start + 1)
-            return True
         is_comment = buffer.startswith("<!--", start) and not self.is_in_text
         self.skip_until = END_OF_COMMENT if is_comment else END_OF_BOGUS_COMMENT
         self.skipped_line = self.line
