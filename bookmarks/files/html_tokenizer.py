@@ -30,7 +30,7 @@ TEXT = re.compile(r"(?:[^<]++|<(?=[^a-zA-Z!?/]))++")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 BEGINNING_OF_COMMENT = re.compile(r"<[!?/]")
 
-END_OF_COMMENT = re.compile(r"-->|(?<!<!)--!>")
+END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")
 END_OF_BOGUS_COMMENT = re.compile(">")
 END_OF_CONTENT = {tag: re.compile(rf"(?=</{tag}[\t\n\f\r />])", re.IGNORECASE) for tag in ("script", "style")}
 
