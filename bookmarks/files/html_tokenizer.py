@@ -13,19 +13,19 @@ MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
 LONGEST_DELIMITER = 16  # characters
 
 ATTRIBUTE = r"""
-    (?P<{name}>[^\t\n\f\r\ /> ][^\t\n\f\r\ />=]*+)
+    ({name}[^\t\n\f\r\ /> ][^\t\n\f\r\ />=]*+)
     (?:
-        [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ (?P<{value}>"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
+        [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ ({value}"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
         | (?![\t\n\f\r\ ]*+=)
     )"""
 TAG = re.compile(
     rf"""
     <(?P<slash>/?)(?P<tag>[a-zA-Z][^\t\n\f\r\ />]*+)
-    (?P<attributes>(?:[\t\n\f\r\ /]++|{ATTRIBUTE.format(name="last_name", value="last_value")})*+)>
+    (?P<attributes>(?:[\t\n\f\r\ /]++|{ATTRIBUTE.format(name="?:", value="?:")})*+)>
     """,
     re.VERBOSE,
 )
-ATTRIBUTES = re.compile(ATTRIBUTE.format(name="name", value="value"), re.VERBOSE)
+ATTRIBUTES = re.compile(ATTRIBUTE.format(name="?P<name>", value="?P<value>"), re.VERBOSE)
 TEXT = re.compile(r"(?:[^<]++|<(?=[^a-zA-Z!?/]))++")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 BEGINNING_OF_COMMENT = re.compile(r"<[!?/]")
