@@ -26,7 +26,7 @@ TAG = re.compile(
     re.VERBOSE,
 )
 ATTRIBUTES = re.compile(ATTRIBUTE.format(name="?P<name>", value="?P<value>"), re.VERBOSE)
-TEXT = re.compile(r"(?:[^<]++|<(?=[^a-zA-Z!?/]))++")
+MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 BEGINNING_OF_COMMENT = re.compile(r"<[!?/]")
 
@@ -102,9 +102,11 @@ class HtmlTokenizer:
         buffer, start = self.buffer, self.position
         if self.skip_until is not None:
             return self.skip(self.skip_until)
-        if text := TEXT.match(buffer, start):
-            self.handle_text(text[0])
-            self.move_to(text.end())
+        markup = MARKUP.search(buffer, start)
+        end = markup.start() if markup else len(buffer)
+        if end > start:
+            self.handle_text(buffer[start:end])
+            self.move_to(end)
             return True
         if tag := TAG.match(buffer, start):
             if tag["slash"]:
