@@ -8,7 +8,7 @@ from .records import CollectionRecord
 LISTS = {"dl": "dl", "ul": "ul", "ol": "ul"}
 """The tags of lists, each with its kind."""
 
-MAX_DEPTH = 1000  # folders; deeper ones count as the last of these, so that they take little memory
+MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these, so that they take no memory
 
 
 class Folder(NamedTuple):
@@ -29,7 +29,9 @@ class OpenFolders:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        """The collection's name for each open list. Lists without a heading of their own share a string."""
+        """The collection's name for each of the outermost open lists."""
+        self.deeper = 0
+        """The number of the other open lists."""
         self.kind = ""
         """The kind of the outermost list."""
         self.is_empty = False
@@ -48,15 +50,23 @@ class OpenFolders:
             self.kind = kind
         if kind != self.kind:
             return False
-        named = self.next and not (self.next.is_title and kind == "dl") and len(self.names) < MAX_DEPTH
-        self.names.append(self.next.name if self.next and named else self.current)
+        if len(self.names) == MAX_DEPTH:
+            self.deeper += 1
+        elif self.next and not (self.next.is_title and kind == "dl"):
+            self.names.append(self.next.name)
+        else:
+            self.names.append(self.current)
         self.next, self.is_empty = None, True
         return True
 
     def end_list(self, line: int) -> Iterator[CollectionRecord]:
         """Yield the collections of folders that turn out to be empty."""
         yield from self.end_heading()
-        name = self.names.pop()
+        name = self.current
+        if self.deeper:
+            self.deeper -= 1
+        else:
+            self.names.pop()
         if self.is_empty and name:
             yield CollectionRecord(line, name)
         self.is_empty = False

@@ -13,23 +13,24 @@ MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
 LONGEST_DELIMITER = 16  # characters
 
 ATTRIBUTE = r"""
-    (?P<{name}>[^\t\n\f\r\ /> ][^\t\n\f\r\ />=]*+)
+    ({name}[^\t\n\f\r\ /> ][^\t\n\f\r\ />=]*+)
     (?:
-        [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ (?P<{value}>"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
+        [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ ({value}"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
         | (?![\t\n\f\r\ ]*+=)
     )"""
 TAG = re.compile(
     rf"""
     <(?P<slash>/?)(?P<tag>[a-zA-Z][^\t\n\f\r\ />]*+)
-    (?P<attributes>(?:[\t\n\f\r\ /]++|{ATTRIBUTE.format(name="last_name", value="last_value")})*+)>
+    (?P<attributes>(?:[\t\n\f\r\ /]++|{ATTRIBUTE.format(name="?:", value="?:")})*+)>
     """,
     re.VERBOSE,
 )
-ATTRIBUTES = re.compile(ATTRIBUTE.format(name="name", value="value"), re.VERBOSE)
+ATTRIBUTES = re.compile(ATTRIBUTE.format(name="?P<name>", value="?P<value>"), re.VERBOSE)
+MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 BEGINNING_OF_COMMENT = re.compile(r"<[!?/]")
 
-END_OF_COMMENT = re.compile(r"-->|(?<!<!)--!>")
+END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")
 END_OF_BOGUS_COMMENT = re.compile(">")
 END_OF_CONTENT = {tag: re.compile(rf"(?=</{tag}[\t\n\f\r />])", re.IGNORECASE) for tag in ("script", "style")}
 
@@ -101,9 +102,9 @@ class HtmlTokenizer:
         buffer, start = self.buffer, self.position
         if self.skip_until is not None:
             return self.skip(self.skip_until)
-        end = buffer.find("<", start)
-        if end != start:
-            end = len(buffer) if end == -1 else end
+        markup = MARKUP.search(buffer, start)
+        end = markup.start() if markup else len(buffer)
+        if end > start:
             self.handle_text(buffer[start:end])
             self.move_to(end)
             return True
@@ -116,10 +117,6 @@ class HtmlTokenizer:
             return True
         if len(buffer) - start < len("<!--") or BEGINNING_OF_TAG.match(buffer, start):
             return False
-        if not BEGINNING_OF_COMMENT.match(buffer, start):
-            self.handle_text("<")
-            self.move_to(start + 1)
-            return True
         is_comment = buffer.startswith("<!--", start) and not self.is_in_text
         self.skip_until = END_OF_COMMENT if is_comment else END_OF_BOGUS_COMMENT
         self.skipped_line = self.line

@@ -6,7 +6,7 @@ from io import StringIO
 from . import references
 from .collection_names import within
 from .folders import LISTS, Folder, OpenFolders
-from .html_tokenizer import END_OF_CONTENT, MAX_TAG_LENGTH, HtmlTokenizer, attributes
+from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes
 from .records import FileRecord, InvalidRecord, Record
 
 LINE_OF_LINK = re.compile(
@@ -17,6 +17,8 @@ ATTRIBUTE_OF_LINE = re.compile(r"""([A-Z_]+)="([^"]*)\"""", re.ASCII | re.IGNORE
 
 ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
 NOTHING = {"", "0", "false", "False", "FALSE"}
+
+MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
@@ -88,7 +90,9 @@ class NetscapeParser(HtmlTokenizer):
             self.records += folders.end_heading()
         folders.is_empty = self.is_in_head = False
         created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
-        left_out = [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and value not in NOTHING]
+        left_out = sorted(
+            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and value not in NOTHING]
+        )
         return Record(self.line, values["href"].strip(), "", folders.current or None, created_at, tuple(left_out))
 
     def add(self, link: Record) -> None:
@@ -97,7 +101,7 @@ class NetscapeParser(HtmlTokenizer):
 
     def handle_text(self, text: str) -> None:
         if self.text is not None:
-            if self.text.tell() < MAX_TAG_LENGTH:  # A longer text is too long for a title in any case.
+            if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
         elif self.is_in_description and self.follows_link and text and not text.isspace():
             link = self.records[-1]
@@ -131,6 +135,8 @@ class NetscapeParser(HtmlTokenizer):
     def handle_end_tag(self, name: str) -> None:
         if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
             self.end_text(is_closed=name == "a" or name in HEADINGS)
+        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+            self.handle_text(f"</{name}>")
         if self.folders.names and LISTS.get(name) == self.folders.kind:
             self.records += self.folders.end_list(self.line)
             self.follows_link = False

@@ -70,6 +70,17 @@ def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
     ]  # fmt: skip
 
 
+def test_deep_lists_take_no_memory():
+    open_folders = folders.OpenFolders()
+
+    for _ in range(5000):
+        open_folders.start_list("dl")
+    assert len(open_folders.names) == folders.MAX_DEPTH
+    for _ in range(5000):
+        assert list(open_folders.end_list(1)) == []
+    assert (open_folders.names, open_folders.deeper) == ([], 0)
+
+
 names = st.text(st.sampled_from("A/ \r\n<&é\t\"'~"), min_size=1, max_size=12)
 nested_names = st.lists(names, min_size=1, max_size=4).map(collection_names.joined)
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))

@@ -1,0 +1,157 @@
+"""The files in ``programs/``, written by hand in the formats of other programs, are imported without losing a link."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from bookmarks import files
+from bookmarks.files import importing
+from bookmarks.files.report import Report
+from bookmarks.models import Bookmark, Collection
+from tests.admin.browser import CHROMIUM, needs_chromium
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+NEITHER_HTTP_NOR_HTTPS = "The URL is neither http nor https."
+NO_SCHEME = "The URL has no scheme such as https://."
+
+
+class Expected(NamedTuple):
+    links: int
+    """The number of links in the file."""
+    imported: int
+    refused: dict[int, str] = {}
+    """The reason by line."""
+    left_out: dict[str, int] = {}
+    collections: dict[str, int] = {}
+    """The number of bookmarks by collection."""
+    unusable_dates: int = 0
+
+
+EXPECTED = {
+    "chrome.html": Expected(
+        6, 4, {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS}, {"icon": 1},
+        {"Bookmarks bar": 2, "Bookmarks bar / Work / Reports": 1}, unusable_dates=1,
+    ),
+    "delicious.html": Expected(2, 2, {}, {"tags": 1, "description": 1, "private": 1}),
+    "diigo.html": Expected(2, 2, {}, {"last_visit": 2, "tags": 2, "description": 1, "private": 1}),
+    "firefox.html": Expected(
+        7, 5, {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS},
+        {"last_modified": 2, "icon": 1, "icon_uri": 1, "last_charset": 1, "shortcuturl": 1, "tags": 1,
+         "description": 1, "feedurl": 1},
+        {"Mozilla Firefox": 1, "Bookmarks Toolbar / News // Weather": 1, "Other Bookmarks": 1, "Nothing yet": 0},
+    ),
+    "google_bookmarks.html": Expected(
+        3, 3, {}, {"description": 2}, {"Unlabeled": 1, "to read": 1, "travel": 1}
+    ),
+    "icab.html": Expected(2, 2, {}, {"last_visit": 1}, {"Café": 2}),
+    "instapaper.html": Expected(3, 3, {}, {}, {"Unread": 2, "Archive": 1, "Nothing": 0}),
+    "internet_explorer.html": Expected(
+        4, 2, {11: NEITHER_HTTP_NOR_HTTPS, 12: NEITHER_HTTP_NOR_HTTPS},
+        {"last_visit": 2, "last_modified": 2, "icon_uri": 1}, {"Links": 1},
+    ),
+    "linkding.html": Expected(
+        2, 2, {}, {"last_modified": 2, "tags": 2, "toread": 1, "description": 1, "private": 1}
+    ),
+    "mozilla.html": Expected(
+        5, 3, {14: NEITHER_HTTP_NOR_HTTPS, 15: NEITHER_HTTP_NOR_HTTPS},
+        {"id": 2, "icon": 1, "post_data": 1, "web_panel": 1, "last_charset": 1, "description": 1},
+        {"Mozilla Project": 2}, unusable_dates=1,
+    ),
+    "netscape_4.html": Expected(
+        3, 2, {19: NEITHER_HTTP_NOR_HTTPS},
+        {"last_visit": 1, "last_modified": 1, "aliasid": 1, "aliasof": 1, "description": 1}, {"Persönlich": 2},
+    ),
+    "netscape_4_japanese.html": Expected(1, 1, collections={"表示": 1}),
+    "opera.html": Expected(3, 3, collections={"Bookmarks bar": 1, "Trash": 1, "Speed Dial": 1}),
+    "pinboard.html": Expected(2, 2, {}, {"private": 1, "toread": 1, "tags": 1, "description": 1}),
+    "pocket.html": Expected(4, 4, {}, {"tags": 2}, {"Unread": 2, "Read Archive": 2}),
+    "raindrop.html": Expected(
+        2, 2, {}, {"last_modified": 2, "tags": 1, "data-cover": 1, "data-important": 1, "description": 1},
+        {"Recipes": 1, "Recipes / Cakes": 1},
+    ),
+    "safari.html": Expected(
+        3, 3, collections={"Favorites": 1, "Favorites / Inner": 1, "Bookmarks Menu": 0, "Reading List": 1}
+    ),
+    "shaarli.html": Expected(3, 2, {14: NO_SCHEME}, {"private": 1, "tags": 1, "description": 1}),
+    "yandex.html": Expected(2, 2, {}, {"icon": 1}, {"Панель закладок": 2}),
+}  # fmt: skip
+
+
+def records(name):
+    path = PROGRAMS / name
+    with path.open("rb") as file:
+        yield from files.read(file, files.guess_format(name))
+
+
+def test_every_file_is_expected():
+    assert {path.name for path in PROGRAMS.iterdir()} == set(EXPECTED)
+
+
+@pytest.mark.parametrize(("name", "expected"), EXPECTED.items())
+def test_files_of_other_programs_are_imported(user_group, name, expected):
+    report = Report()
+
+    for chunk in importing.store(user_group, records(name)):
+        report.add(chunk)
+
+    assert (report.created, report.existing) == (expected.imported, 0)
+    assert {refusal.line: refusal.reason for refusal in report.refusals} == expected.refused
+    assert report.created + report.refused == expected.links
+    assert (report.left_out, report.unusable_dates) == (expected.left_out, expected.unusable_dates)
+    assert {
+        collection.name: Bookmark.objects.filter(collection=collection).count()
+        for collection in Collection.objects.all()
+    } == expected.collections
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "title", "created_at"),
+    [
+        ("firefox.html", "https://example.com/?a=1&b=2", "R&D <café> 'x'", "2023-11-14 22:13:22"),
+        ("google_bookmarks.html", "http://example.com/?q=a&b", "No label", "2011-03-13 07:06:40.123456"),
+        ("icab.html", "http://example.com/icab", "Déjà vu \N{EN DASH} “quoted”", "2004-11-09 11:33:21"),
+        ("netscape_4.html", "http://home.example.com/", "100 € \N{EN DASH} „Start“", "1998-07-09 16:00:01"),
+        (
+            "netscape_4_japanese.html",
+            "http://example.jp/",
+            "①株式会社 \N{FULLWIDTH TILDE} ソフト",
+            "2001-09-09 01:46:41",
+        ),
+        ("pocket.html", "https://example.com/read", "A page & its <title>", "2020-09-13 12:26:42"),
+        ("diigo.html", "https://example.com/diigo", "How <style> and <script> work", "2014-05-13 16:53:21"),
+    ],
+)
+def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
+    list(importing.store(user_group, records(name)))
+
+    bookmark = Bookmark.objects.get(url=url)
+    moment = bookmark.created_at.replace(tzinfo=None)
+    assert (bookmark.title, str(moment)) == (title, created_at)
+
+
+@pytest.mark.once
+@needs_chromium
+def test_a_browser_finds_no_more_links():
+    """In the files with an unescaped element in a title, it takes the rest for the content of the element."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        found = {}
+        for name in EXPECTED:
+            if name.endswith(".html"):
+                page.goto((PROGRAMS / name).as_uri())
+                links = page.evaluate(
+                    "[...document.querySelectorAll('a[href]')].map(a => [a.getAttribute('href'), a.text])"
+                )
+                found[name] = [(url.strip(), title) for url, title in links]
+        browser.close()
+
+    for name, links in found.items():
+        ours = [(record.url, record.title) for record in records(name) if hasattr(record, "url")]
+        if name in ("diigo.html", "pocket.html"):
+            assert len(links) < len(ours)
+        else:
+            assert links == ours
