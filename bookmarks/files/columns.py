@@ -35,6 +35,9 @@ IDENTIFIERS = {
 NOTHING = frozenset({"", "0", "false", "False", "no", "[]"})
 """Texts that say that a bookmark has no such property."""
 
+NESTED = "content"
+"""The key under which Karakeep has an object with the URL."""
+
 MAX_NAMES = 100  # of what is left out, for each file; the other ones are counted as OTHERS
 MAX_NAME_LENGTH = 100
 MAX_LAYOUTS = 100  # that are kept
@@ -92,6 +95,8 @@ class ObjectReader:
         self.left_out_names: set[str] = set()
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        if isinstance(nested := values.get(NESTED), dict):
+            values = {**values, NESTED: None, **{f"{NESTED}.{name}": value for name, value in nested.items()}}
         names = tuple(values)
         layout = self.layouts.get(names)
         if layout is None:
