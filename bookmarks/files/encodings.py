@@ -16,6 +16,9 @@ BUFFER_SIZE = 64 * 1024
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
 
+ERRORS = "bookmarks.browser"
+"""How bytes are decoded that Python's codecs refuse."""
+
 UNUSABLE = ("replacement", "x-user-defined")
 """Encodings of the standard that stand for no text."""
 
@@ -48,11 +51,12 @@ def open_text(
         if beginning.startswith(mark):
             name, beginning = marked_name, beginning.removeprefix(mark)
     stream = io.BufferedReader(_Replayed(beginning, file), BUFFER_SIZE)
-    errors = "surrogateescape" if name == "utf-8" else "bookmarks.browser"
-    return io.TextIOWrapper(stream, _codec(name), errors=errors, newline="")
+    errors = "surrogateescape" if name == "utf-8" else ERRORS
+    return io.TextIOWrapper(stream, codec(name), errors=errors, newline="")
 
 
-def _codec(name: str) -> str:
+def codec(name: str) -> str:
+    """Return the name of Python's codec for an encoding of the standard."""
     return "gb18030" if name == "gbk" else str(webencodings.lookup(name).codec_info.name)
 
 
@@ -91,4 +95,4 @@ def _decode_as_browsers(error: UnicodeError) -> tuple[str, int]:
 EXTENSIONS_OF_EUC_JP = (0xAD, 0xF9, 0xFA, 0xFB, 0xFC)
 """The rows of NEC and IBM, which Python has only in its codec of Shift_JIS."""
 
-codecs.register_error("bookmarks.browser", _decode_as_browsers)
+codecs.register_error(ERRORS, _decode_as_browsers)

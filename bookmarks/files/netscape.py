@@ -4,21 +4,20 @@ It is invalid HTML: closing tags are missing, a heading names a folder, and the 
 https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
 """
 
-import codecs
-import re
 from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import takewhile
 from typing import BinaryIO
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 
-from . import references
+from .collection_names import joined, split
+from .encodings import open_text
+from .html_encoding import declared_encoding
 from .netscape_parser import NetscapeParser
 from .records import FileRecord, format_timestamp
 
 CHUNK_SIZE = 64 * 1024
-
-CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -29,50 +28,71 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each link. Its collection is the path of its folders, separated by FOLDER_SEPARATOR."""
+    """Yield a record for each link, and one for each folder with neither links nor folders.
+
+    The collection of a link is the path of its folders.
+    """
     parser = NetscapeParser()
-    chunk = file.read(CHUNK_SIZE)
-    encoding = _encoding(chunk[:1024])
-    # Invalid UTF-8 is rejected later, with its line number. Invalid bytes in other encodings are replaced.
-    errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
-    decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
-    while chunk:
-        parser.feed_chunk(decoder.decode(chunk).replace("&", references.AMPERSAND))
+    text = open_text(file, encoding, declared_encoding)
+    text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
+    while chunk := text.read(CHUNK_SIZE):
+        parser.feed(chunk)
         yield from parser.pop_records()
-        chunk = file.read(CHUNK_SIZE)
-    parser.feed(decoder.decode(b"", final=True).replace("&", references.AMPERSAND))
     parser.close()
-    yield from parser.pop_records()
+    yield from parser.pop_records(is_final=True)
 
 
-def _encoding(beginning: bytes) -> str:
-    """Return the encoding by the byte order mark or the META tag, as browsers interpret it. The default is UTF-8."""
-    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if not beginning.startswith(codecs.BOM_UTF8) and (charset := CHARSET.search(beginning)):
-        try:
-            name = codecs.lookup(charset[1].decode()).name
-        except LookupError:
-            name = "utf-8"
-        if name in ("iso8859-1", "ascii"):
-            return "cp1252"
-        # The META tag was read as ASCII, so the file is not in UTF-16 or UTF-32, whatever it says.
-        if not name.startswith("utf-"):
-            return name
-    return "utf-8-sig"
-
-
-def write(bookmarks: Iterable[Bookmark]) -> Iterator[str]:
-    """Yield the file's text. The bookmarks must be ordered by collection."""
+def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
+    """Yield the file's text. The bookmarks must be ordered by collection. A collection stands for an empty one."""
     yield HEADER
-    folder = None
-    for bookmark in bookmarks:
-        if bookmark.collection != folder:
-            yield "    </DL><p>\n" if folder else ""
-            folder = bookmark.collection
-            yield f"    <DT><H3>{escape(folder.name)}</H3>\n    <DL><p>\n" if folder else ""
-        # Browsers read ADD_DATE, in whole seconds. CREATED_AT keeps the fraction for an import into this service.
-        date = f'ADD_DATE="{int(bookmark.created_at.timestamp())}" CREATED_AT="{format_timestamp(bookmark.created_at)}"'
-        yield f'    <DT><A HREF="{escape(bookmark.url)}" {date}>{escape(bookmark.title)}</A>\n'
-    yield "    </DL><p>\n" if folder else ""
+    folders: list[str] = []
+    last = None
+    for item in items:
+        collection = item if isinstance(item, Collection) else item.collection
+        if collection != last:
+            last = collection
+            headings = _headings(collection.name) if collection else []
+            if item is collection:
+                # It needs a folder of its own, even if a folder with its name is open for the folders inside.
+                yield from _move(folders, headings[:-1])
+                yield from _move(headings[:-1], headings)
+                yield from _move(headings, headings[:-1])
+                folders = headings[:-1]
+            else:
+                yield from _move(folders, headings)
+                folders = headings
+        if isinstance(item, Bookmark):
+            yield f"{_indent(folders)}{_link(item)}\n"
+    yield from _move(folders, [])
     yield "</DL><p>\n"
+
+
+def _move(folders: list[str], others: list[str]) -> Iterator[str]:
+    """Yield the lines that close and open folders, from one path of headings to another."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, others, strict=False)))
+    for depth in range(len(folders), shared, -1):
+        yield f"{_indent(folders[: depth - 1])}</DL><p>\n"
+    for depth in range(shared, len(others)):
+        yield f"{_indent(others[:depth])}<DT>{others[depth]}\n{_indent(others[:depth])}<DL><p>\n"
+
+
+def _indent(folders: list[str]) -> str:
+    return "    " * (len(folders) + 1)
+
+
+def _headings(name: str) -> list[str]:
+    """Return the headings of the folders that stand for a collection, outermost first."""
+    folders = split(name)
+    if joined(folders) == name:
+        return [f"<H3>{_escape(folder)}</H3>" for folder in folders]
+    return [f'<H3 COLLECTION="{_escape(name)}">{_escape(name)}</H3>']
+
+
+def _link(bookmark: Bookmark) -> str:
+    # Browsers read ADD_DATE, in whole seconds. CREATED_AT keeps the fraction for an import into this service.
+    date = f'ADD_DATE="{int(bookmark.created_at.timestamp())}" CREATED_AT="{format_timestamp(bookmark.created_at)}"'
+    return f'<DT><A HREF="{_escape(bookmark.url)}" {date}>{_escape(bookmark.title)}</A>'
+
+
+def _escape(text: str) -> str:
+    return escape(text).replace("\r", "&#13;")

@@ -1,151 +1,166 @@
-"""The parser of Netscape bookmark files.
-
-It reads tag by tag, like a browser's tokenizer does, without building a tree. This also keeps the memory constant.
-"""
+"""The parser of Netscape bookmark files, and of the lists of links that Pocket and Instapaper export."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
-
-from django.utils.translation import gettext as _
+from io import StringIO
 
 from . import references
+from .collection_names import within
+from .folders import LISTS, Folder, OpenFolders
+from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes
 from .records import FileRecord, InvalidRecord, Record
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FOLDER_SEPARATOR = " / "
-MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
-MAX_PATH_LENGTH = 1000  # characters; a longer path is truncated; it is not a valid collection name anyway
-
 LINE_OF_LINK = re.compile(
-    r"""[ \t]*<DT><A((?: HREF="[^"<>\n]*")(?: [A-Z_]+="[^"<>\n]*")*)>([^<\n]*)</A>\r?\n""", re.ASCII | re.IGNORECASE
+    r"""[ \t]*<(?:DT|LI)><A((?: HREF="[^"<>\n\0]*")(?: [A-Z_]+="[^"<>\n\0]*")*)>([^<\n\0]*)</A>(?:</LI>)?\n""",
+    re.ASCII | re.IGNORECASE,
 )
-ATTRIBUTE = re.compile(r"""([A-Z_]+)="([^"]*)\"""", re.ASCII | re.IGNORECASE)
+ATTRIBUTE_OF_LINE = re.compile(r"""([A-Z_]+)="([^"]*)\"""", re.ASCII | re.IGNORECASE)
 
-TAGS_THAT_END_A_LINK = {"a", "dl", "dt", "h3"}
+ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
+NOTHING = {"", "0", "false", "False", "FALSE"}
+
+MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
+
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
+TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
+
+SPECIAL_FOLDERS = {"personal_toolbar_folder": "Bookmarks Toolbar", "unfiled_bookmarks_folder": "Other Bookmarks"}
+"""The names of Firefox's folders, for headings that are empty."""
 
 
-class NetscapeParser(HTMLParser):
+class NetscapeParser(HtmlTokenizer):
     """Collects the links as records.
 
-    A regular expression reads the lines that consist of one link, as most do, and Python's parser reads the others. The
-    expression is faster, and matches only lines that Python's parser reads in the same way.
+    In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
+    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
+
+    A regular expression reads the lines that consist of one link, as most do. It is faster than the tokenizer, and
+    matches only lines that the tokenizer reads in the same way.
+
+    Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
+    Here, the content of scripts and styles is skipped only before the first link, heading or list. In titles, the tags
+    of elements whose content is not parsed are text.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines_of_links = 0
-        """The number of lines that Python's parser has not read."""
         self.records: list[FileRecord] = []
-        self.folders: list[str] = []
-        """The path of each open folder."""
-        self.heading = ""
-        """The name of the folder that the next list opens."""
-        self.text: list[str] | None = None
+        self.folders = OpenFolders()
+        self.is_in_head = True
+        self.text: StringIO | None = None
         """The text of the open link or heading so far."""
         self.link: Record | None = None
         """The open link, which has no title yet."""
+        self.heading: dict[str, str] = {}
+        """The name of the tag and the attributes of the open heading."""
+        self.heading_line = 0
+        self.is_in_description = False
+        self.follows_link = False
+        """Whether a description would be that of the last record."""
 
-    def pop_records(self) -> list[FileRecord]:
-        """Return the records that were parsed since the last call."""
-        if len(self.rawdata) > MAX_TAG_LENGTH:
-            reason = _("A tag is longer than %(max)s characters.") % {"max": MAX_TAG_LENGTH}
-            self.records.append(InvalidRecord(self.line, reason))
-            self.rawdata = ""
-        records, self.records = self.records, []
+    def pop_records(self, is_final: bool = False) -> list[FileRecord]:
+        """Return the records that were parsed since the last call, except the last one, which may get a description."""
+        end = len(self.records) if is_final else -1
+        records, self.records = self.records[:end], self.records[end:]
         return records
 
-    def feed_chunk(self, text: str) -> None:
-        position = 0
-        if not self.is_between_tags:
-            position = self.feed_line(text, 0)  # the rest of the line on which the last chunk ended
-        while position < len(text) and self.is_between_tags:
-            if link := LINE_OF_LINK.match(text, position):
-                self.add_link(*link.groups())
-                position = link.end()
-            else:
-                position = self.feed_line(text, position)
-        # The tag that is still open goes on for several lines. Feed all of them at once, because feed() begins anew at
-        # the tag each time.
-        self.feed(text[position:])
-
-    def feed_line(self, text: str, start: int) -> int:
-        """Feed the line that begins at ``start`` and return where the next one begins."""
-        end = text.find("\n", start) + 1 or len(text)
-        self.feed(text[start:end])
-        return end
-
     @property
-    def is_between_tags(self) -> bool:
-        """Whether the text so far ends outside of tags, comments, scripts, headings and links."""
-        return not self.rawdata and self.cdata_elem is None and self.text is None
+    def is_in_text(self) -> bool:
+        return self.text is not None or self.is_in_description
 
-    def add_link(self, attributes: str, title: str) -> None:
-        """Add the link of a line that Python's parser does not read."""
-        values = {name.lower(): references.decode_attribute(value) for name, value in ATTRIBUTE.findall(attributes)}
-        self.records.append(self.link_record(values, references.decode_text(title)))
-        self.lines_of_links += 1
+    def read_token(self) -> bool:
+        if not self.is_in_text and self.skip_until is None:
+            while link := LINE_OF_LINK.match(self.buffer, self.position):
+                self.add_line(link)
+        return self.position < len(self.buffer) and super().read_token()
 
-    def link_record(self, values: dict[str, str], title: str = "") -> Record:
+    def add_line(self, link: re.Match[str]) -> None:
+        """Add the link of a line that the tokenizer does not read."""
+        # The first of the attributes with the same name counts.
+        pairs = reversed(ATTRIBUTE_OF_LINE.findall(link[1]))
+        values = {name.lower(): references.decode_attribute(value) for name, value in pairs}
+        self.add(self.start_link(values)._replace(title=references.decode_text(link[2])))
+        self.line += 1
+        self.position = link.end()
+
+    def start_link(self, values: dict[str, str]) -> Record:
         """Return the record of a link with these attributes at the current position."""
-        collection = (self.folders or [""])[-1] or None
-        created_at = values.get("created_at") or _parse_date(values.get("add_date", ""))
-        return Record(self.line, values["href"].strip(), title, collection, created_at)
+        folders = self.folders
+        if folders.next is not None:
+            self.records += folders.end_heading()
+        folders.is_empty = self.is_in_head = False
+        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
+        left_out = sorted(
+            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and value not in NOTHING]
+        )
+        return Record(self.line, values["href"].strip(), "", folders.current or None, created_at, tuple(left_out))
 
-    @property
-    def line(self) -> int:
-        return self.lines_of_links + self.getpos()[0]
+    def add(self, link: Record) -> None:
+        self.records.append(link)
+        self.follows_link = True
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in TAGS_THAT_END_A_LINK:
-            self.end_link()
-        values = {name: references.decode_attribute(value or "") for name, value in attrs}
-        if tag == "dl":
-            parent = self.folders[-1] if self.folders else ""
-            path = FOLDER_SEPARATOR.join(filter(None, [parent, self.heading]))[:MAX_PATH_LENGTH]
-            self.folders.append(parent if path == parent else path)  # a million levels share one string
-            self.heading = ""
-        elif tag == "h3":
-            self.text = []
-        elif tag == "a" and "href" in values:
-            self.text = []
-            self.link = self.link_record(values)
-
-    def handle_data(self, data: str) -> None:
+    def handle_text(self, text: str) -> None:
         if self.text is not None:
-            self.text.append(data)
+            if self.text.tell() < MAX_TEXT_LENGTH:
+                self.text.write(text)
+        elif self.is_in_description and self.follows_link and text and not text.isspace():
+            link = self.records[-1]
+            self.records[-1] = link._replace(left_out=(*link.left_out, "description"))  # type: ignore[union-attr,call-arg]
+            self.follows_link = False
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "a":
-            self.end_link(closed=True)
-        elif tag in TAGS_THAT_END_A_LINK:
-            self.end_link()
-        if tag == "h3" and self.text is not None:
-            self.heading = references.decode_text("".join(self.text))
-            self.text = None
-        elif tag == "dl" and self.folders:
-            self.folders.pop()
+    def handle_error(self, line: int, reason: str) -> None:
+        self.records.append(InvalidRecord(line, reason))
+        self.follows_link = False
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """Skip ``<![...]>`` as browsers do. Python's own parser raises AssertionError for some of them."""
-        return self.parse_bogus_comment(i, bool(report))
+    def handle_start_tag(self, name: str, tag: re.Match[str]) -> None:
+        values = attributes(tag) if name == "a" or name in HEADINGS else {}
+        if name in TAGS_THAT_END_TEXT and (name != "a" or "href" in values):
+            self.end_text()
+        if name == "a" and "href" in values:
+            self.text, self.link = StringIO(), self.start_link(values)
+        elif name in HEADINGS:
+            self.records += self.folders.end_heading()
+            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.line
+            self.is_in_head = self.follows_link = False
+        elif name in LISTS:
+            if self.folders.start_list(LISTS[name]):
+                self.is_in_head = self.follows_link = False
+        elif name == "dd":
+            self.is_in_description = True
+        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+            self.handle_text(tag[0])
+        elif name in END_OF_CONTENT and self.is_in_head:
+            self.skip_until, self.skipped_line = END_OF_CONTENT[name], self.line
+
+    def handle_end_tag(self, name: str) -> None:
+        if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
+            self.end_text(is_closed=name == "a" or name in HEADINGS)
+        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+            self.handle_text(f"</{name}>")
+        if self.folders.names and LISTS.get(name) == self.folders.kind:
+            self.records += self.folders.end_list(self.line)
+            self.follows_link = False
+
+    def end_text(self, is_closed: bool = False) -> None:
+        self.is_in_description = False
+        if self.text is None:
+            return
+        text = references.decode_text(self.text.getvalue().replace("\0", ""))
+        text = text if is_closed else text.strip()
+        if self.link is not None:
+            self.add(self.link._replace(title=text))
+        else:
+            self.end_heading(text)
+        self.text, self.link, self.heading = None, None, {}
+
+    def end_heading(self, text: str) -> None:
+        special = next((name for key, name in SPECIAL_FOLDERS.items() if key in self.heading), "")
+        folders, whole_name = self.folders, self.heading.get("collection")
+        if name := whole_name or text or special:
+            name = whole_name or within(folders.current, name)
+            folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
 
     def close(self) -> None:
-        # Discard an unfinished tag, which Python's parser would parse again from each "<" in quadratic time.
-        self.rawdata = ""
         super().close()
-        self.end_link()
-
-    def end_link(self, closed: bool = False) -> None:
-        if self.link is not None:
-            title = references.decode_text("".join(self.text or []))
-            self.records.append(self.link._replace(title=title if closed else title.strip()))
-            self.link = self.text = None
-
-
-def _parse_date(text: str) -> datetime | None:
-    """Parse seconds since 1970, or milliseconds or microseconds, which some exporters write; None if invalid."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16):
-        return None
-    number = int(text)
-    return EPOCH + timedelta(microseconds=number * (1_000_000 if number < 10**11 else 1000 if number < 10**14 else 1))
+        self.end_text()
+        self.records += self.folders.end_list(self.line) if self.folders.names else []

@@ -1,34 +1,52 @@
-"""Decode HTML character references as browsers do.
+"""Decode HTML character references by the HTML Standard.
 
-In attributes, Python's parser decodes more than a browser: it turns "&region=" into "®ion=". Therefore the parser is
-given text in which AMPERSAND replaces each "&", and the text that it returns is decoded by these functions.
+Python's ``html.unescape`` drops some characters, refuses numbers of more than 4,300 digits, and decodes references in
+attributes as in text, so that "&region=" becomes "®ion=".
+
+https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
 """
 
 import re
+from functools import partial
 from html import unescape
 from html.entities import html5
 
-AMPERSAND = "\0"
-REFERENCE = re.compile(r"&(#\d+;?|#[xX][\da-fA-F]+;?|\w+;?)", re.ASCII)
+REFERENCE = re.compile(r"&(?:#0*(\d+);?|#[xX]0*([\da-fA-F]+);?|([a-zA-Z][a-zA-Z\d]*;?))", re.ASCII)
+LONGEST_NAME = max(map(len, html5))
+REPLACEMENT = "\ufffd"
 
 
 def decode_text(value: str) -> str:
     """Decode text outside of tags."""
-    return unescape(value.replace(AMPERSAND, "&"))
+    return _decode_in_text(value) if "&" in value else value
 
 
 def decode_attribute(value: str) -> str:
     """Decode the value of an attribute.
 
-    A name without a semicolon before "=" or a letter is not a character reference.
+    A name without a semicolon before "=", a letter or a digit is not a character reference.
     """
-    if AMPERSAND not in value:
-        return value
-    value = value.replace(AMPERSAND, "&")
+    return _decode_in_attribute(value) if "&" in value else value
 
-    def decode(match: re.Match[str]) -> str:
-        name, after = match[1], value[match.end() : match.end() + 1]
-        known = name in html5 and (name.endswith(";") or after != "=")
-        return unescape(match[0]) if known or name.startswith("#") else match[0]
 
-    return REFERENCE.sub(decode, value)
+def _decode(in_attribute: bool, match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if decimal or hexadecimal:
+        return _character(int(decimal[:8]) if decimal else int(hexadecimal[:8], 16))
+    if in_attribute:
+        is_literal = not name.endswith(";") and match.string[match.end() : match.end() + 1] == "="
+        return match[0] if is_literal else html5.get(name, match[0])
+    for length in range(min(len(name), LONGEST_NAME), 1, -1):
+        if name[:length] in html5:
+            return html5[name[:length]] + name[length:]
+    return match[0]
+
+
+def _character(number: int) -> str:
+    if 0x80 <= number < 0xA0:
+        return unescape(f"&#{number};")
+    return chr(number) if 0 < number <= 0x10FFFF and not 0xD800 <= number < 0xE000 else REPLACEMENT
+
+
+_decode_in_text = partial(REFERENCE.sub, partial(_decode, False))
+_decode_in_attribute = partial(REFERENCE.sub, partial(_decode, True))

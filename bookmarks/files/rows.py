@@ -119,6 +119,7 @@ def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> N
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(_("%(name)s is not UTF-8.") % {"name": name}) from None
+            text = _("%(name)s is not UTF-8. If the file has another encoding, give it, for example windows-1252.")
+            raise ValueError(text % {"name": name}) from None
     if "\0" in value:
         raise ValueError(_("%(name)s contains U+0000.") % {"name": name})

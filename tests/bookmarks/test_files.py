@@ -11,7 +11,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import EXPORT_FORMATS, FORMATS, chunks, importing, netscape, netscape_parser
+from bookmarks.files import EXPORT_FORMATS, FORMATS, chunks, dates, importing, netscape, netscape_parser
 from bookmarks.files.exporting import load
 from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
@@ -73,7 +73,7 @@ def test_an_export_of_firefox_is_read():
     records = read("html", FIREFOX)
 
     seconds = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
-    assert [(record.url, record.title, record.collection, record.created_at) for record in records] == [
+    assert [(record.url, record.title, record.collection, dates.parse(record.created_at)) for record in records] == [
         ("https://example.com/1?a=1&b=2", "R&D <1>", None, seconds),
         ("https://example.com/2", "In a folder", "Toolbar", seconds.replace(microsecond=123000)),
         ("https://example.com/3", "Deeper", "Toolbar / Deep", seconds.replace(microsecond=123456)),
@@ -226,7 +226,8 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
         (Record(1, URL, "a" * 1001), "title is not 0 to 1000 characters long."),
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
-        (Record(1, URL, "\udcff"), "title is not UTF-8."),
+        (Record(1, URL, "\udcff"),
+         "title is not UTF-8. If the file has another encoding, give it, for example windows-1252."),
         (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
@@ -487,12 +488,12 @@ def test_lines_of_one_link_are_read_as_the_parser_reads_them(monkeypatch, html, 
 
 def test_lines_of_one_link_are_not_given_to_the_parser(monkeypatch):
     fed = []
-    monkeypatch.setattr(netscape_parser.NetscapeParser, "handle_starttag", lambda self, tag, attrs: fed.append(tag))
+    monkeypatch.setattr(netscape_parser.NetscapeParser, "handle_start_tag", lambda self, name, tag: fed.append(name))
 
     [record] = netscape.read(io.BytesIO(PIECES[0].replace("<b>", "").encode()))
 
     assert (record, fed) == (
-        Record(1, "https://example.com/1", "One & ", None, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        Record(1, "https://example.com/1", "One & ", None, "1700000000"),
         [],
     )
 

@@ -1,0 +1,100 @@
+"""Damaged files of every format are read without exceptions."""
+
+import io
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bookmarks import files
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
+from bookmarks.files.rows import read_blocks
+
+VALID = {
+    "html": """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<!-- A comment -->
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE>
+<H1>Bookmarks</H1>
+<DL><p>
+    <DT><A HREF="https://example.com/?a=1&amp;b=2" ADD_DATE="1700000000" TAGS="a,b">R&amp;D &#233; é</A>
+    <DD>A description
+    <DT><H3 ADD_DATE="1700000000" COLLECTION="A // B">A / B</H3>
+    <DL><p>
+        <DT><A HREF='https://example.com/2'>In a <b>folder</b></A>
+        <HR>
+    </DL><p>
+</DL>
+""",
+    "jsonl": """{"url": "https://example.com/", "title": "A \\u00e9 é", "collection": "C", "created_at": 1700000000}
+{"url": "https://example.com/2", "other": [1, {"a": null}], "created_at": "2026-01-01T00:00:00Z"}
+""",
+    "csv": """url,title,collection,created_at,other
+https://example.com/,"A ""quoted"", title
+é",C,2026-01-01T00:00:00Z,x
+https://example.com/2,'=1+1,,1700000000,
+""",
+    "json": """{"guid": "menu________", "title": "menu", "children": [
+{"title": "A \\u00e9 é", "uri": "https://example.com/", "dateAdded": 1700000000000000, "tags": "a",
+"annos": [{"a": 1}]},
+{"children": [
+{"name": "B", "type": "url", "content": {"url": "https://example.com/2"}, "labels": [], "date_added": null}
+], "name": "A / B"}]}
+""",
+}
+"""A small valid file of each format, with all of its structures."""
+
+PIECES = [
+    b"<", b">", b'"', b"'", b"&", b"&#", b";", b"=", b"/", b"\\", b",", b"{", b"}", b"[", b"]", b":", b"\r", b"\n",
+    b"\0", b"\x1a", b"\x80", b"\xc3", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\\u0000",
+    b"<!--", b"-->", b"<![", b"<?", b"</", b"<style>", b"<script>", b"<plaintext>", b"<DL>", b"</DL>", b"<H3>",
+    b"&#99999999999;", b"&#xD800;", b"<meta charset=", b"utf-16", b"shift_jis", b"null", b"1e999", b"-1", b"NaN",
+    b"9" * 400, b"[" * 400, b"A / B", b"true", b"\x1f\x8b",
+]  # fmt: skip
+
+
+@st.composite
+def damaged(draw, valid):
+    """Return the bytes of a file after a few of its parts were deleted, repeated, moved or inserted."""
+    data = valid.encode()
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(data)))
+        end = draw(st.integers(start, min(len(data), start + 60)))
+        part, piece = data[start:end], draw(st.sampled_from(PIECES))
+        place = draw(st.integers(0, len(data)))
+        change = draw(st.sampled_from(["delete", "repeat", "move", "insert", "replace", "cut"]))
+        data = {
+            "delete": data[:start] + data[end:],
+            "repeat": data[:end] + part * 3 + data[end:],
+            "move": (data[:start] + data[end:])[:place] + part + (data[:start] + data[end:])[place:],
+            "insert": data[:start] + piece + data[start:],
+            "replace": data[:start] + piece + data[end:],
+            "cut": data[:end] or data,
+        }[change]
+    return data
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_the_undamaged_files_are_valid(name):
+    records = list(files.read(io.BytesIO(VALID[name].encode()), name))
+
+    assert len(records) == 2
+    assert not any(block.invalid_records for block in read_blocks(records, 10, with_collections=True))
+
+
+@pytest.mark.parametrize("name", VALID)
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), encoding=st.sampled_from([None, None, "utf-16le", "gb18030", "euc-jp"]))
+def test_damaged_files_are_read_without_exceptions(name, data, encoding):
+    content = data.draw(damaged(VALID[name]))
+
+    records = list(files.read(io.BytesIO(content), name, encoding))
+
+    lines = content.count(b"\n") + content.count(b"\r") + 2
+    numbers = content.count(b",") + content.count(b"[") + 2  # of the entries in a JSON file
+    assert all(isinstance(record, Record | CollectionRecord | InvalidRecord) for record in records)
+    assert all(1 <= record.line <= max(lines, numbers) for record in records)
+    refusals = [
+        refusal for block in read_blocks(records, 10, with_collections=True) for refusal in block.invalid_records
+    ]
+    assert all(refusal.reason for refusal in refusals)
