@@ -53,11 +53,11 @@ INPUTS = {
     "json": {
         "links": ("[", lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}", "tags": ["a"]}},\n'),
         "links in folders": (
-            '{"children":[',
+            '{"title": "", "children":[',
             lambda n: f'{{"title": "{n}", "children": [{{"uri": "https://example.com/{n}", "annos": [{{"a": 1}}]}}]}},',
         ),
         "articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{ARTICLE}"}},\n'),
-        "long articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{10 * ARTICLE}"}},\n'),
+        "long articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{3 * ARTICLE}"}},\n'),
         "[": ("", "["),
         '{"a":': ("", '{"a":'),
         "quotes": ("[", '"'),

@@ -64,6 +64,14 @@ def test_entries_that_are_not_objects_are_refused(entry):
     ]
 
 
+def test_json_lines_are_read_in_a_given_encoding():
+    text = '{"url": "https://a/", "title": "é"}\r\n{"url": "https://b/", "title": "ü"}'
+
+    records = list(FORMATS["jsonl"].read(io.BytesIO(text.encode("utf-16-le")), "utf-16le"))
+
+    assert [(record.line, record.title) for record in records] == [(1, "é"), (2, "ü")]
+
+
 @pytest.mark.parametrize("name", ["json", "jsonl"])
 def test_entries_without_a_url_are_refused(name):
     assert read('{"title": "A"}', name) == [InvalidRecord(1, "The entry has no URL.")]
@@ -151,11 +159,12 @@ def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
 
 def test_the_number_of_bookmarks_that_wait_for_a_name_is_limited(monkeypatch):
     monkeypatch.setattr(json_folders, "MAX_WAITING", 2)
-    reason = f"{UNREADABLE}too many bookmarks come before the name of their folder."
+    reason = "The folder of this bookmark and others is unknown, because too many come before its name."
 
-    records = read(folder("A", *[OBJECT] * 9, first="name"))
+    records = read(folder("A", *[OBJECT] * 5, first="name"))
 
-    assert records == [*(Record(number, URL, "A") for number in (1, 2, 3)), InvalidRecord(4, reason)]
+    bookmarks = [Record(number, URL, "A") for number in range(1, 6)]
+    assert records == [*bookmarks[:3], InvalidRecord(3, reason), *bookmarks[3:]]
 
 
 def test_a_long_name_of_a_folder_stays_unique():
