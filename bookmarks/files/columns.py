@@ -80,11 +80,12 @@ class Layout:
         return Record(line, url, title, collection, created_at, left_out)
 
     def left_out(self, values: list[Any]) -> tuple[str, ...]:
-        return tuple(
-            name
+        names = {
+            name: None
             for position, name in self.others
             if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
-        )
+        }
+        return tuple(names)
 
 
 class ObjectReader:
