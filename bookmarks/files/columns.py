@@ -35,6 +35,9 @@ IDENTIFIERS = {
 NOTHING = frozenset({"", "0", "false", "False", "no", "[]"})
 """Texts that say that a bookmark has no such property."""
 
+NESTED = "content"
+"""The key under which Karakeep has an object with the URL."""
+
 MAX_NAMES = 100  # of what is left out, for each file; the other ones are counted as OTHERS
 MAX_NAME_LENGTH = 100
 MAX_LAYOUTS = 100  # that are kept
@@ -77,11 +80,12 @@ class Layout:
         return Record(line, url, title, collection, created_at, left_out)
 
     def left_out(self, values: list[Any]) -> tuple[str, ...]:
-        return tuple(
-            name
+        names = {
+            name: None
             for position, name in self.others
             if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
-        )
+        }
+        return tuple(names)
 
 
 class ObjectReader:
@@ -92,6 +96,8 @@ class ObjectReader:
         self.left_out_names: set[str] = set()
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        if isinstance(nested := values.get(NESTED), dict):
+            values = {**values, NESTED: None, **{f"{NESTED}.{name}": value for name, value in nested.items()}}
         names = tuple(values)
         layout = self.layouts.get(names)
         if layout is None:

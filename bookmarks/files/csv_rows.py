@@ -46,10 +46,13 @@ class RowReader:
             self.put_back([first])
         self.delimiter = declared[1] if declared else max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
-        self.cell = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{delimiter}\r\n]*+)){delimiter}')
-        self.row = re.compile(rf"(?:{self.cell.pattern})*+")
+        # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
+        quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
+        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')
+        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
+        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))  # translating takes a while
         while line := self.take():
             number = self.line
             if len(line) > MAX_LINE:
@@ -61,7 +64,7 @@ class RowReader:
             else:
                 cells = self.read_lines(line) if line.count('"') % 2 else self.split(line)
             if cells is None:
-                yield number, ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
+                yield number, misplaced
             elif any(cells):
                 yield number, cells
 
@@ -103,5 +106,6 @@ class RowReader:
         return None
 
     def is_row(self, line: str, url_position: int) -> bool:
-        cells = self.split(line)
-        return cells is not None and len(cells) == self.width and bool(ADDRESS.match(cells[url_position]))
+        if "://" not in line or (cells := self.split(line)) is None:
+            return False
+        return len(cells) == self.width and bool(ADDRESS.match(cells[url_position]))

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext as _
 
 from .collection_names import joined
-from .columns import ObjectReader
+from .columns import NESTED, ObjectReader
 from .encodings import open_text
 from .json_folders import TAGS, Entry, JsonObject
 from .json_parser import InvalidJson, JsonParser
@@ -67,7 +67,7 @@ class _Reader:
             self.parser.value(kind, scalar)
             self.number += 1
             yield (), InvalidRecord(self.number, _("The entry is not a JSON object."))
-        elif (flat := self.parser.flat_object()) is not None:
+        elif self.parser.depth and (flat := self.parser.flat_object()) is not None:
             yield from self.end_of(JsonObject(flat | values))
         else:
             yield from self.object(JsonObject(values), is_top=self.parser.depth == 0)
@@ -87,9 +87,11 @@ class _Reader:
                 elif kind == "{" and is_top and key == "roots":
                     is_list = True
                     yield from self.roots()
-                elif kind == "{" and key == "content":
+                elif kind == "{" and key == NESTED:
+                    content = JsonObject({})
                     for inner, *first in self.parser.members():
-                        current.keep(f"content.{inner}", self.parser.value(*first))
+                        content.keep(inner, self.parser.value(*first))
+                    current.keep(key, content.values)
                 else:
                     current.keep(key, self.parser.value(kind, scalar))
         except InvalidJson:

@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 
 from .collection_names import shortened
 from .columns import MAX_NAME_LENGTH, OTHERS
-from .json_parser import InvalidJson
-from .records import CollectionRecord, FileRecord
+from .records import CollectionRecord, FileRecord, InvalidRecord
 
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 
@@ -31,7 +30,7 @@ a name are the top level of the HTML files.
 
 MAX_KEYS = 100  # of an object; the values of further ones are not kept
 MAX_FOLDER_NAME = 1000  # characters; a longer name is cut
-MAX_WAITING = 100_000
+MAX_WAITING = 100_000  # entries that wait for the name of their folder
 
 Entry = tuple[tuple[str, ...], FileRecord]
 """The names of the folders that contain a record, outermost first, and the record."""
@@ -45,6 +44,8 @@ class JsonObject:
     has_children: bool = False
     is_empty: bool = True
     """Whether no entries of the folder have been read."""
+    is_nameless: bool = False
+    """Whether the name would come too late."""
     waiting: list[Entry] = field(default_factory=list)
     """Entries that have been read before the name of the folder, because Chrome writes the name after them."""
 
@@ -65,8 +66,8 @@ class JsonObject:
     @property
     def name(self) -> str | None:
         """Return the name of the folder, or None if it has not been read yet."""
-        if self.root is not None:
-            return self.root
+        if self.root is not None or self.is_nameless:
+            return self.root or ""
         for key in ("title", "name"):
             if key in self.values:
                 name = str(self.values[key] or "")
@@ -74,7 +75,10 @@ class JsonObject:
         return None
 
     def add(self, entry: Entry) -> Iterator[Entry]:
-        """Yield an entry of the folder, with the folder's name, or let it wait for the name."""
+        """Yield an entry of the folder, with the folder's name, or let it wait for the name.
+
+        If too many entries wait, yield them without the name.
+        """
         self.is_empty = False
         name = self.name
         if name is not None:
@@ -82,7 +86,11 @@ class JsonObject:
             return
         self.waiting.append(entry)
         if len(self.waiting) > MAX_WAITING:
-            raise InvalidJson(_("too many bookmarks come before the name of their folder"))
+            yield from self.waiting
+            self.waiting.clear()
+            self.is_nameless = True
+            reason = _("The folder of this bookmark and others is unknown, because too many come before its name.")
+            yield (), InvalidRecord(entry[1].line, reason)
 
     def end(self, number: int) -> Iterator[Entry]:
         """Yield the entries that waited for the name, or the folder itself if it is empty."""

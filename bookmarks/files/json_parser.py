@@ -14,7 +14,8 @@ CHUNK_SIZE = 64 * 1024  # characters
 MAX_STRING = 100_001  # characters that are kept; more than any value of a bookmark may have
 MAX_DEPTH = 100
 
-CHARACTERS = r"(?:[^\"\\]++|\\.)*+"
+# Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
+CHARACTERS = r"(?>(?:[^\"\\]++|\\.)*)"
 OUTSIDE_STRINGS = r"[^\"\[\]{}]++"
 WHITE_SPACE = " \t\n\r"
 
@@ -23,10 +24,9 @@ TOKEN = re.compile(
     rf"[{WHITE_SPACE}]*+(?:([\[\]{{}}:,])|\"({CHARACTERS})\"|([^\[\]{{}}:,\"{WHITE_SPACE}]++)(?=[\[\]{{}}:,\"{WHITE_SPACE}]))",
     re.DOTALL,
 )
-FLAT_OBJECT = re.compile(
-    rf"\{{(?:{OUTSIDE_STRINGS}|\"{CHARACTERS}\"|\[(?:{OUTSIDE_STRINGS}|\"{CHARACTERS}\")*+\])*+\}}", re.DOTALL
-)
-"""An object that contains no other one and no arrays in arrays."""
+FLAT_PARTS = rf"{OUTSIDE_STRINGS}|\"{CHARACTERS}\"|\[(?>(?:{OUTSIDE_STRINGS}|\"{CHARACTERS}\")*)\]"
+FLAT_OBJECT = re.compile(rf"\{{(?>(?:{FLAT_PARTS}|\{{(?>(?:{FLAT_PARTS})*)\}})*)\}}", re.DOTALL)
+"""An object that contains neither arrays of objects or arrays, nor objects of objects."""
 
 STRING, OTHER_SCALAR = '"', "1"
 """Kinds of tokens. The kind of any other token is the token itself."""
@@ -55,7 +55,7 @@ class JsonParser:
             if self.is_long_string():
                 return STRING, self.long_string()
             if not self.fill():
-                if self.buffer.strip(WHITE_SPACE):
+                if self.depth or self.buffer.strip(WHITE_SPACE):
                     raise InvalidJson(_("it ends too early"))
                 return "", None
         self.position = match.end()
@@ -67,7 +67,7 @@ class JsonParser:
                 return STRING, json.loads(f'"{string}"', strict=False) if "\\" in string else string
             return OTHER_SCALAR, _scalar(match[3])
         except ValueError:
-            raise InvalidJson(_("%(text)s is not JSON") % {"text": match[0][:100]}) from None
+            raise InvalidJson(_("%(text)s is not JSON") % {"text": match[0].strip()[:100]}) from None
 
     def fill(self) -> bool:
         """Read more text, and return whether there may be more tokens."""

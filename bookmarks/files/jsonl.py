@@ -2,19 +2,31 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 from usergroups import json_lines
 
 from .columns import ObjectReader
+from .encodings import open_text
 from .records import FileRecord, InvalidRecord, to_dict, to_dict_with_owner
+
+
+class _LinesAsUtf8:
+    """The lines of a text as bytes."""
+
+    def __init__(self, text: TextIO) -> None:
+        self.text = text
+
+    def readline(self, size: int) -> bytes:
+        return self.text.readline(size).encode(errors="surrogateescape")
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     objects = ObjectReader()
-    for line, value in json_lines.read(file):
+    lines: Any = _LinesAsUtf8(open_text(file, encoding)) if encoding else file
+    for line, value in json_lines.read(lines):
         if isinstance(value, ValueError):
             yield InvalidRecord(line, str(value))
         else:

@@ -18,6 +18,7 @@ from bookmarks import files
 
 LINK = '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" ADD_DATE="1700000000"{more}>Article {n}</A>\n'
 ICON = f' ICON="data:image/png;base64,{"iVBORw0KGgo" * 150}="'
+ARTICLE = "<p>Text</p>" * 9_000
 
 INPUTS = {
     "html": {
@@ -46,9 +47,41 @@ INPUTS = {
     },
     "jsonl": {
         "links": ("", lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}"}}\n'),
+        "other keys": ("", lambda n: f'{{"url": "https://example.com/{n}", "{n}": 1}}\n'),
+        "one line": ("", "{"),
+    },
+    "json": {
+        "links": ("[", lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}", "tags": ["a"]}},\n'),
+        "links in folders": (
+            '{"title": "", "children":[',
+            lambda n: f'{{"title": "{n}", "children": [{{"uri": "https://example.com/{n}", "annos": [{{"a": 1}}]}}]}},',
+        ),
+        "articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{ARTICLE}"}},\n'),
+        "long articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{3 * ARTICLE}"}},\n'),
+        "[": ("", "["),
+        '{"a":': ("", '{"a":'),
+        "quotes": ("[", '"'),
+        "empty strings": ("[", '"",'),
+        "one string": ('["', "a"),
+        "one string of escapes": ('["', '\\"'),
+        "one number": ("[", "1"),
+        "keys": ("[{", lambda n: f'"{n}":1,'),
+        "spaces": ("[", " "),
+        "folders in folders": ("[", '{"children":[' * 40 + "]}" * 40 + ","),
     },
     "csv": {
         "links": ("url,title\n", lambda n: f"https://example.com/{n},Article {n}\n"),
+        "links in quotes": ("url,title\n", lambda n: f'"https://example.com/{n}","Article ""{n}"""\n'),
+        "notes": ("url,title,note\n", lambda n: f'https://example.com/{n},Article {n},"Text\nof a ""note"""\n'),
+        "an open quote before links": ('url,title\n"', lambda n: f"https://example.com/{n},Article {n}\n"),
+        "open quotes in links": ("url,title\n", lambda n: f'https://example.com/{n},"Article {n}\n'),
+        "quotes": ("url,title\n", '"'),
+        "quotes on lines": ("url,title\n", '"\n'),
+        "quotes and commas on lines": ("url,title\n", '","\n'),
+        "quotes and many lines": ("url,title\n", 'a,"' + "\nabc" * 10_000 + "\n"),
+        "one cell": ('url,title\n"', "a"),
+        "one cell of lines": ('url,title\n"', "\n"),
+        "commas": ("url,title\n", ","),
     },
 }
 """The files of each format: how they begin, and what is repeated or a function of a number."""

@@ -1,0 +1,311 @@
+"""Reading JSON files and JSON Lines."""
+
+import io
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookmarks.files import FORMATS, guess_format, json_folders
+from bookmarks.files.json_parser import JsonParser
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory
+
+URL = "https://example.com/"
+OBJECT = '{"url": "https://example.com/", "title": "A"}'
+UNREADABLE = "The rest of the file cannot be read, because it is not valid JSON: "
+
+
+def read(text, name="json"):
+    return list(FORMATS[name].read(io.BytesIO(text if isinstance(text, bytes) else text.encode())))
+
+
+# Structures
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"[{OBJECT}]", id="array"),
+        pytest.param(f"\ufeff [\n{OBJECT}\n]\n", id="byte order mark"),
+        pytest.param(f"[{OBJECT}]".encode("utf-16"), id="UTF-16"),
+        pytest.param(OBJECT, id="object"),
+        pytest.param('{"version": 1, "bookmarks": [%s], "count": 1}' % OBJECT, id="bookmarks"),
+        pytest.param('{"results": [%s]}' % OBJECT, id="results"),
+        pytest.param('{"items": [%s]}' % OBJECT, id="items"),
+        pytest.param('[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]', id="other names"),
+        pytest.param('[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"),
+        pytest.param('[{"content": {"url": "https://example.com/"}, "title": "A"}]', id="nested"),
+        pytest.param('[{"url": "https://exampl\\u0065.com/", "title": "\\u0041"}]', id="escapes"),
+        pytest.param('[{"url": "x", "url": "https://example.com/", "title": "A"}]', id="duplicate keys"),
+    ],
+)
+def test_structures_of_json_are_recognised(text):
+    assert read(text) == [Record(1, URL, "A")]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "[]", '{"bookmarks": []}', '{"roots": {}}', '{"children": []}', "[[]]"])
+def test_files_without_bookmarks(text):
+    assert [record for record in read(text) if not isinstance(record, InvalidRecord)] == []
+
+
+def test_objects_may_follow_one_another():
+    assert read(f"{OBJECT}\n{OBJECT}\n[{OBJECT}]") == [Record(number, URL, "A") for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("entry", ["1", '"https://example.com/"', "null", "[]", "[[1], {}]"])
+def test_entries_that_are_not_objects_are_refused(entry):
+    assert read(f"[{entry}, {OBJECT}]") == [
+        InvalidRecord(1, "The entry is not a JSON object."),
+        Record(2, URL, "A"),
+    ]
+
+
+def test_json_lines_are_read_in_a_given_encoding():
+    text = '{"url": "https://a/", "title": "é"}\r\n{"url": "https://b/", "title": "ü"}'
+
+    records = list(FORMATS["jsonl"].read(io.BytesIO(text.encode("utf-16-le")), "utf-16le"))
+
+    assert [(record.line, record.title) for record in records] == [(1, "é"), (2, "ü")]
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+def test_entries_without_a_url_are_refused(name):
+    assert read('{"title": "A"}', name) == [InvalidRecord(1, "The entry has no URL.")]
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+def test_an_object_with_only_a_collection_stands_for_an_empty_one(name):
+    assert read('{"collection": "A"}', name) == [CollectionRecord(1, "A")]
+
+
+def test_json_lines_have_the_names_of_other_programs():
+    text = '{"href": "https://a/", "description": "b", "time": "2023-11-14T22:13:20Z", "tags": "c", "toread": "no"}'
+
+    assert read(text, "jsonl") == [Record(1, "https://a/", "b", None, "2023-11-14T22:13:20Z", ("tags",))]
+
+
+def test_a_description_is_no_title_in_files_of_others_than_pinboard():
+    [record] = read('[{"url": "https://a/", "description": "b"}]')
+
+    assert (record.title, record.left_out) == (None, ("description",))
+
+
+@pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
+def test_empty_values_are_not_left_out(value):
+    [record] = read('[{"url": "https://a/", "note": %s, "more": {"a": [{"b": 1}]}}]' % value)
+
+    assert record.left_out == ("more",)
+
+
+def test_the_number_and_length_of_names_is_limited():
+    values = {"url": URL, "x" * 1000: 1, **{f"key {n}": 1 for n in range(150)}}
+
+    [record] = read(json.dumps([values]))
+    [other] = read(json.dumps([values | {"more": {"a": [{}]}}]))  # read key by key
+
+    assert set(record.left_out) == {"x" * 100, *(f"key {n}" for n in range(99)), "…"}
+    assert set(other.left_out) == {"x" * 100, *(f"key {n}" for n in range(98)), "…"}
+
+
+def test_the_layouts_of_objects_are_forgotten(monkeypatch):
+    texts = ['{"url": "https://a/", "key %d": 1}' % n for n in range(250)]
+
+    records = read("\n".join(texts), "jsonl")
+
+    assert len({record.left_out for record in records}) == 101
+
+
+# Folders
+
+
+def folder(name, *entries, first="title"):
+    """Return a folder with its name before or after its entries."""
+    pairs = [f'"{first}": {json.dumps(name)}', f'"children": [{", ".join(entries)}]']
+    return "{%s}" % ", ".join(pairs if first == "title" else reversed(pairs))
+
+
+@pytest.mark.parametrize("first", ["title", "name"])
+def test_folders_are_paths(first):
+    text = folder("", folder("A", OBJECT, folder("B / C", OBJECT, first=first), first=first), OBJECT, first=first)
+
+    assert [record.collection for record in read(text)] == ["A", "A / B // C", None]
+
+
+def test_empty_folders_are_collections():
+    text = folder("", folder("A"), folder("B", folder("C")), '{"type": "folder", "name": "D"}')
+
+    assert [record.collection for record in read(text)] == ["A", "B / C", "D"]
+    assert {type(record) for record in read(text)} == {CollectionRecord}
+
+
+def test_old_files_of_firefox_name_their_folders_by_root():
+    roots = ["bookmarksMenuFolder", "toolbarFolder", "unfiledBookmarksFolder"]
+    folders = ['{"title": "x", "root": "%s", "children": [%s]}' % (root, OBJECT) for root in roots]
+
+    records = read('{"title": "", "root": "placesRoot", "children": [%s]}' % ", ".join(folders))
+
+    assert [record.collection for record in records] == [None, "Bookmarks Toolbar", "Other Bookmarks"]
+
+
+def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
+    records = read('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT))
+
+    assert records == [Record(1, URL, "A"), Record(2, URL, "A"), InvalidRecord(3, f"{UNREADABLE}it ends too early.")]
+
+
+def test_the_number_of_bookmarks_that_wait_for_a_name_is_limited(monkeypatch):
+    monkeypatch.setattr(json_folders, "MAX_WAITING", 2)
+    reason = "The folder of this bookmark and others is unknown, because too many come before its name."
+
+    records = read(folder("A", *[OBJECT] * 5, first="name"))
+
+    bookmarks = [Record(number, URL, "A") for number in range(1, 6)]
+    assert records == [*bookmarks[:3], InvalidRecord(3, reason), *bookmarks[3:]]
+
+
+def test_a_long_name_of_a_folder_stays_unique():
+    records = read(folder("", folder("a" * 2000 + "b", OBJECT), folder("a" * 2000 + "c", OBJECT)))
+
+    assert len({record.collection for record in records}) == 2
+    assert max(len(record.collection) for record in records) < 2000
+
+
+# Malformed files
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        pytest.param("", "it ends too early", id="no end"),
+        pytest.param(", ", "it ends too early", id="no value"),
+        pytest.param(",]", "a value is missing", id="comma at the end"),
+        pytest.param(', {"url": "https://b/", "title": "b', "it ends too early", id="no end of a string"),
+        pytest.param(', {"url" "https://b/"}]', "a key is missing", id="no colon"),
+        pytest.param(', {"url": }]', "a value is missing", id="no value of a key"),
+        pytest.param(', {1: "https://b/"}]', "a key is missing", id="a number as key"),
+        pytest.param(" 1]", "a comma is missing", id="no comma"),
+        pytest.param("}", "a comma is missing", id="another bracket"),
+        pytest.param(", x]", "x is not JSON", id="not JSON"),
+        pytest.param(", 01]", "01 is not JSON", id="not a number"),
+        pytest.param(', "\\x"]', '"\\x" is not JSON', id="not an escape"),
+        pytest.param("]]", "a value is missing", id="text at the end"),
+        pytest.param("] nonsense", "nonsense is not JSON", id="nonsense at the end"),
+        pytest.param(", " + "[" * 100_000, "it is nested deeper than 100 levels", id="nested arrays"),
+        pytest.param(", " + '{"a":' * 100_000, "it is nested deeper than 100 levels", id="nested objects"),
+        pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 100 levels", id="nested folders"),
+        pytest.param(", " + "1" * 300_000, "1111", id="a long number"),
+        pytest.param(', "' + "a" * 300_000, "it ends too early", id="a long string"),
+    ],
+)
+def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
+    *records, last = read(f"[{OBJECT}{rest}")
+
+    assert records[0] == Record(1, URL, "A")
+    assert isinstance(last, InvalidRecord)
+    assert last.reason.startswith(UNREADABLE)
+    assert reason in last.reason
+
+
+@pytest.mark.parametrize("more", ["", ', "more": {"a": [{}]}'], ids=["at once", "key by key"])
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [
+        ("NaN", None), ("1e400", None), ("1" * 5000, None), ("-0.5e-3", None), ('"a\nb\tc"', "a\nb\tc"),
+        ('"\\u0000"', "\0"), ('"\\ud800"', "\ud800"), (b'"\xff"', "\udcff"), ('"\u2028"', "\u2028"),
+    ],
+)  # fmt: skip
+def test_a_strange_value_does_not_end_the_file(value, title, more):
+    value = value if isinstance(value, bytes) else value.encode()
+    entry = b'{"url": "https://example.com/", "title": ' + value + more.encode() + b"}"
+
+    first, second = read(b"[" + entry + b"," + OBJECT.encode() + b"]")
+
+    assert first.title == title or (title is None and not isinstance(first.title, str))
+    assert second == Record(2, URL, "A")
+
+
+def test_a_long_string_is_cut():
+    [first, second] = read('[{"url": "%s\\"", "title": "%s"}, %s]' % ("a" * 300_000, "\\n" * 300_000, OBJECT))
+
+    assert (len(first.url), len(first.title)) == (100_001, 100_001)
+    assert second == Record(2, URL, "A")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(" " * 5_000_000, id="spaces"),
+        pytest.param('"' + "a" * 5_000_000 + '"', id="one string"),
+        pytest.param("1" * 5_000_000, id="one number"),
+        pytest.param("[" * 5_000_000, id="brackets"),
+        pytest.param(
+            '{"title":"A","children":[' + '{"url":"x","note":"%s"},' % ("a" * 500) * 5000 + "{}]}", id="objects"
+        ),
+    ],
+)
+def test_files_are_read_in_constant_memory(text):
+    file = io.BytesIO(text.encode())
+
+    tracemalloc.start()
+    try:
+        for _ in FORMATS["json"].read(file):
+            pass
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < len(text) / 4
+
+
+# Comparison with Python's parser
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+)
+
+
+def parsed(parser, kind, scalar):
+    """Return a value that the parser reads, with all its parts."""
+    if kind == "[":
+        return [parsed(parser, *first) for first in parser.parts("]")]
+    if kind == "{":
+        return {key: parsed(parser, *first) for key, *first in parser.members()}
+    return scalar
+
+
+@given(values, st.sampled_from([None, 1]), st.booleans())
+def test_json_is_parsed_as_by_python(value, indent, ensure_ascii):
+    text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
+    parser = JsonParser(io.StringIO(text))
+
+    assert parsed(parser, *parser.token()) == value
+    assert parser.token() == ("", None)
+
+
+special = st.sampled_from("\r\n\u2028\u0085'\"\\{}[]")
+nasty = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+
+
+@given(st.lists(st.tuples(nasty, nasty)))
+def test_what_is_written_as_json_lines_is_read_again(values):
+    created_at = BookmarkFactory.build().created_at
+    items = []
+    for title, name in values:
+        collection = Collection(name=name or "x")
+        items += [Bookmark(url=URL, title=title, collection=collection, created_at=created_at), collection]
+
+    records = read("".join(FORMATS["jsonl"].write(items)), "jsonl")
+
+    assert [record.collection for record in records] == [name or "x" for _, name in values for _ in range(2)]
+    assert [record.title for record in records[::2]] == [title for title, _ in values]
+    assert {type(record) for record in records[1::2]} <= {CollectionRecord}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a.json", "json"), ("a.jsonl", "jsonl"), ("Bookmarks", None)])
+def test_the_format_of_a_file_is_guessed(name, expected):
+    assert guess_format(name) == expected
