@@ -4,7 +4,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import InvalidCollection
 from bookmarks.files import EXPORT_FORMATS
-from bookmarks.files.media_types import FORMATS_BY_TYPE, MEDIA_TYPES
+from bookmarks.files.media_types import MEDIA_TYPES
 from usergroups.contract.openapi import operation, success_response
 
 TAGS = ["Files"]
@@ -21,18 +21,28 @@ REPORT = {
     "collection_deleted": False,
 }
 
+EXAMPLES = {
+    "html": '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><A HREF="https://example.com/">Example</A>\n</DL>\n',
+    "jsonl": '{"url": "https://example.com/", "title": "Example"}\n',
+    "csv": "url,title\r\nhttps://example.com/,Example\r\n",
+    "json": '[{"href": "https://example.com/", "description": "Example"}]',
+}
+"""A file in each format."""
+OF_EXPORTS = {MEDIA_TYPES[name]: EXAMPLES[name] for name in EXPORT_FORMATS}
+
 import_bookmarks = operation(
     operation_id="import_bookmarks",
     summary="Import a file",
     description=(
         "Takes a file of a browser, of another service or of an export as the body. The format is that of the "
-        "Content-Type, unless `format` names another. Existing bookmarks are not changed without `update`, so the same "
-        "file can be imported again after any error. An invalid record does not affect the others.\n\n"
+        "Content-Type, which may also be `application/json`, `application/x-ndjson` or `application/jsonlines`. With "
+        "`format`, the body may have any Content-Type. Existing bookmarks are not changed without `update`, so the "
+        "same file can be imported again after any error. An invalid record does not affect the others.\n\n"
         "A call stores records for about 20 seconds. If the file has more, `next` is the URL to which to send the same "
         "file again. Repeat this until `next` is null, and add up the numbers of the reports."
     ),
     tags=TAGS,
-    sent_file=[*FORMATS_BY_TYPE],
+    sent_file={**OF_EXPORTS, "application/octet-stream": EXAMPLES["json"]},
     responses={200: success_response("What was imported.", report=REPORT, next=None)},
     failures=[INVALID_FORMAT, InvalidCollection()],
 )
@@ -47,7 +57,7 @@ export_bookmarks = operation(
     ),
     tags=TAGS,
     read_only=True,
-    returned_file=[MEDIA_TYPES[name] for name in EXPORT_FORMATS],
+    returned_file=OF_EXPORTS,
     responses={200: success_response("The file.")},
     failures=[INVALID_FORMAT, InvalidCollection()],
 )

@@ -16,13 +16,13 @@ MAX_START = 2**53 - 1  # the largest integer that every JSON parser keeps
 class EncodingField(serializers.CharField):
     """A label of the WHATWG Encoding Standard."""
 
-    default_error_messages = {"unknown": "Not the name of an encoding of text."}
+    default_error_messages = {"invalid": "Not the name of an encoding of text."}
 
     def to_internal_value(self, data: Any) -> str:
         try:
             return lookup(super().to_internal_value(data))
         except ValueError:
-            self.fail("unknown")
+            self.fail("invalid")
 
 
 class ImportQuery(serializers.Serializer[Any]):

@@ -2,9 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from functools import partial
-from io import SEEK_END
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -21,11 +18,12 @@ from bookmarks.files.exporting import load
 from bookmarks.files.importing import store
 from bookmarks.files.media_types import FORMATS_BY_TYPE, MEDIA_TYPES
 from bookmarks.files.report import Report
+from bookmarks.models import Collection
 from bookmarks.openapi import files as openapi
 from bookmarks.serializers.files import ExportQuery, ImportEnvelope, ImportQuery
 from usergroups.contract.body import content_length, read_chunks
 from usergroups.contract.links import link
-from usergroups.contract.spooled_files import spooled
+from usergroups.contract.spooled_files import read_ahead, spooled
 from usergroups.tokens.authentication import InvalidToken
 from usergroups.tokens.concurrency import file_transfer
 
@@ -36,8 +34,6 @@ MAX_SECONDS = 20
 
 Before that, the call skips the records that earlier calls have imported, and after that, it finishes a chunk.
 """
-
-BLOCK_SIZE = 64 * 1024  # bytes
 
 
 class ImportView(AccessTokenView):
@@ -83,23 +79,15 @@ class ExportView(AccessTokenView):
     def get(self, request: Request) -> StreamingHttpResponse:
         query = self.validated(find_collection=self.find_collection)
         name = query["format"]
-        text = EXPORT_FORMATS[name].write(load(self.user_group, query.get("collection")))
-        # Make the whole file first, so that a slow client holds no snapshot of the database, and an error is an answer.
-        with ExitStack() as during_download:
-            during_download.enter_context(file_transfer(self.user_group))
-            file = during_download.enter_context(spooled(piece.encode() for piece in text))
-            size = file.seek(0, SEEK_END)
-            blocks = Blocks(file, during_download.pop_all())
-        headers = {"Content-Length": str(size), "Content-Disposition": f'attachment; filename="bookmarks.{name}"'}
+        blocks = self.blocks(name, query.get("collection"))
+        if request.method == "HEAD":
+            blocks = iter(())
+        next(blocks, b"")  # Read the beginning, so that an error in it is a response.
+        headers = {"Content-Disposition": f'attachment; filename="bookmarks.{name}"'}
         return StreamingHttpResponse(blocks, content_type=f"{MEDIA_TYPES[name]}; charset=utf-8", headers=headers)
 
-
-class Blocks:
-    """The blocks of a file for a response, which closes them when they have been sent."""
-
-    def __init__(self, file: BinaryIO, during_download: ExitStack) -> None:
-        self.file, self.close = file, during_download.close
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.file.seek(0)
-        return iter(partial(self.file.read, BLOCK_SIZE), b"")
+    def blocks(self, name: str, collection: Collection | None) -> Iterator[bytes]:
+        """Yield the blocks of the file, the first of which is empty."""
+        with file_transfer(self.user_group):
+            text = EXPORT_FORMATS[name].write(load(self.user_group, collection))
+            yield from read_ahead(piece.encode() for piece in text)

@@ -107,8 +107,8 @@ def test_the_encoding_is_that_of_the_query_or_of_the_content_type_or_of_the_file
     [
         ({"format": "xml"}, "format", "invalid_choice"),
         ({"format": ""}, "format", "invalid_choice"),
-        ({"encoding": "klingon"}, "encoding", "unknown"),
-        ({"encoding": "ü"}, "encoding", "unknown"),
+        ({"encoding": "klingon"}, "encoding", "invalid"),
+        ({"encoding": "ü"}, "encoding", "invalid"),
         ({"encoding": ""}, "encoding", "blank"),
         ({"collection": "x"}, "collection", "does_not_exist"),
         ({"collection": ""}, "collection", "does_not_exist"),

@@ -1,6 +1,6 @@
 """Generate the part of the OpenAPI document that describes a ContractView."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -64,8 +64,8 @@ class Documentation:
     read_only: bool
     tagged: bool
     conditional: bool
-    sent_file: Sequence[str]
-    returned_file: Sequence[str]
+    sent_file: Mapping[str, str]
+    returned_file: Mapping[str, str]
 
 
 class ContractSchema(AutoSchema):
@@ -100,7 +100,10 @@ class ContractSchema(AutoSchema):
 
     def get_request_serializer(self) -> Any:
         if self.documentation.sent_file:
-            return dict.fromkeys(self.documentation.sent_file, OpenApiTypes.BINARY)
+            return {
+                media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+                for media_type, text in self.documentation.sent_file.items()
+            }
         if self._request_serializer is None or self._has_query:
             return None
         examples = [OpenApiExample("Request", self.documentation.request)]
@@ -109,8 +112,9 @@ class ContractSchema(AutoSchema):
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
         succeeded: dict[Any, OpenApiResponse] = {}
         for status, response in self.documentation.responses.items():
-            for media_type in self.documentation.returned_file:
-                succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.BINARY, response.description)
+            for media_type, text in self.documentation.returned_file.items():
+                example = OpenApiExample("File", text, media_type=media_type)
+                succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.STR, response.description, [example])
             if not self.documentation.returned_file:
                 serializer = self.contract_view.response_serializers[self.method]
                 examples = self._valid(response.examples, "response_serializers")
