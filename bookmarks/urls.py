@@ -5,6 +5,7 @@ from django.urls import path
 from .views.batches import BookmarkBatchDeletionView, BookmarkBatchMoveView, BookmarkBatchView
 from .views.bookmarks import BookmarksView, BookmarkView
 from .views.collections import CollectionsView, CollectionView
+from .views.files import ExportView, ImportView
 
 app_name = "bookmarks"
 urlpatterns = [
@@ -15,4 +16,6 @@ urlpatterns = [
     path("v1/bookmarks/<str:public_id>", BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:public_id>", CollectionView.as_view(), name="collection"),
+    path("v1/imports", ImportView.as_view(), name="imports"),
+    path("v1/export", ExportView.as_view(), name="export"),
 ]

@@ -21,7 +21,8 @@ from rest_framework.exceptions import APIException
 
 from usergroups.contract.errors import ErrorResponse
 from usergroups.contract.openapi import operation_id
-from usergroups.tokens.throttling import TooManyExpensiveCalls, TooManyFailures
+from usergroups.tokens.concurrency import TooManyExpensiveCalls
+from usergroups.tokens.throttling import TooManyFailures
 
 from .handlers import in_admin
 from .request_log import QueryCounter

@@ -287,6 +287,7 @@ SPECTACULAR_SETTINGS = {
             "description": "The access tokens of a user group. These operations take an API token.",
         },
         {"name": "Bookmarks", "description": "The bookmarks of a user group. These operations take an access token."},
+        {"name": "Files", "description": "Imports and exports of bookmarks. These operations take an access token."},
         {"name": "Collections", "description": "The collections of bookmarks. These operations take an access token."},
     ],
     "POSTPROCESSING_HOOKS": [],  # The apps name the components of enumerations.

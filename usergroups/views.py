@@ -31,7 +31,7 @@ from .serializers import (
     UserGroupTokenSerializer,
     UserGroupUpdateSerializer,
 )
-from .tokens.throttling import expensive_call
+from .tokens.concurrency import expensive_call
 from .tokens.views import TokenView
 from .transactions import Modified
 

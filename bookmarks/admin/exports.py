@@ -17,8 +17,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.files import FORMATS
+from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
+from bookmarks.files.media_types import MEDIA_TYPES
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import MAX_CHANGED
@@ -26,8 +27,6 @@ from usergroups.admin_tools.context import FILTERS_PARAM
 
 from .export_scope import ExportScope, filtered, selected
 from .forms import ExportForm, FormatForm, SeveralGroupsForm
-
-CONTENT_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv"}
 
 SELECTED = "selected"
 """The form field with the keys of the bookmarks that were selected in the list."""
@@ -55,8 +54,8 @@ class ExportAdmin(OperatorAdmin):
         name = form.cleaned_data["format"]
         user_group: Any = scope.user_group if scope else form.cleaned_data["user_group"]
         bookmarks = scope.load() if scope else load(user_group)
-        text = FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
-        response = StreamingHttpResponse((piece.encode() for piece in text), content_type=CONTENT_TYPES[name])
+        text = EXPORT_FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
+        response = StreamingHttpResponse((piece.encode() for piece in text), content_type=MEDIA_TYPES[name])
         filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
         response["Content-Disposition"] = f'attachment; filename="{filename}"'
         return response

@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 
 from usergroups.compressed_files import DecompressedFile, Readable
 
-from . import comma_separated, jsonl, netscape
+from . import comma_separated, json_bookmarks, jsonl, netscape
 from .records import FileRecord
 
-FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
-"""The module of each format.
+EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
+"""The module of each format that can be written. ``write(bookmarks)`` yields text, in constant memory."""
 
-``read(file, encoding)`` yields records and ``write(bookmarks)`` yields text, in constant memory.
-"""
+FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
+"""The module of each format that can be read. ``read(file, encoding)`` yields records, in constant memory."""
 
 
 class FileReader:

@@ -1,63 +1,55 @@
-"""Bookmarks as CSV (RFC 4180): a header that names the columns, in any order, of which only ``url`` is required."""
+"""Bookmarks as CSV (RFC 4180): a header names the columns, in any order, of which only that of the URL is required.
+
+Spreadsheets take a cell that begins like a formula for one. Therefore such cells are written with an apostrophe before
+them, and reading a file with exactly our columns removes it.
+"""
 
 import csv
-import io
+import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.json_lines import MAX_LINE
 
-from .records import (
-    FIELDS,
-    OWNER_FIELDS,
-    CollectionRecord,
-    FileRecord,
-    InvalidRecord,
-    Record,
-    to_dict,
-    to_dict_with_owner,
-)
+from .columns import Layout
+from .csv_rows import RowReader
+from .encodings import open_text
+from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, to_dict, to_dict_with_owner
+
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+PROTECTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it is not CSV."""
-    text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        yield from _records(text)
-    finally:
-        # The code that opened the file closes it. If the import stopped early, the file may be closed already.
-        with suppress(ValueError):
-            text.detach()
-
-
-def _records(text: io.TextIOWrapper) -> Iterator[FileRecord]:
-    reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
-    columns: list[str] = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            yield InvalidRecord(line, _("Not CSV: %(reason)s.") % {"reason": str(error)})
-            continue
-        if columns and row:
-            values = {name: cell for name, cell in zip(columns, row, strict=False) if cell}
-            if values.keys() == {"collection"}:
-                yield CollectionRecord(line, values["collection"])
-            else:
-                yield Record.from_mapping(line, values)
-        elif row:
-            columns = [name.strip().casefold() for name in row]
-            if "url" not in columns:
-                reason = _("The header has no column named url, so no bookmarks can be read.")
+    rows = RowReader(open_text(file, encoding))
+    layout = None
+    is_our_own = False
+    for line, row in rows:
+        if isinstance(row, ValueError):
+            yield InvalidRecord(line, str(row))
+        elif layout is None:
+            layout = Layout(row, set())
+            if layout.url_position is None:
+                reason = _("The header has no column named url, uri or href, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
-                break
+                return
+            is_our_own = tuple(row) in (FIELDS, OWNER_FIELDS + FIELDS)
+            rows.width = layout.length
+            rows.url_position = None if is_our_own else layout.url_position
+        elif len(row) > layout.length and any(row[layout.length :]):
+            numbers = {"number": len(row), "columns": layout.length}
+            yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
+        else:
+            if len(row) < layout.length:
+                row.extend([""] * (layout.length - len(row)))
+            yield layout.record(line, [*map(_without_protection, row)] if is_our_own else row)
+
+
+def _without_protection(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and PROTECTED_FORMULA.match(cell) else cell
 
 
 class _Echo:
@@ -67,10 +59,13 @@ class _Echo:
         return text
 
 
-def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
+def write(items: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
     convert = to_dict_with_owner if with_owner else to_dict
     writer = csv.DictWriter(_Echo(), [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS)
     yield writer.writeheader()
-    for bookmark in bookmarks:
-        yield writer.writerow(convert(bookmark))
+    for item in items:
+        cells = convert(item)
+        yield writer.writerow(
+            {name: f"'{cell}" if cell and FORMULA.match(cell) else cell for name, cell in cells.items()}
+        )

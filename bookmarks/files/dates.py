@@ -6,32 +6,38 @@ from typing import Any
 
 NUMBER = re.compile(r"\d{1,17}(\.\d+)?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = 10**8  # seconds since 1970
 WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 def parse(value: Any) -> datetime | None:
     """Return the time that a value of a file stands for, in UTC, or None if it stands for no time in the past.
 
-    The value is a datetime, text as in ISO 8601, or the number of seconds, milliseconds or microseconds since 1970 as
-    a number or as text. Chrome's own files count microseconds since 1601. A time without an offset is in UTC. 0 stands
-    for no time.
+    The value is a datetime, text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of
+    seconds, milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since
+    1601. A time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and
+    other small numbers are mistakes.
     """
     try:
-        if isinstance(value, datetime):
-            time = value
-        elif isinstance(value, str) and not NUMBER.fullmatch(value):
-            time = datetime.fromisoformat(value.strip())
+        if isinstance(value, str):
+            text = value.strip()
+            time = _from_number(text) if NUMBER.fullmatch(text) else _from_text(text)
         else:
-            time = _from_number(float(value))
+            time = value if isinstance(value, datetime) else _from_number(value)
         time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
         return None
     return time if time <= datetime.now(UTC) else None
 
 
-def _from_number(number: float) -> datetime:
-    """Convert the number of seconds or of smaller units, whichever the size suggests. Raises ValueError for 0."""
-    if not number > 0:
+def _from_text(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
+
+
+def _from_number(value: Any) -> datetime:
+    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
+    number = float(value) if "." in str(value) else int(value)
+    if not number >= EARLIEST:
         raise ValueError
     if number < 10**11:
         return EPOCH + timedelta(seconds=number)

@@ -1,4 +1,4 @@
-"""Bookmarks as JSON Lines: an object with a ``url`` and any other FIELDS on each line."""
+"""Bookmarks as JSON Lines: an object on each line, with a URL and any of the names in ``columns``."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,18 @@ from typing import BinaryIO
 from bookmarks.models import Bookmark, Collection
 from usergroups import json_lines
 
-from .records import CollectionRecord, FileRecord, InvalidRecord, Record, to_dict, to_dict_with_owner
+from .columns import ObjectReader
+from .records import FileRecord, InvalidRecord, to_dict, to_dict_with_owner
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
+    objects = ObjectReader()
     for line, value in json_lines.read(file):
         if isinstance(value, ValueError):
             yield InvalidRecord(line, str(value))
-        elif value.keys() == {"collection"}:
-            yield CollectionRecord(line, value["collection"])
         else:
-            yield Record.from_mapping(line, value)
+            yield objects.record(line, value)
 
 
 def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """The records of a file."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from bookmarks.models import Bookmark, Collection
 
@@ -11,7 +10,7 @@ class Record(NamedTuple):
     """A bookmark as a file describes it. The values are not validated and may have any type."""
 
     line: int
-    """The number of the line on which the record begins."""
+    """The number of the line on which the record begins, or the number of the bookmark in a JSON file."""
     url: Any = ""
     title: Any = ""
     collection: Any = None
@@ -20,13 +19,6 @@ class Record(NamedTuple):
     """A value that ``dates.parse`` converts; None or an empty string means now."""
     left_out: tuple[str, ...] = ()
     """The names of what the file says about the bookmark and a bookmark has no place for, such as its tags."""
-
-    @classmethod
-    def from_mapping(cls, line: int, values: Mapping[str, Any]) -> Self:
-        """Return a record of the values whose keys are in FIELDS; the others are left out."""
-        get = values.get
-        left_out = tuple(key for key, value in values.items() if value and key not in FIELDS)
-        return cls(line, get("url", ""), get("title", ""), get("collection"), get("created_at"), left_out)
 
 
 class CollectionRecord(NamedTuple):
@@ -47,7 +39,7 @@ class InvalidRecord(NamedTuple):
     """A record that cannot be read or stored."""
 
     line: int
-    """The number of the line on which the record begins."""
+    """As in Record."""
     reason: str
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -63,6 +64,11 @@ class Report:
             self.left_out.add([name], number)
         self.collection_deleted = chunk.collection_deleted
         self.records += chunk.records
+
+    @property
+    def left_out_counts(self) -> list[dict[str, Any]]:
+        """The names and counts of what is left out, the most frequent first."""
+        return [{"name": name, "count": count} for name, count in self.left_out.most_common()]
 
     @property
     def remarks(self) -> Iterator[str]:

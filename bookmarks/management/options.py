@@ -1,6 +1,7 @@
 """Options of the commands that import or export a file of bookmarks."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -25,9 +26,9 @@ def collection(options: dict[str, Any], user_group: UserGroup) -> Collection | N
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.") from None
 
 
-def add_format(parser: CommandParser) -> None:
+def add_format(parser: CommandParser, formats: Iterable[str] = FORMATS) -> None:
     """Add the option --format."""
-    parser.add_argument("--format", choices=FORMATS, help="Default: the format of the file name's extension.")
+    parser.add_argument("--format", choices=formats, help="Default: the format of the file name's extension.")
 
 
 def encoding(value: str) -> str:
@@ -45,9 +46,9 @@ def add_encoding(parser: CommandParser) -> None:
     parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
 
 
-def file_format(options: dict[str, Any]) -> str:
-    """Return the name of the file's format. Raises CommandError if it is unknown."""
+def file_format(options: dict[str, Any], formats: Iterable[str] = FORMATS) -> str:
+    """Return the name of the file's format. Raises CommandError if it is none of the formats."""
     name: str | None = options["format"] or guess_format(options["file"])
-    if name is None:
-        raise CommandError(f"Specify the file's format with --format: {', '.join(FORMATS)}.")
+    if name is None or name not in formats:
+        raise CommandError(f"Specify the file's format with --format: {', '.join(formats)}.")
     return name

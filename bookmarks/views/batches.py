@@ -21,7 +21,7 @@ from bookmarks.serializers.bookmarks import (
 )
 from usergroups.contract import batch
 from usergroups.contract.parsers import BatchParser
-from usergroups.tokens.throttling import expensive_call
+from usergroups.tokens.concurrency import expensive_call
 
 from .base import AccessTokenView
 

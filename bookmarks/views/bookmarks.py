@@ -21,7 +21,7 @@ from bookmarks.serializers.bookmarks import (
 from usergroups.contract.etags import accepted_versions
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page, pop_position
-from usergroups.tokens.throttling import expensive_call
+from usergroups.tokens.concurrency import expensive_call
 
 from .base import AccessTokenView
 

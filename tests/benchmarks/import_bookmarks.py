@@ -22,7 +22,7 @@ from statistics import median
 from django.core.management import call_command
 from django.db import connection
 
-from bookmarks.files import FORMATS
+from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
 from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import empty_database
@@ -117,7 +117,7 @@ def main(rows, rounds, formats):
         import_file(folder / "bookmarks.jsonl")
         for name in {"html", "csv"} & set(formats):
             with (folder / f"bookmarks.{name}").open("w") as file:
-                file.writelines(FORMATS[name].write(load(user_group)))
+                file.writelines(EXPORT_FORMATS[name].write(load(user_group)))
         figures = defaultdict(list)
         for _ in range(rounds):
             for name in formats:
@@ -138,4 +138,4 @@ def main(rows, rounds, formats):
 
 if __name__ == "__main__":
     numbers = [int(argument) for argument in sys.argv[1:3]]
-    main(*numbers, *[1_000_000, 3][len(numbers) :], sys.argv[3:] or list(FORMATS))
+    main(*numbers, *[1_000_000, 3][len(numbers) :], sys.argv[3:] or list(EXPORT_FORMATS))

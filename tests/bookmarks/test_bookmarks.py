@@ -14,7 +14,7 @@ from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 URL = "https://example.com/"
 

@@ -3,7 +3,7 @@ import re
 import pytest
 from django.core.management import CommandError, call_command
 
-from bookmarks.files import FORMATS, importing
+from bookmarks.files import EXPORT_FORMATS, importing
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -131,7 +131,7 @@ def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, mo
     assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_an_export_can_be_imported(user_group, tmp_path, name, capsys):
     collection = CollectionFactory(user_group=user_group, name="One")
     BookmarkFactory(user_group=user_group, title="ü")
@@ -163,7 +163,7 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.txt"], "Specify the file's format with --format: html, jsonl, csv."),
+        (["a.txt"], "Specify the file's format with --format: html, jsonl, csv"),
         (["-"], "Specify the file's format with --format"),
         (["missing/a.csv"], "missing/a.csv: No such file or directory."),
         (["a.csv", "--collection", "x"], "The user group has no collection with the id 'x'."),
@@ -173,6 +173,11 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 def test_invalid_arguments_are_errors(user_group, command, arguments, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         call_command(command, *GROUP, *arguments)
+
+
+def test_bookmarks_are_not_exported_as_json(user_group):
+    with pytest.raises(CommandError, match=r"--format: html, jsonl, csv\.$"):
+        call_command("export_bookmarks", "a.json", *GROUP)
 
 
 def test_an_export_follows_links_and_writes_to_devices(user_group, tmp_path):

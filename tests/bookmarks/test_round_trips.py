@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, exporting, importing, read
+from bookmarks.files import EXPORT_FORMATS, exporting, importing, read
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -19,7 +19,7 @@ TIME = datetime(2020, 2, 29, 12, tzinfo=UTC)
 
 
 def exported(user_group, name):
-    return "".join(FORMATS[name].write(exporting.load(user_group)))
+    return "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
 
 
 def imported(name, text):
@@ -44,7 +44,7 @@ def fill(user_group, places):
             )
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 @pytest.mark.parametrize(
     "places",
     [
@@ -65,7 +65,7 @@ def test_order_and_empty_collections_survive(user_group, name, places):
     assert exported(copy, name) == text
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 @pytest.mark.parametrize("block_size", [1, 7])
 def test_3000_collections_survive(user_group, name, block_size, monkeypatch):
     """Half of the collections are empty. They take two pages, and several chunks."""
@@ -95,7 +95,7 @@ def test_empty_collections_take_few_statements(user_group):
 place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.integers(0, 2))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     places=st.lists(place, max_size=6, unique_by=lambda each: each[0]),

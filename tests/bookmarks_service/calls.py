@@ -21,6 +21,8 @@ class Call(NamedTuple):
     parameters: dict[str, Any] = {}
     """Those of the path and of the query."""
     body: dict[str, Any] | None = None
+    file: str | None = None
+    """The file that is the body."""
 
 
 GROUP = {"user_group_id": "generated"}
@@ -69,6 +71,8 @@ CALLS = [
             "limit": 1,
         },
     ),
+    Call("import_bookmarks", 200, {"format": "jsonl", "update": True}, file='{"url": "https://example.com/generated"}'),
+    Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"public_id": BOOKMARK}),
     Call("delete_collection", 200, {"public_id": COLLECTION}),
 ]

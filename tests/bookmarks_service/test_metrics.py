@@ -24,7 +24,7 @@ from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks_service.service import ROOT, environment
 from tests.servers import free_port
 from tests.test_docs import blocks, page, rows_under
-from usergroups.tokens.throttling import expensive_call
+from usergroups.tokens.concurrency import expensive_call
 
 REQUESTS = "bookmarks_service_requests_total"
 THROTTLED = "bookmarks_service_throttled_requests_total"

@@ -1,5 +1,6 @@
 """The OpenAPI document has all operations, and the answers match it."""
 
+import io
 import json
 
 import pytest
@@ -10,8 +11,11 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
+from bookmarks.files import read
+from bookmarks.files.media_types import FORMATS_BY_TYPE
+from bookmarks.openapi.files import EXAMPLES, OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
-from tests.contract.conftest import OPERATIONS, WITH_A_BODY
+from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from usergroups.contract.views import ContractView
 
 
@@ -139,6 +143,10 @@ def test_every_field_of_a_bookmark_is_always_there(document):
     assert set(bookmark["required"]) == set(bookmark["properties"])
 
 
+JSON = {"application/json"}
+TYPES_OF_ANSWERS = {"export_bookmarks": {"text/html", "application/jsonl", "text/csv"}}
+"""The media types of a successful answer, if it is not JSON."""
+
 OF_A_USER_GROUP = {
     "get_user_group",
     "update_user_group",
@@ -162,11 +170,33 @@ def test_every_answer_is_documented_with_an_example(document, name):
     assert expected <= responses.keys()
     assert {"200", "201"} & responses.keys()
     assert ("404" in responses) == ("{" in path or name in OF_A_USER_GROUP)
+    assert responses["200" if "200" in responses else "201"]["content"].keys() == TYPES_OF_ANSWERS.get(name, JSON)
     for response in responses.values():
-        content = response["content"]["application/json"]
+        check_examples(document, response["content"])
+
+
+def check_examples(document, contents):
+    for content in contents.values():
         assert content["examples"]
         for example in content["examples"].values():
             validator(document, content["schema"]).validate(example["value"])
+
+
+def test_each_type_of_a_file_has_an_example(document):
+    operation = operations_of(document)["import_bookmarks"][2]
+
+    assert operation["requestBody"]["content"].keys() == {*OF_EXPORTS, "application/octet-stream"}
+    assert all(media_type in operation["description"] for media_type in FORMATS_BY_TYPE.keys() - OF_EXPORTS.keys())
+    assert operation["requestBody"]["required"]
+    assert {"413", "415"} <= operation["responses"].keys()
+    check_examples(document, operation["requestBody"]["content"])
+
+
+@pytest.mark.parametrize(("name", "text"), EXAMPLES.items())
+def test_the_examples_of_files_can_be_imported(name, text):
+    [record] = read(io.BytesIO(text.encode()), name)
+
+    assert (record.url, record.title) == ("https://example.com/", "Example")
 
 
 @pytest.mark.parametrize("name", WITH_A_BODY)
@@ -199,8 +229,9 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
     for answer in answers:
         documented = operation["responses"][str(answer.status_code)]
-        schema = documented["content"]["application/json"]["schema"]
-        validator(document, schema).validate(json.loads(answer.content))
+        content = documented["content"][answer["Content-Type"].partition(";")[0]]
+        text = answer.content.decode()
+        validator(document, content["schema"]).validate(json.loads(text) if name in ANSWERED_IN_JSON else text)
         assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= documented["headers"].keys()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.bookmarks_service.calls import CALLS, Answered, operations_of
 from tests.bookmarks_service.node import CLIENTS, install, needs_node, run
-from tests.contract.conftest import OPERATIONS
+from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS
 
 pytestmark = [pytest.mark.once, needs_node]
 
@@ -59,12 +59,19 @@ def statements(document):
         }
         options = [f"params: {expression(parameters, latest)}"] if parameters else []
         options += [f"body: {expression(call.body, latest)}"] if call.body is not None else []
+        if call.file is not None:
+            options += [f"body: {json.dumps(call.file)}, bodySerializer: (file: string) => file"]
+        if call.operation not in ANSWERED_IN_JSON:
+            options += ['parseAs: "text"']
         options.append(f"headers: headers.{next(iter(operation['security'][0]))}")
         variable, check = f"{call.operation}_{number}", "answered" if call.status < 400 else "failed"
         result = f"await client.{method.upper()}({json.dumps(path)}, {{ {', '.join(options)} }})"
         succeeded = 1 if call.status < 400 else 0
         yield f"const {variable} = {check}({result}, {call.status});"
-        yield f"export const succeeded_{number}: {succeeded} = {variable}.success;"
+        if call.operation in ANSWERED_IN_JSON:
+            yield f"export const succeeded_{number}: {succeeded} = {variable}.success;"
+        else:
+            yield f"export const length_{number}: number = {variable}.length;"
         if call.status < 400:
             latest[call.operation] = variable
 

@@ -2,6 +2,7 @@ from typing import NamedTuple
 
 import pytest
 from django.apps import apps
+from django.http import HttpResponse
 from django.urls import reverse
 
 from tests.conftest import Caller
@@ -21,6 +22,8 @@ class Operation(NamedTuple):
     max_body_size: int = MIB
     is_read: bool = False
     """Whether a read-only token may call it, although its method is not safe."""
+    returns_file: bool = False
+    """Whether a successful answer is a file instead of JSON."""
 
 
 OPERATIONS = {
@@ -53,6 +56,8 @@ if apps.is_installed("bookmarks"):
         "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
         "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
         "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
+        "import_bookmarks": Operation("POST", "bookmarks:imports"),
+        "export_bookmarks": Operation("GET", "bookmarks:export", returns_file=True),
     }
 
 
@@ -61,7 +66,18 @@ READS = [name for name, operation in OPERATIONS.items() if operation.method == "
 WRITES = [name for name in OPERATIONS if name not in READS]
 BATCHES = [name for name, operation in OPERATIONS.items() if operation.max_body_size > MIB]
 SINGLE_CALLS = [name for name in WITH_A_BODY if name not in BATCHES]
+ANSWERED_IN_JSON = [name for name, operation in OPERATIONS.items() if not operation.returns_file]
 WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
+
+
+class DownloadingCaller(Caller):
+    """A caller that reads streamed answers."""
+
+    def __call__(self, *args, **extra):
+        answer = super().__call__(*args, **extra)
+        if not answer.streaming:
+            return answer
+        return HttpResponse(answer.getvalue(), status=answer.status_code, headers=answer.headers)
 
 
 def caller(client, user_group, name):
@@ -79,7 +95,7 @@ def caller(client, user_group, name):
     url = reverse(operation.url_name, args=things[operation.object_in_path]())
     if operation.query:
         url += f"?user_group_id={user_group.provided_id}"
-    made = Caller(client, operation.method, url, scheme, token)
+    made = DownloadingCaller(client, operation.method, url, scheme, token)
     made.operation = operation
     return made
 

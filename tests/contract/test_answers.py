@@ -6,7 +6,16 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.models.signals import post_init
 
-from tests.contract.conftest import BATCHES, MIB, OPERATIONS, READS, SINGLE_CALLS, WRITES, WRITES_WITH_A_BODY
+from tests.contract.conftest import (
+    ANSWERED_IN_JSON,
+    BATCHES,
+    MIB,
+    OPERATIONS,
+    READS,
+    SINGLE_CALLS,
+    WRITES,
+    WRITES_WITH_A_BODY,
+)
 from usergroups.contract.schema import FAILURES, FAILURES_OF_BODIES
 from usergroups.tokens import secret_format
 
@@ -26,6 +35,7 @@ def problem(response, status, kind="client_error"):
     return error
 
 
+@pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
 def test_success_is_the_integer_one(any_operation, valid_body):
     response = any_operation(valid_body)
 
@@ -325,6 +335,7 @@ def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation,
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
+@pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
 def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     response = any_operation(valid_body, HTTP_ACCEPT=accept)
 
@@ -332,6 +343,7 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     assert response["Content-Type"] == "application/json"
 
 
+@pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
 def test_a_format_in_the_query_is_ignored(any_operation, valid_body):
     any_operation.url += "&format=html" if "?" in any_operation.url else "?format=html"
 

@@ -1,5 +1,8 @@
 """Read the body of a request without trusting its Content-Length."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
@@ -21,30 +24,46 @@ def may_exceed(request: HttpRequest, limit: int) -> bool:
     return not length.isdecimal() or int(length) > limit
 
 
+def content_length(request: HttpRequest | Request, limit: int) -> int | None:
+    """Return the Content-Length of a request, or None. Raises PayloadTooLarge if it exceeds ``limit``."""
+    try:
+        length = int(request.META["CONTENT_LENGTH"])
+    except (KeyError, ValueError):
+        return None
+    if length > limit:
+        raise PayloadTooLarge(limit)
+    return length
+
+
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
-    """Return the body, without reading more than ``limit + 1`` bytes of it.
+    """Return the body. Raises the exceptions of ``read_chunks``."""
+    return b"".join(read_chunks(request, limit))
+
+
+def read_chunks(request: HttpRequest | Request, limit: int) -> Iterator[bytes]:
+    """Yield the body in chunks, without reading more than ``limit + 1`` bytes of it.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
     its Content-Length.
     """
-    try:
-        length = int(request.META["CONTENT_LENGTH"])
-    except (KeyError, ValueError):
-        length = None
-    if length is not None and length > limit:
-        raise PayloadTooLarge(limit)
+    length = content_length(request, limit)
     # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
     # server sets ``wsgi.input_terminated``.
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
-    body = bytearray()
+    size = 0
+    while chunk := _read(stream, min(CHUNK_SIZE, limit + 1 - size)):
+        size += len(chunk)
+        if size > limit:
+            raise PayloadTooLarge(limit)
+        yield chunk
+    if length is not None and size < length:
+        raise ParseError("The body is shorter than its Content-Length.")
+
+
+def _read(stream: Any, size: int) -> bytes:
     try:
-        while chunk := stream.read(min(CHUNK_SIZE, limit + 1 - len(body))):
-            body += chunk
+        chunk: bytes = stream.read(size)
     except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
         raise ParseError("The body could not be read.") from None
-    if len(body) > limit:
-        raise PayloadTooLarge(limit)
-    if length is not None and len(body) < length:
-        raise ParseError("The body is shorter than its Content-Length.")
-    return bytes(body)
+    return chunk

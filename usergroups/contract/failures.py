@@ -21,10 +21,10 @@ DESCRIPTIONS = {
     409: "The change would create a duplicate.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
-    415: "The Content-Type is not application/json.",
+    415: "The operation does not take a body with this Content-Type.",
     429: "Too many requests with this token, or too many failed authentications from this address.",
     500: "Internal error.",
-    503: "The database is unreachable, overloaded or read-only.",
+    503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
 }
 
 UNREACHABLE_CODES = {

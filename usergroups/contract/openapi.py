@@ -1,6 +1,7 @@
 """Document the methods of a ContractView for the OpenAPI document."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
@@ -39,6 +40,8 @@ def operation(
     read_only: bool = False,
     tagged: bool = False,
     conditional: bool = False,
+    sent_file: Mapping[str, str] = MappingProxyType({}),
+    returned_file: Mapping[str, str] = MappingProxyType({}),
     **description: Any,
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
@@ -46,8 +49,13 @@ def operation(
     ``request`` is an example of the body; ``failures`` are further errors. The responses of a ``tagged`` operation
     have an ETag, and a ``conditional`` operation honors If-Match. This extends ``extend_schema`` and ignores the
     host's DEFAULT_SCHEMA_CLASS.
+
+    ``sent_file`` and ``returned_file`` have an example for each media type of the body of the request or of the
+    successful response if that is a file.
     """
-    documentation = Documentation(operation_id, responses, request, path, failures, read_only, tagged, conditional)
+    documentation = Documentation(
+        operation_id, responses, request, path, failures, read_only, tagged, conditional, sent_file, returned_file
+    )
     document = extend_schema(operation_id=operation_id, **description)
 
     def decorate(method: F) -> F:

@@ -12,13 +12,12 @@ from django.db import models
 from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
-from django.utils.encoding import escape_uri_path
-from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from .cursors import Cursor, Position
 from .fields import Envelope
+from .links import link
 
 M = TypeVar("M", bound=Model)
 
@@ -163,5 +162,4 @@ class Page(Generic[M]):
     def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
         if position is None:
             return None
-        query = urlencode({**request.query_params, "cursor": Cursor(*position, backwards).encode()})
-        return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
+        return link(request, cursor=Cursor(*position, backwards).encode())

@@ -1,6 +1,6 @@
 """Generate the part of the OpenAPI document that describes a ContractView."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,7 +24,9 @@ from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
 from .etags import PreconditionFailed
 from .failures import component_name, failure_responses, validation_codes
-from .views import METHODS_WITH_QUERY, ContractView
+from .headers import IF_MATCH, response_headers
+from .spooled_files import StorageUnavailable
+from .views import ContractView
 
 with translation.override(None):  # DRF's details in English, as the views do
     FAILURES: list[APIException] = [
@@ -42,10 +44,12 @@ with translation.override(None):  # DRF's details in English, as the views do
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
         UnsupportedMediaType("text/plain"),
     ]
+FAILURES_OF_FILES: list[APIException] = [
+    ParseError("The body is shorter than its Content-Length."),
+    PayloadTooLarge(256 * 1024 * 1024),
+    UnsupportedMediaType("text/plain"),
+]
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
-IF_MATCH = OpenApiParameter(
-    "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
-)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Documentation:
     read_only: bool
     tagged: bool
     conditional: bool
+    sent_file: Mapping[str, str]
+    returned_file: Mapping[str, str]
 
 
 class ContractSchema(AutoSchema):
@@ -85,29 +91,40 @@ class ContractSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         operation = self.documentation
-        query = self._request_serializer if self.method in METHODS_WITH_QUERY else None
+        query = self._request_serializer if self._has_query else None
         return [
             *(parameter for parameter in (operation.path, query) if parameter),
             *([IF_MATCH] if operation.conditional else []),
-            *_response_headers([*self.get_response_serializers()], operation.tagged),
+            *response_headers(self.get_response_serializers(), operation.tagged, bool(operation.returned_file)),
         ]
 
     def get_request_serializer(self) -> Any:
-        if self._request_serializer is None or self.method in METHODS_WITH_QUERY:
+        if self.documentation.sent_file:
+            return {
+                media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+                for media_type, text in self.documentation.sent_file.items()
+            }
+        if self._request_serializer is None or self._has_query:
             return None
         examples = [OpenApiExample("Request", self.documentation.request)]
         return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
 
-    def get_response_serializers(self) -> dict[int, OpenApiResponse]:  # type: ignore[override]
-        serializer = self.contract_view.response_serializers[self.method]
-        succeeded = {
-            status: OpenApiResponse(
-                serializer, response.description, self._valid(response.examples, "response_serializers")
-            )
-            for status, response in self.documentation.responses.items()
-        }
+    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
+        succeeded: dict[Any, OpenApiResponse] = {}
+        for status, response in self.documentation.responses.items():
+            for media_type, text in self.documentation.returned_file.items():
+                example = OpenApiExample("File", text, media_type=media_type)
+                succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.STR, response.description, [example])
+            if not self.documentation.returned_file:
+                serializer = self.contract_view.response_serializers[self.method]
+                examples = self._valid(response.examples, "response_serializers")
+                succeeded[status] = OpenApiResponse(serializer, response.description, examples)
         failures, codes = self._failures()
         return {**succeeded, **failure_responses(self.documentation.operation_id, failures, codes)}
+
+    @property
+    def _has_query(self) -> bool:
+        return self.method in self.contract_view.methods_with_query
 
     @property
     def contract_view(self) -> ContractView:
@@ -137,31 +154,15 @@ class ContractSchema(AutoSchema):
         failures = [*FAILURES, *self.documentation.failures, *denials]
         if self.documentation.conditional:
             failures.append(PreconditionFailed())
+        if self.documentation.sent_file or self.documentation.returned_file:
+            failures.append(StorageUnavailable())
         if self._request_serializer is None:
             return failures, set()
         fields = self._request_serializer().fields.values()
         codes = set[str]().union(*map(validation_codes, fields))
-        if self.method in METHODS_WITH_QUERY:
-            return [*failures, INVALID_QUERY], codes - {"null"}
+        if self._has_query:
+            of_body = FAILURES_OF_FILES if self.documentation.sent_file else []
+            return [*failures, INVALID_QUERY, *of_body], codes - {"null"}
         if any(isinstance(field, serializers.DictField) for field in fields):
             codes.add(TOO_MANY["code"])
         return failures + FAILURES_OF_BODIES, codes - ({"required"} if self.method == "PATCH" else set())
-
-
-def _response_headers(statuses: list[int], tagged: bool) -> list[OpenApiParameter]:
-    counted = [status for status in statuses if status != 401]  # the calls of a token are counted
-    etag = _header("ETag", str, [200, 201], "Changes with every change of the object.")
-    return [
-        *([etag] if tagged else []),
-        _header("Cache-Control", str, statuses, "Always `no-store`."),
-        _header("Location", OpenApiTypes.URI_REF, [201], "The URL of the new object."),
-        _header("WWW-Authenticate", str, [401], "The required scheme."),
-        _header("Retry-After", int, [429, 503], "Seconds to wait before repeating the request."),
-        _header("RateLimit", str, counted, "The remaining calls, and the seconds until the window ends."),
-        _header("RateLimit-Policy", str, counted, "The calls allowed per window, and its length in seconds."),
-    ]
-
-
-def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
-    """Document a header of the responses with these statuses."""
-    return OpenApiParameter(name, kind, "header", response=statuses, description=description)

@@ -21,9 +21,6 @@ from .etags import etag
 from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser
 from .renderers import CompactJSONRenderer
 
-METHODS_WITH_QUERY = ("GET", "DELETE")
-"""The methods whose requests have query parameters and no body."""
-
 
 class ContractView(APIView):
     """Sets every DRF policy itself, so that the API does not depend on the host's REST_FRAMEWORK setting.
@@ -35,6 +32,8 @@ class ContractView(APIView):
     """The serializer of the query parameters (GET, DELETE) or of the body (POST, PUT, PATCH), by method."""
     response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
     """The serializer of a successful response, by method."""
+    methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
+    """The methods whose requests have validated query parameters. Those of the others have a JSON object as body."""
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     renderer_classes = [CompactJSONRenderer]
@@ -87,13 +86,13 @@ class ContractView(APIView):
         return exception_handler
 
     def validated(self, **context: Any) -> dict[str, Any]:
-        """Return the validated query parameters of a GET or DELETE request, or the validated body of another request.
+        """Return the validated query parameters of a request with one of the ``methods_with_query``, or the body.
 
         A PATCH request may omit required fields. Raises ValidationError.
         """
         method = self._documented_method
         with self._serializer(self.request_serializers[method], method == "PATCH", **context) as serializer:
-            data = self.request.query_params if method in METHODS_WITH_QUERY else self.request.data
+            data = self.request.query_params if method in self.methods_with_query else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         return validated
 

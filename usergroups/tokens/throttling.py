@@ -1,19 +1,13 @@
-"""Limit the calls of a token, the failed authentications of an address and the expensive calls of an owner.
+"""Limit the calls of a token and the failed authentications of an address.
 
-The first two are counted in Django's cache. Processes that share a cache share the counts. While the cache is
+They are counted in Django's cache. Processes that share a cache share the counts. While the cache is
 unavailable, these limits do not apply.
 """
 
 import logging
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Model
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
@@ -28,10 +22,6 @@ logger = logging.getLogger(__name__)
 
 class TooManyFailures(Throttled):
     """The address has too many failed authentications."""
-
-
-class TooManyExpensiveCalls(Throttled):
-    """The owner, or all owners together, have too many expensive calls at the moment."""
 
 
 class CacheOutage:
@@ -129,31 +119,3 @@ def refuse_blocked_address(request: Request) -> None:
     seconds = blocked_until.get(address_of(request) or "", 0) - time.time()
     if seconds > 0:
         raise TooManyFailures(seconds)
-
-
-MAX_EXPENSIVE_CALLS = 6
-"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
-MAX_EXPENSIVE_CALLS_PER_OWNER = 3
-
-_expensive_calls: Counter[tuple[str, Any]] = Counter()
-_expensive_calls_lock = threading.Lock()
-
-
-@contextmanager
-def expensive_call(owner: Model) -> Iterator[None]:
-    """Limit the concurrent expensive calls of ``owner``, and of all owners, in this process.
-
-    Raises TooManyExpensiveCalls.
-    """
-    key = (owner._meta.label, owner.pk)
-    with _expensive_calls_lock:
-        if _expensive_calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _expensive_calls.total() >= MAX_EXPENSIVE_CALLS:
-            raise TooManyExpensiveCalls(wait=1)
-        _expensive_calls[key] += 1
-    try:
-        yield
-    finally:
-        with _expensive_calls_lock:
-            _expensive_calls[key] -= 1
-            if not _expensive_calls[key]:
-                del _expensive_calls[key]

@@ -1,0 +1,103 @@
+"""The names that programs give to the values of a bookmark: columns of CSV, keys of JSON."""
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record
+
+NAMES = {
+    "url": ("url", "uri", "href", "content.url"),
+    "title": ("title", "name"),
+    "collection": ("collection", "folder"),
+    "created_at": (
+        "created_at",
+        "created",
+        "createdat",
+        "time_added",
+        "timestamp",
+        "time",
+        "date_added",
+        "dateadded",
+        "savedat",
+    ),
+}
+"""The names of each field, in lower case. If there are several in one record, the first one counts."""
+
+IDENTIFIERS = {
+    "_id", "content.type", "guid", "hash", "hashed_given_url", "hashed_url", "id", "index", "meta", "root", "slug",
+    "type", "typecode", "uid",
+}  # fmt: skip
+"""Names of values that have no meaning outside of the program. Nobody needs to know that they are left out."""
+
+NOTHING = frozenset({"", "0", "false", "False", "no", "[]"})
+"""Texts that say that a bookmark has no such property."""
+
+MAX_NAMES = 100  # of what is left out, for each file; the other ones are counted as OTHERS
+MAX_NAME_LENGTH = 100
+MAX_LAYOUTS = 100  # that are kept
+MAX_KEPT_LAYOUT = 2000  # characters of its names
+OTHERS = "…"
+
+
+class Layout:
+    """The meaning of the columns of a row, or of the keys of an object, by their positions."""
+
+    def __init__(self, names: Sequence[str], left_out_names: set[str]) -> None:
+        positions = {name.strip().casefold(): position for position, name in reversed(list(enumerate(names)))}
+        accepted = dict(NAMES)
+        if "href" in positions and "url" not in positions:
+            accepted["title"] += ("description",)  # Pinboard's name of the title
+        found = [
+            next((positions[name] for name in accepted[field] if name in positions), len(names)) for field in FIELDS
+        ]
+        self.length = len(names)
+        self.url_position: int | None = found[0] if found[0] < self.length else None
+        self.fields = itemgetter(*found)
+        self.others: list[tuple[int, str]] = []
+        for position, name in enumerate(names):
+            if position not in found and name.strip().casefold() not in IDENTIFIERS:
+                short_name = name.strip()[:MAX_NAME_LENGTH]
+                if len(left_out_names) < MAX_NAMES:
+                    left_out_names.add(short_name)
+                self.others.append((position, short_name if short_name in left_out_names else OTHERS))
+
+    def record(self, line: int, values: list[Any]) -> FileRecord:
+        """Return the record of the values. There may be more of them than names."""
+        values[self.length :] = (None,)  # the value of the fields that no name stands for
+        url, title, collection, created_at = self.fields(values)
+        left_out = self.left_out(values) if self.others else ()
+        if not url:
+            if collection and not (title or created_at or left_out):
+                return CollectionRecord(line, collection)
+            if self.url_position is None:
+                return InvalidRecord(line, _("The entry has no URL."))
+        return Record(line, url, title, collection, created_at, left_out)
+
+    def left_out(self, values: list[Any]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for position, name in self.others
+            if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
+        )
+
+
+class ObjectReader:
+    """Converts the JSON objects of one file to records."""
+
+    def __init__(self) -> None:
+        self.layouts: dict[tuple[str, ...], Layout] = {}
+        self.left_out_names: set[str] = set()
+
+    def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        names = tuple(values)
+        layout = self.layouts.get(names)
+        if layout is None:
+            if len(self.layouts) == MAX_LAYOUTS:
+                self.layouts.clear()
+            layout = Layout(names, self.left_out_names)
+            if sum(map(len, names)) <= MAX_KEPT_LAYOUT:
+                self.layouts[names] = layout
+        return layout.record(line, list(values.values()))

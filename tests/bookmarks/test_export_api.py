@@ -1,0 +1,221 @@
+"""GET /v1/export."""
+
+import gc
+from contextlib import ExitStack
+
+import pytest
+from django.db import OperationalError
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files.exporting import load
+from bookmarks.views import files as views
+from tests.answers import error_code, errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.conftest import Caller
+from usergroups.contract import spooled_files
+from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER, expensive_call
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "jsonl": "application/jsonl; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+}
+
+
+@pytest.fixture
+def receive(client, access_token):
+    """Return a function that requests a file."""
+
+    def receive(method="GET", token=access_token, **query):
+        url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
+        return Caller(client, method, url, "Bearer", token)()
+
+    return receive
+
+
+@pytest.fixture
+def bookmarks(user_group):
+    """Create bookmarks in a collection and in none, an empty collection, and a bookmark of another group."""
+    collection = CollectionFactory(user_group=user_group)
+    for place in (None, collection, None):
+        BookmarkFactory(user_group=user_group, collection=place, title="ü")
+    CollectionFactory(user_group=user_group)
+    BookmarkFactory()
+    return collection
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_a_file_is_returned(receive, user_group, bookmarks, name):
+    response = receive(format=name)
+
+    content = response.getvalue()
+    assert content.decode() == "".join(EXPORT_FORMATS[name].write(load(user_group)))
+    assert response.status_code == 200
+    assert {header: response[header] for header in ("Content-Type", "Content-Disposition", "Cache-Control")} == {
+        "Content-Type": TYPES[name],
+        "Content-Disposition": f'attachment; filename="bookmarks.{name}"',
+        "Cache-Control": "no-store",
+    }
+    assert response["RateLimit"].startswith('"token";r=')
+
+
+def test_json_lines_are_the_default(receive, bookmarks):
+    assert receive().getvalue() == receive(format="jsonl").getvalue()
+
+
+def test_one_collection_is_exported(receive, user_group, bookmarks):
+    content = receive(collection=bookmarks.pk).getvalue().decode()
+
+    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, bookmarks)))
+
+
+@pytest.mark.parametrize(
+    ("query", "attr", "code"),
+    [
+        ({"format": "xml"}, "format", "invalid_choice"),
+        ({"format": ""}, "format", "invalid_choice"),
+        ({"format": "json"}, "format", "invalid_choice"),
+        ({"collection": "x"}, "collection", "does_not_exist"),
+        ({"collection": ""}, "collection", "does_not_exist"),
+    ],
+)
+def test_an_invalid_query_is_refused(receive, query, attr, code):
+    assert errors(receive(**query)) == [(attr, code)]
+
+
+def test_a_collection_of_another_group_does_not_exist(receive):
+    assert error_code(receive(collection=CollectionFactory().pk), 400) == "does_not_exist"
+
+
+def test_head_has_the_headers_of_get(receive, bookmarks):
+    head, get = receive("HEAD"), receive()
+
+    assert (head.status_code, head.getvalue()) == (200, b"")
+    for name in ("Content-Type", "Content-Disposition"):
+        assert head[name] == get[name]
+    get.close()
+
+
+def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, caplog):
+    def fail(*args):
+        yield from list(exporting.load(*args))[:2]
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(views, "load", fail)
+
+    response = receive()
+
+    assert error_code(response, 503) == "service_unavailable"
+    assert "gone" in caplog.text
+
+
+@pytest.mark.parametrize("call", ["open", "write"])
+def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, call):
+    class Full:
+        def write(self, *args):
+            raise OSError(28, "No space left on device")
+
+        close = write
+
+    monkeypatch.setattr(spooled_files, "TemporaryFile", lambda **kwargs: Full() if call == "write" else Full().write())
+
+    assert error_code(receive(), 503) == "service_unavailable"
+
+
+def test_a_failure_after_the_beginning_is_no_normal_end(receive, bookmarks, monkeypatch):
+    def fail(*args):
+        yield from list(exporting.load(*args))[:2]
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(views, "load", fail)
+    monkeypatch.setattr(spooled_files, "BEGINNING", 0)
+    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 1)
+
+    response = receive()
+
+    assert response.status_code == 200
+    with pytest.raises(OperationalError):
+        response.getvalue()
+    response.close()
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_the_source_does_not_wait_for_a_slow_client(monkeypatch, slow):
+    """A client that takes a second for a block of three bytes, while the source takes a tenth for each byte."""
+    now, read = [0.0], []
+
+    def pieces():
+        for n in range(100):
+            now[0] += 0.1
+            read.append(n)
+            yield b"%02d" % n
+
+    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 3)
+    monkeypatch.setattr(spooled_files.time, "monotonic", lambda: now[0])
+    blocks, found, ahead = spooled_files.read_ahead(pieces()), [], []
+    for block in blocks:
+        found.append(block)
+        ahead.append(2 * len(read) - sum(map(len, found)))
+        now[0] += 1 if slow else 0
+
+    assert b"".join(found) == b"".join(b"%02d" % n for n in range(100))
+    assert found[0] == b""
+    assert len(found) - 1 == -(-200 // 3)
+    # After about ten seconds of its own, and as many of the client, the source has been read.
+    assert (ahead[11] > 150) == slow
+    assert max(ahead[20:]) < 10 or slow
+
+
+@pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"a" * 200_000, b"", b"b"]])
+def test_all_pieces_are_yielded(pieces):
+    assert b"".join(spooled_files.read_ahead(pieces)) == b"".join(pieces)
+
+
+def test_a_transaction_ends_with_the_download(receive, bookmarks, monkeypatch):
+    ended = []
+
+    def load(*args):
+        try:
+            yield from exporting.load(*args)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(views, "load", load)
+    monkeypatch.setattr(spooled_files, "BEGINNING", 0)
+    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 1)
+
+    response = receive()
+
+    assert ended == []
+    response.close()
+    assert ended == [True]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the file that is not closed
+def test_downloads_are_limited_until_they_end(receive, user_group):
+    def refuses():
+        answer = receive()
+        answer.close()
+        return answer.status_code == 429
+
+    downloads = [receive() for _ in range(MAX_FILE_TRANSFERS_PER_OWNER)]
+    assert refuses()
+    downloads.pop().close()
+    assert not refuses()
+    downloads.append(receive())
+    assert refuses()
+    # Even an answer that a middleware has dropped is closed in the end.
+    downloads.clear()
+    gc.collect()
+    assert not refuses()
+
+
+def test_a_download_is_an_expensive_call(receive, user_group):
+    with ExitStack() as under_way:
+        under_way.enter_context(expensive_call(user_group))
+        under_way.enter_context(expensive_call(user_group))
+        receive().close()
+        under_way.enter_context(expensive_call(user_group))
+        assert error_code(receive(), 429) == "throttled"

@@ -1,0 +1,373 @@
+"""POST /v1/imports."""
+
+import json
+import tracemalloc
+from contextlib import ExitStack
+
+import pytest
+from django.db import DatabaseError, OperationalError
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from bookmarks.files import importing
+from bookmarks.files.exporting import load
+from bookmarks.files.report import MAX_NAMES, NameCounts
+from bookmarks.models import Bookmark, Collection
+from bookmarks.views import files as views
+from tests.answers import error_code, errors
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two, delete_collections  # noqa: F401
+from tests.conftest import Caller
+from tests.signals import recorded
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.contract import spooled_files
+from usergroups.models import UserGroup
+from usergroups.tokens.concurrency import (
+    MAX_FILE_TRANSFERS,
+    MAX_FILE_TRANSFERS_PER_OWNER,
+    expensive_call,
+    file_transfer,
+)
+
+URL = "https://example.com/"
+LINE = b'{"url": "https://example.com/", "title": "A"}\n'
+CSV = b"url,title\nhttps://example.com/,A\n"
+HTML = (
+    b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=%s"><DL><p><DT><A HREF="https://example.com/">%s</A>'
+)
+NOTHING = {
+    "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
+    "left_out": [], "collection_deleted": False,
+}  # fmt: skip
+
+
+@pytest.fixture
+def send(client, access_token):
+    """Return a function that imports a file."""
+
+    def send(body, content_type="application/jsonl", token=access_token, headers=None, **query):
+        url = reverse("bookmarks:imports") + (f"?{urlencode(query)}" if query else "")
+        return Caller(client, "POST", url, "Bearer", token)(body, CONTENT_TYPE=content_type, **(headers or {}))
+
+    return send
+
+
+def reported(response):
+    assert response.status_code == 200, response.content
+    return response.json()["report"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "query"),
+    [
+        (LINE, "application/jsonl", {}),
+        (LINE, "application/x-ndjson", {}),
+        (LINE, "Application/JSONLines; charset=utf-8", {}),
+        (CSV, "text/csv; header=present", {}),
+        (HTML % (b"utf-8", b"A"), "text/html", {}),
+        (CSV, "text/html", {"format": "csv"}),
+        (CSV, "", {"format": "csv"}),
+        (CSV, "\xff", {"format": "csv"}),
+    ],
+)
+def test_the_format_is_that_of_the_content_type_or_of_the_query(send, user_group, body, content_type, query):
+    response = send(body, content_type, **query)
+
+    assert response.json() == {"success": 1, "report": {**NOTHING, "created": 1}, "next": None}
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    [bookmark] = load(user_group)
+    assert (bookmark.url, bookmark.title) == (URL, "A")
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "text/csvx", "text/*", "text/html; charset=x", "\xff"])
+def test_another_content_type_is_refused(send, content_type):
+    assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
+
+
+@pytest.mark.parametrize(
+    ("declared", "content_type", "query", "title"),
+    [
+        (b"windows-1251", "text/html", {}, "ж"),
+        (b"windows-1252", "text/html; charset=windows-1251", {}, "ж"),
+        (b"windows-1252", 'text/html; charset="CP1251"', {"encoding": "koi8-r"}, "Ф"),
+        (b"windows-1252", "text/html", {"encoding": "latin1"}, "æ"),
+    ],
+)
+def test_the_encoding_is_that_of_the_query_or_of_the_content_type_or_of_the_file(
+    send, declared, content_type, query, title
+):
+    reported(send(HTML % (declared, b"\xe6"), content_type, **query))
+
+    assert Bookmark.objects.get().title == title
+
+
+@pytest.mark.parametrize(
+    ("query", "attr", "code"),
+    [
+        ({"format": "xml"}, "format", "invalid_choice"),
+        ({"format": ""}, "format", "invalid_choice"),
+        ({"encoding": "klingon"}, "encoding", "invalid"),
+        ({"encoding": "ü"}, "encoding", "invalid"),
+        ({"encoding": ""}, "encoding", "blank"),
+        ({"collection": "x"}, "collection", "does_not_exist"),
+        ({"collection": ""}, "collection", "does_not_exist"),
+        ({"update": "maybe"}, "update", "invalid"),
+        ({"start": "-1"}, "start", "min_value"),
+        ({"start": str(2**53)}, "start", "max_value"),
+        ({"start": "x"}, "start", "invalid"),
+    ],
+)
+def test_an_invalid_query_is_refused(send, query, attr, code):
+    assert errors(send(LINE, **query)) == [(attr, code)]
+    assert not Bookmark.objects.exists()
+
+
+def test_a_collection_of_another_group_does_not_exist(send):
+    assert errors(send(LINE, collection=CollectionFactory().pk)) == [("collection", "does_not_exist")]
+
+
+def test_a_file_is_imported_into_one_collection(send, user_group):
+    collection = CollectionFactory(user_group=user_group)
+
+    reported(send(b'{"url": "https://example.com/", "collection": "Other"}', collection=collection.pk))
+
+    assert [*Bookmark.objects.values_list("collection", flat=True)] == [collection.pk]
+    assert Collection.objects.count() == 1
+
+
+def test_everything_is_reported(send, user_group, settings):
+    settings.LANGUAGE_CODE = "de"
+    BookmarkFactory(user_group=user_group, url=URL, title="Old")
+    lines = [
+        {"url": URL, "title": "New"},
+        {"url": f"{URL}1", "created_at": "yesterday", "tags": ["a"]},
+        {"url": f"{URL}2", "collection": "a" * 300, "tags": ["a"], "note": "b"},
+        {"url": "example.com"},
+        {"collection": "Empty"},
+    ]
+    body = "\n".join(map(json.dumps, lines)).encode()
+
+    first, second = reported(send(body)), reported(send(body, update="true"))
+
+    assert first == {
+        "created": 2,
+        "updated": 0,
+        "existing": 1,
+        "refused": 1,
+        "refusals": [{"line": 4, "reason": "The URL has no scheme such as https://."}],
+        "unusable_dates": 1,
+        "shortened": 1,
+        "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
+        "collection_deleted": False,
+    }
+    assert second == {**first, "created": 0, "updated": 1, "existing": 2}
+    assert Bookmark.objects.get(url=URL).title == "New"
+
+
+def test_the_first_100_refusals_are_listed(send):
+    found = reported(send(b"x\n" * 1000))
+
+    assert found["refused"] == 1000
+    assert [refusal["line"] for refusal in found["refusals"]] == [*range(1, 101)]
+
+
+def test_names_are_listed_up_to_a_number(send):
+    columns = [f"column {n}" for n in range(1000)]
+    body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 1000]) + "\n"
+
+    found = reported(send(body.encode(), "text/csv"))["left_out"]
+
+    assert len(found) == MAX_NAMES + 1
+    assert found[0] == {"name": "…", "count": 1000 - MAX_NAMES}
+
+
+def test_long_names_are_cut():
+    counts = NameCounts()
+
+    counts.add(["x" * 1000, "y", "x" * 2000], 2)
+
+    assert counts == {"x" * 255: 4, "y": 2}
+
+
+def test_signals_name_the_token(send, access_token):
+    with recorded() as sent:
+        reported(send(LINE))
+
+    assert [(name, arguments["actor"]) for name, _, arguments in sent] == [("created", access_token)]
+
+
+# The rest of a long file
+
+
+@pytest.fixture
+def no_time(monkeypatch):
+    """Let a call end after a chunk of two records."""
+    monkeypatch.setattr(views, "MAX_SECONDS", -1)
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 1)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
+
+
+FILES = {
+    "one line": (
+        b'<DL><p><DT><A HREF="https://a/">1</A><DT><A HREF="x">2</A><DT><A HREF="https://c/">3</A>'
+        b'<DT><A HREF="https://a/">4</A><DT><A HREF="https://e/">5</A></DL>',
+        "text/html",
+    ),
+    "lines": (
+        b'{"url": "https://a/"}\n{"url": "x"}\n\n{"url": "https://c/"}\n{"url": "https://a/"}\n{"url": "https://e/"}',
+        "application/jsonl",
+    ),
+}
+
+
+@pytest.mark.usefixtures("no_time")
+@pytest.mark.parametrize("file", FILES)
+def test_a_long_import_continues_at_next(send, client, access_token, file):
+    body, content_type = FILES[file]
+    totals, urls = (
+        dict.fromkeys(("created", "existing", "refused"), 0),
+        [f"{reverse('bookmarks:imports')}?update=false"],
+    )
+    while urls[-1]:
+        answer = Caller(client, "POST", urls[-1], "Bearer", access_token)(body, CONTENT_TYPE=content_type).json()
+        totals = {name: number + answer["report"][name] for name, number in totals.items()}
+        urls.append(answer["next"])
+
+    assert totals == {"created": 3, "existing": 1, "refused": 1}
+    assert urls[1] == f"http://testserver{urls[0]}&start=2"
+    assert len(urls) == 5
+
+
+def test_a_start_after_the_end_imports_nothing(send):
+    assert reported(send(LINE, start=2)) == NOTHING
+    assert reported(send(b"")) == NOTHING
+
+
+# Errors
+
+
+def test_checks_are_in_the_order_of_the_contract(send, access_token, settings):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = 1000
+    large, read_only = b"x" * 1001, AccessTokenFactory(user_group=access_token.user_group, read_only=True)
+
+    assert error_code(send(large, "", headers={"HTTP_AUTHORIZATION": None}), 401)
+    assert error_code(send(large, "", token=read_only), 403)
+    assert error_code(send(large, ""), 415)
+    assert error_code(send(large, format="xml"), 413) == "payload_too_large"
+    assert error_code(send(b"x" * 1000, format="xml"), 400)
+    assert reported(send(b"x" * 1000))["refused"] == 1
+
+
+class Body:
+    """A body of chunks, without a Content-Length."""
+
+    def __init__(self, chunks):
+        self.chunks, self.number = chunks, 0
+
+    def readline(self):
+        raise NotImplementedError
+
+    def read(self, size):
+        self.number += 1
+        chunk = next(self.chunks, b"")
+        assert len(chunk) <= size
+        if isinstance(chunk, Exception):
+            raise chunk
+        return chunk
+
+
+def chunked(*chunks):
+    headers = {"CONTENT_LENGTH": None, "wsgi.input_terminated": True, "wsgi.input": Body(iter(chunks))}
+    return {"body": b"", "headers": headers}
+
+
+def test_a_chunked_body_is_read_up_to_the_limit(send, settings):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = len(LINE)
+
+    assert reported(send(**chunked(LINE[:5], LINE[5:])))["created"] == 1
+    too_large = chunked(LINE[:-2], b"\n", b"x", b"y", b"z")
+    assert error_code(send(**too_large), 413)
+    assert too_large["headers"]["wsgi.input"].number == 4
+
+
+def test_a_truncated_body_is_refused_as_a_whole(send):
+    assert error_code(send(LINE, headers={"CONTENT_LENGTH": str(len(LINE) + 1)}), 400) == "parse_error"
+    assert error_code(send(**chunked(LINE, OSError("broken"))), 400) == "parse_error"
+    assert not Bookmark.objects.exists()
+
+
+def test_a_full_disk_is_a_503(send, monkeypatch, caplog):
+    def full(**kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spooled_files, "TemporaryFile", full)
+
+    response = send(LINE)
+
+    assert error_code(response, 503) == "service_unavailable"
+    assert response["Retry-After"] == "60"
+    assert "No space left on device" in caplog.text
+
+
+def test_concurrent_transfers_are_limited(send, user_group):
+    with ExitStack() as under_way:
+        for _ in range(MAX_FILE_TRANSFERS_PER_OWNER):
+            under_way.enter_context(file_transfer(user_group))
+        response = send(LINE)
+        under_way.enter_context(expensive_call(user_group))
+    assert error_code(response, 429) == "throttled"
+    assert response["Retry-After"] == "1"
+
+    with ExitStack() as under_way:
+        for other in UserGroupFactory.create_batch(MAX_FILE_TRANSFERS):
+            under_way.enter_context(file_transfer(other))
+        assert error_code(send(LINE), 429)
+    assert reported(send(LINE))["created"] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chunks_of_two")
+def test_a_deleted_user_group_is_a_401(send, user_group, monkeypatch):
+    act_after_first_chunk(monkeypatch, views)(lambda: UserGroup.objects.all().delete())
+
+    assert error_code(send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))), 401)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chunks_of_two")
+def test_a_deleted_collection_is_reported(send, user_group, monkeypatch):
+    act_after_first_chunk(monkeypatch, views)(delete_collections)
+    collection = CollectionFactory(user_group=user_group)
+
+    found = reported(send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6)), collection=collection.pk))
+
+    assert (found["created"], found["collection_deleted"]) == (6, True)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chunks_of_two")
+@pytest.mark.parametrize("error", [OperationalError("gone"), DatabaseError("odd")])
+def test_a_failure_of_the_database_keeps_what_is_stored(send, monkeypatch, error):
+    def fail():
+        raise error
+
+    act_after_first_chunk(monkeypatch, views)(fail)
+    body = b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))
+
+    assert error_code(send(body), 503 if isinstance(error, OperationalError) else 500)
+    monkeypatch.setattr(views, "store", importing.store)
+    assert reported(send(body)) == {**NOTHING, "created": 4, "existing": 2}
+
+
+def test_the_memory_does_not_grow_with_the_file(send):
+    line = b'{"url": "https://example.com/", "note": "%s"}\n'
+    small, large = (chunked(*[line % (b"a" * size)] * 400) for size in (10, 60_000))
+    reported(send(**small))
+
+    tracemalloc.start()
+    assert reported(send(**large))["left_out"] == [{"name": "note", "count": 400}]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 2_000_000
