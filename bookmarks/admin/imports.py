@@ -112,7 +112,7 @@ class ImportAdmin(ExportAdmin):
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
         file_format = str(guess_format(file.name))
         records = read(file, file_format, form.cleaned_data["encoding"], conf.max_import_size())
-        report = Report()
+        report, can_view = Report(), self.has_view_permission(request)
         try:
             with acting_as(request.user):
                 for chunk in store(user_group, records, None, form.cleaned_data["update"]):
@@ -120,16 +120,16 @@ class ImportAdmin(ExportAdmin):
             problem = records.error
         except UserGroupDeleted:
             problem = gettext("The user group and its bookmarks were deleted during the import.")
+            can_view = False
         except Error:
             logger.exception("An import failed.")
             problem = gettext("The database failed. Import the file again to import the rest.")
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             self.log_import(request, user_group, report)
-        title = gettext("Bookmarks imported") if report.created else gettext("No bookmarks imported")
+        title = gettext("Bookmarks imported") if report.created or report.updated else gettext("No bookmarks imported")
         refusals = [(capfirst(position(file_format, number)), reason) for number, reason in report.refusals]
         result = {"user_group": user_group, "name": name, "report": report, "refusals": refusals, "problem": problem}
-        can_view = self.has_view_permission(request)
         return self.render_page(request, "bookmarks/imported.html", title, can_view=can_view, **result)
 
     def log_import(self, request: HttpRequest, user_group: UserGroup, report: Report) -> None:

@@ -9,7 +9,7 @@ import threading
 import pytest
 from django.core.management import CommandError, call_command
 
-from bookmarks.files import guess_format, read
+from bookmarks.files import guess_format, position, read
 from bookmarks.models import Bookmark
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
@@ -139,6 +139,10 @@ def test_a_binary_file_is_reported_once(beginning):
 )  # fmt: skip
 def test_the_format_of_a_compressed_file_is_the_extension_before_the_last(name, expected):
     assert guess_format(name) == expected
+
+
+def test_json_files_have_positions_and_others_have_lines():
+    assert [position(name, 3) for name in ("json", "jsonl", "csv", "html")] == ["bookmark 3", *["line 3"] * 3]
 
 
 # The commands
