@@ -1,4 +1,4 @@
-"""The HTML files in ``programs/``, written by hand in the formats of other programs, are imported without losing a link."""
+"""The HTML files in ``programs/``, written by hand in other programs' formats, are imported without losing a link."""
 
 from pathlib import Path
 from typing import NamedTuple
