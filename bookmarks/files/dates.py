@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-NUMBER = re.compile(r"\d{1,17}(\.\d+)?", re.ASCII)
+NUMBER = re.compile(r"\s*\d{1,17}(\.\d+)?\s*", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = 10**8  # seconds since 1970
 WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
@@ -20,27 +20,33 @@ def parse(value: Any) -> datetime | None:
     """
     try:
         if isinstance(value, str):
-            text = value.strip()
-            time = _from_number(text) if NUMBER.fullmatch(text) else _from_text(text)
+            time = _from_number(value) if NUMBER.fullmatch(value) else _from_text(value.strip())
         else:
             time = value if isinstance(value, datetime) else _from_number(value)
-        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        if time.tzinfo is not UTC:
+            time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
         return None
     return time if time <= datetime.now(UTC) else None
 
 
 def _from_text(text: str) -> datetime:
-    return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
 
 
 def _from_number(value: Any) -> datetime:
     """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
-    number = float(value) if "." in str(value) else int(value)
+    try:
+        number: float = int(value) if isinstance(value, str) else value
+    except ValueError:
+        number = float(value)
     if not number >= EARLIEST:
         raise ValueError
     if number < 10**11:
-        return EPOCH + timedelta(seconds=number)
+        return datetime.fromtimestamp(number, UTC)
     if number < 10**14:
         return EPOCH + timedelta(milliseconds=number)
     return (EPOCH if number < 10**16 else WEBKIT_EPOCH) + timedelta(microseconds=number)
