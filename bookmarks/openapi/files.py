@@ -4,8 +4,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import InvalidCollection
 from bookmarks.files import EXPORT_FORMATS
-from bookmarks.files.media_types import MEDIA_TYPES
-from usergroups.contract.openapi import operation, success_response
+from bookmarks.files.media_types import BINARY, MEDIA_TYPES
+from usergroups.contract.openapi import missing, operation, success_response
 
 TAGS = ["Files"]
 INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
@@ -42,9 +42,9 @@ import_bookmarks = operation(
         "file again. Repeat this until `next` is null, and add up the numbers of the reports."
     ),
     tags=TAGS,
-    sent_file={**OF_EXPORTS, "application/octet-stream": EXAMPLES["json"]},
+    sent_file={**OF_EXPORTS, BINARY: EXAMPLES["json"]},
     responses={200: success_response("What was imported.", report=REPORT, next=None)},
-    failures=[INVALID_FORMAT, InvalidCollection()],
+    failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
 )
 
 export_bookmarks = operation(

@@ -16,13 +16,14 @@ from bookmarks.files.chunks import UserGroupDeleted
 from bookmarks.files.encodings import lookup
 from bookmarks.files.exporting import load
 from bookmarks.files.importing import store
-from bookmarks.files.media_types import FORMATS_BY_TYPE, MEDIA_TYPES
+from bookmarks.files.media_types import BINARY, FORMATS_BY_TYPE, MEDIA_TYPES
 from bookmarks.files.report import Report
 from bookmarks.models import Collection
 from bookmarks.openapi import files as openapi
 from bookmarks.serializers.files import ExportQuery, ImportEnvelope, ImportQuery
 from usergroups.contract.body import content_length, read_chunks
 from usergroups.contract.links import link
+from usergroups.contract.openapi import missing
 from usergroups.contract.spooled_files import read_ahead, spooled
 from usergroups.tokens.authentication import InvalidToken
 from usergroups.tokens.concurrency import file_transfer
@@ -46,6 +47,8 @@ class ImportView(AccessTokenView):
     def post(self, request: Request) -> Response:
         media_type = request.content_type.partition(";")[0].strip().lower()
         name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
+        if name is None and media_type == BINARY:
+            raise missing("format")
         if name is None:
             raise UnsupportedMediaType(request.content_type)
         try:

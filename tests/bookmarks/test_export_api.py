@@ -95,7 +95,7 @@ def test_head_has_the_headers_of_get(receive, bookmarks):
     assert (head.status_code, head.getvalue()) == (200, b"")
     for name in ("Content-Type", "Content-Disposition"):
         assert head[name] == get[name]
-    get.close()
+    get.getvalue()
 
 
 def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, caplog):
@@ -197,12 +197,12 @@ def test_a_transaction_ends_with_the_download(receive, bookmarks, monkeypatch):
 def test_downloads_are_limited_until_they_end(receive, user_group):
     def refuses():
         answer = receive()
-        answer.close()
+        b"".join(answer)
         return answer.status_code == 429
 
     downloads = [receive() for _ in range(MAX_FILE_TRANSFERS_PER_OWNER)]
     assert refuses()
-    downloads.pop().close()
+    downloads.pop().getvalue()
     assert not refuses()
     downloads.append(receive())
     assert refuses()
@@ -216,6 +216,6 @@ def test_a_download_is_an_expensive_call(receive, user_group):
     with ExitStack() as under_way:
         under_way.enter_context(expensive_call(user_group))
         under_way.enter_context(expensive_call(user_group))
-        receive().close()
+        receive().getvalue()
         under_way.enter_context(expensive_call(user_group))
         assert error_code(receive(), 429) == "throttled"

@@ -85,6 +85,11 @@ def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
 
 
+def test_a_file_of_any_type_needs_a_format(send):
+    assert errors(send(CSV, "application/octet-stream")) == [("format", "required")]
+    assert reported(send(CSV, "application/octet-stream", format="csv"))["created"] == 1
+
+
 @pytest.mark.parametrize(
     ("declared", "content_type", "query", "title"),
     [

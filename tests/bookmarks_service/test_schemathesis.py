@@ -6,7 +6,15 @@ from pathlib import Path
 
 from tests.servers import TIMEOUT
 
+HOOKS = """
+import schemathesis
+
+schemathesis.serializer.alias("application/jsonl", "application/octet-stream")
+"""
+
 CONFIG = """
+hooks = "file_types"
+
 [generation]
 allow-x00 = false  # It is refused anywhere in a body, which JSON Schema cannot express.
 allow-extra-parameters = false  # Unknown parameters are ignored.
@@ -34,6 +42,7 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     api_token = service.manage("create_api_token", "--team", "Schemathesis", "--create-team").stdout.strip()
     config = CONFIG.format(api_token=api_token, access_token=service.access_token)
     (tmp_path / "schemathesis.toml").write_text(config)
+    (tmp_path / "file_types.py").write_text(HOOKS)
 
     result = subprocess.run(
         [Path(sys.executable).with_name("schemathesis"), "run", f"{service.base_url}/schema/",
@@ -42,4 +51,4 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     )  # fmt: skip
 
     assert result.returncode == 0, result.stdout
-    assert "Tested: 24" in result.stdout
+    assert "Tested: 26" in result.stdout
