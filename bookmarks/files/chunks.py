@@ -73,8 +73,7 @@ class ChunkImporter:
             report.refusals += block.invalid_records
             report.unusable_dates += block.unusable_dates
             report.shortened += block.shortened
-            for names, number in block.left_out.items():
-                report.left_out.add(names, number)
+            report.left_out.add_all(block.left_out)
         report.collection_deleted = self.collection is not None and self.collection_ids[None] is None
         return report
 

@@ -38,17 +38,14 @@ NOTHING = frozenset({"", "0", "false", "False", "no", "[]"})
 NESTED = "content"
 """The key under which Karakeep has an object with the URL."""
 
-MAX_NAMES = 100  # of what is left out, for each file; the other ones are counted as OTHERS
-MAX_NAME_LENGTH = 100
 MAX_LAYOUTS = 100  # that are kept
 MAX_KEPT_LAYOUT = 2000  # characters of its names
-OTHERS = "…"
 
 
 class Layout:
     """The meaning of the columns of a row, or of the keys of an object, by their positions."""
 
-    def __init__(self, names: Sequence[str], left_out_names: set[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         positions = {name.strip().casefold(): position for position, name in reversed(list(enumerate(names)))}
         accepted = dict(NAMES)
         if "href" in positions and "url" not in positions:
@@ -59,13 +56,11 @@ class Layout:
         self.length = len(names)
         self.url_position: int | None = found[0] if found[0] < self.length else None
         self.fields = itemgetter(*found)
-        self.others: list[tuple[int, str]] = []
-        for position, name in enumerate(names):
-            if position not in found and name.strip().casefold() not in IDENTIFIERS:
-                short_name = name.strip()[:MAX_NAME_LENGTH]
-                if len(left_out_names) < MAX_NAMES:
-                    left_out_names.add(short_name)
-                self.others.append((position, short_name if short_name in left_out_names else OTHERS))
+        self.others = [
+            (position, name.strip())
+            for position, name in enumerate(names)
+            if position not in found and name.strip().casefold() not in IDENTIFIERS
+        ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
         """Return the record of the values. There may be more of them than names."""
@@ -93,7 +88,6 @@ class ObjectReader:
 
     def __init__(self) -> None:
         self.layouts: dict[tuple[str, ...], Layout] = {}
-        self.left_out_names: set[str] = set()
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
         if isinstance(nested := values.get(NESTED), dict):
@@ -103,7 +97,7 @@ class ObjectReader:
         if layout is None:
             if len(self.layouts) == MAX_LAYOUTS:
                 self.layouts.clear()
-            layout = Layout(names, self.left_out_names)
+            layout = Layout(names)
             if sum(map(len, names)) <= MAX_KEPT_LAYOUT:
                 self.layouts[names] = layout
         return layout.record(line, list(values.values()))

@@ -31,7 +31,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
         if isinstance(row, ValueError):
             yield InvalidRecord(line, str(row))
         elif layout is None:
-            layout = Layout(row, set())
+            layout = Layout(row)
             if layout.url_position is None:
                 reason = _("The header has no column named url, uri or href, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from .collection_names import shortened
-from .columns import MAX_NAME_LENGTH, OTHERS
 from .records import CollectionRecord, FileRecord, InvalidRecord
+from .report import MAX_NAME_LENGTH, OTHER_NAMES
 
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 
@@ -51,7 +51,7 @@ class JsonObject:
 
     def keep(self, key: str, value: Any) -> None:
         key = key[: MAX_NAME_LENGTH + 1]
-        self.values[key if len(self.values) < MAX_KEYS else OTHERS] = value
+        self.values[key if len(self.values) < MAX_KEYS else OTHER_NAMES] = value
 
     @property
     def is_folder(self) -> bool:

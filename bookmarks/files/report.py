@@ -16,7 +16,7 @@ MAX_REFUSALS = 100  # in a report of several chunks
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 OTHER_NAMES = "…"
-"""The name under which all names are counted when there are MAX_NAMES others."""
+"""The name under which further names are counted, together, when there are MAX_NAMES others."""
 
 
 class NameCounts(Counter[str]):
@@ -24,8 +24,15 @@ class NameCounts(Counter[str]):
 
     def add(self, names: Iterable[str], number: int = 1) -> None:
         for name in names:
+            if name in self:
+                self[name] += number
+                continue
             key = name[:MAX_NAME_LENGTH]
             self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += number
+
+    def add_all(self, other: "NameCounts") -> None:
+        for name, number in other.items():
+            self.add([name], number)
 
 
 @dataclass
@@ -50,6 +57,8 @@ class Report:
     """Whether the given collection has been deleted, so that the last records are in no collection."""
     records: int = 0
     """The number of records that were read, including those of collections."""
+    error: str | None = None
+    """Why the file could not be read to its end, if that is so."""
 
     def add(self, chunk: "Report") -> None:
         """Add the report of the next chunk."""
@@ -60,8 +69,7 @@ class Report:
         self.refusals += chunk.refusals[: MAX_REFUSALS - len(self.refusals)]
         self.unusable_dates += chunk.unusable_dates
         self.shortened += chunk.shortened
-        for name, number in chunk.left_out.items():
-            self.left_out.add([name], number)
+        self.left_out.add_all(chunk.left_out)
         self.collection_deleted = chunk.collection_deleted
         self.records += chunk.records
 

@@ -1,6 +1,5 @@
 """The conversion of a file's records to database rows."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from bookmarks.models import MAX_TITLE_LENGTH
 from . import dates
 from .collection_names import shortened
 from .records import CollectionRecord, FileRecord, InvalidRecord
+from .report import NameCounts
 
 MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
 
@@ -60,8 +60,7 @@ class Block:
     invalid_records: list[InvalidRecord] = field(default_factory=list)
     unusable_dates: int = 0
     shortened: int = 0
-    left_out: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """What is left out of records, with the number of these records."""
+    left_out: NameCounts = field(default_factory=NameCounts)
 
     def add(self, record: FileRecord, with_collections: bool) -> None:
         """Validate a record and add it. Raises ValueError with the reason if it is invalid."""
@@ -88,7 +87,7 @@ class Block:
             self.unusable_dates += time is now
         self.shortened += name is not None and name != record.collection
         if left_out:
-            self.left_out[left_out] += 1
+            self.left_out.add(left_out)
         self.collection_names[name] = None
         self.rows.append(BookmarkRow(name, uuid7(), url, digest, title, time, now))
 

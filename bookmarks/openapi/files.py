@@ -19,6 +19,7 @@ REPORT = {
     "shortened": 0,
     "left_out": [{"name": "tags", "count": 310}],
     "collection_deleted": False,
+    "error": None,
 }
 
 EXAMPLES = {

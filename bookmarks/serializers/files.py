@@ -60,7 +60,9 @@ class RefusalSerializer(serializers.Serializer[Any]):
 
 class LeftOutSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="The name in the file, or `…` for all further ones after 100 names.")
-    count = serializers.IntegerField(help_text="The number of bookmarks that have it.")
+    count = serializers.IntegerField(
+        help_text="The number of bookmarks that have it; for `…`, the sum of these numbers."
+    )
 
 
 class ReportSerializer(serializers.Serializer[Any]):
@@ -82,6 +84,10 @@ class ReportSerializer(serializers.Serializer[Any]):
     )
     collection_deleted = serializers.BooleanField(
         help_text="Whether `collection` was deleted during the import. The last bookmarks are then in no collection."
+    )
+    error = serializers.CharField(
+        allow_null=True,
+        help_text="Why the file could not be read to its end, or null. Everything before that place was imported.",
     )
 
 

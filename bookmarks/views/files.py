@@ -67,11 +67,13 @@ class ImportView(AccessTokenView):
     def store(self, file: BinaryIO, name: str, query: dict[str, Any]) -> tuple[Report, int | None]:
         """Store records for MAX_SECONDS. Return the report, and the number of the first record of the rest, if any."""
         report, end = Report(), time.monotonic() + MAX_SECONDS
-        records = islice(read(file, name, query["encoding"]), query["start"], None)
+        reader = read(file, name, query["encoding"], conf.max_import_size())
+        records = islice(reader, query["start"], None)
         for chunk in store(self.user_group, records, query.get("collection"), query["update"]):
             report.add(chunk)
             if time.monotonic() > end:
                 return report, query["start"] + report.records
+        report.error = reader.error or None
         return report, None
 
 

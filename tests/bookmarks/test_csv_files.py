@@ -135,14 +135,6 @@ def test_unknown_columns_are_named_and_identifiers_are_not():
     assert record.left_out == ("Note", "name")
 
 
-def test_the_number_of_names_is_limited():
-    names = [f"column {n}" for n in range(150)]
-
-    [record] = read(",".join(["url", *names]) + "\nhttps://a/" + ",x" * 150)
-
-    assert record.left_out == (*names[:100], "…")
-
-
 def test_a_row_with_only_a_collection_stands_for_an_empty_one():
     assert read("url,collection,note\n,A,\n,B,x")[0] == CollectionRecord(2, "A")
     assert read("url,collection,note\n,A,\n,B,x")[1].left_out == ("note",)

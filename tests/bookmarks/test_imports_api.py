@@ -1,5 +1,6 @@
 """POST /v1/imports."""
 
+import gzip
 import json
 import tracemalloc
 from contextlib import ExitStack
@@ -37,7 +38,7 @@ HTML = (
 )
 NOTHING = {
     "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
-    "left_out": [], "collection_deleted": False,
+    "left_out": [], "collection_deleted": False, "error": None,
 }  # fmt: skip
 
 
@@ -165,6 +166,7 @@ def test_everything_is_reported(send, user_group, settings):
         "shortened": 1,
         "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
         "collection_deleted": False,
+        "error": None,
     }
     assert second == {**first, "created": 0, "updated": 1, "existing": 2}
     assert Bookmark.objects.get(url=URL).title == "New"
@@ -193,6 +195,30 @@ def test_long_names_are_cut():
     counts.add(["x" * 1000, "y", "x" * 2000], 2)
 
     assert counts == {"x" * 255: 4, "y": 2}
+
+
+@pytest.mark.parametrize("content_type", ["application/jsonl", "text/csv"])
+def test_a_compressed_file_is_read_up_to_its_damage(send, content_type):
+    text = b"".join(b'{"url": "https://example.com/%d"}\n' % n for n in range(10_000))
+    if content_type == "text/csv":
+        text = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10_000))
+    compressed = gzip.compress(text, mtime=0)
+
+    found = reported(send(compressed[:-5000], content_type))
+
+    assert found["error"] == "The compressed file ends too early."
+    assert 0 < found["created"] == Bookmark.objects.count() < 10_000
+    found = reported(send(compressed, content_type))
+    assert (found["created"] + found["existing"], found["error"]) == (10_000, None)
+
+
+def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = 10_000
+
+    found = reported(send(gzip.compress(LINE * 1000)))
+
+    assert found["error"] == "The file is larger than 10000 bytes when it is decompressed."
+    assert found["created"] == 1
 
 
 def test_signals_name_the_token(send, access_token):
