@@ -1,6 +1,7 @@
 """Examples in the documents are run, and tables and links are compared with the code."""
 
 import ast
+import io
 import json
 import logging
 import os
@@ -24,10 +25,16 @@ from django.test import Client
 from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
+from bookmarks import conf as bookmarks_conf
+from bookmarks.files import read
+from bookmarks.files.columns import NAMES
 from bookmarks.models import Bookmark
 from bookmarks_service.postgresql_connections import LIMITS
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.bookmarks.test_program_tables import EXPECTED as EXPECTED_TABLES
+from tests.bookmarks.test_programs import EXPECTED as EXPECTED_HTML
+from tests.bookmarks.test_programs import PROGRAMS
 from tests.servers import TIMEOUT
 from tests.signals import recorded
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
@@ -47,6 +54,8 @@ CURL.add_argument("url")
 CURL.add_argument("-X", dest="method", default="GET")
 CURL.add_argument("-H", dest="headers", action="append", default=[])
 CURL.add_argument("-d", dest="body", default="")
+CURL.add_argument("--data-binary", dest="file")
+CURL.add_argument("-o", dest="output")
 
 
 def page(name):
@@ -98,11 +107,12 @@ def make_call(client, command):
     headers = dict(header.split(": ", 1) for header in call.headers)
     content_type = headers.pop("Content-Type", "")
     path = call.url.removeprefix("http://127.0.0.1:8000")
-    return client.generic(call.method, path, call.body, content_type, headers=headers)
+    body = (PROGRAMS / call.file.removeprefix("@")).read_bytes() if call.file else call.body
+    return client.generic(call.method, path, body, content_type, headers=headers)
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("document", "number"), [(README, 2), (ROOT / "docs/api.md", 12)], ids=["README", "api"])
+@pytest.mark.parametrize(("document", "number"), [(README, 2), (ROOT / "docs/api.md", 13)], ids=["README", "api"])
 def test_the_documented_calls_have_the_documented_answers(client, document, number):
     text = document.read_text()
     user_group = UserGroupFactory(team__id=1, provided_id="example_1", name="Example 1")
@@ -112,7 +122,7 @@ def test_the_documented_calls_have_the_documented_answers(client, document, numb
             "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
         }
     )
-    example = r"```sh\n(curl .*?)```.*?The response has the status (\d+):\n\n```json\n(.*?)```"
+    example = r"```sh\n(curl (?!-o).*?)```.*?The response has the status (\d+):\n\n```json\n(.*?)```"
     calls = re.findall(example, text, re.DOTALL)
 
     for command, status, answer in calls:
@@ -121,7 +131,20 @@ def test_the_documented_calls_have_the_documented_answers(client, document, numb
         actual = response.json()
         assert actual == documented.resolved(json.loads(answer), actual)
         assert response.status_code == int(status)
-    assert len(calls) == text.count("```sh\ncurl ") == number
+    assert len(calls) == len(re.findall(r"```sh\ncurl (?!-o)", text)) == number
+
+
+@pytest.mark.django_db
+def test_the_documented_export_works(client):
+    bookmark = BookmarkFactory()
+    token = AccessTokenFactory(user_group=bookmark.user_group).secret
+    [command] = re.findall(r"```sh\n(curl -o .*?)```", page("api"), re.DOTALL)
+
+    response = make_call(client, command.replace("<ACCESS_TOKEN>", token))
+
+    assert response.status_code == 200
+    [record] = read(io.BytesIO(response.getvalue()), "html")
+    assert record.url == bookmark.url
 
 
 @pytest.mark.django_db
@@ -164,7 +187,9 @@ def test_the_codes_of_the_openapi_document_are_in_the_table_of_errors():
 
 def test_the_tables_of_calls_match_the_openapi_document():
     text = page("api")
-    rows = [row for heading in ("User groups", "Access tokens", "Bookmarks") for row in rows_under(text, heading)]
+    rows = [
+        row for heading in ("User groups", "Access tokens", "Bookmarks", "Files") for row in rows_under(text, heading)
+    ]
     listed = {row[0].strip("`"): row[1] for row in rows if " /" in row[0]}
 
     operations = {
@@ -291,7 +316,7 @@ def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
     listed = {
         row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
         for row in rows_under(page("plug-in"), "Settings")
-        if row[0].startswith("`API_")
+        if row[0].startswith(("`API_", "`BOOKMARKS_"))
     }
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("conf.py"))
 
@@ -303,6 +328,7 @@ def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
         "API_TOKEN_RATE": conf.token_rate(),
         "API_FAILURE_RATE": conf.failure_rate(),
         "API_TRUSTED_PROXIES": conf.trusted_proxies(),
+        "BOOKMARKS_MAX_IMPORT_SIZE": bookmarks_conf.max_import_size(),
     }
 
 
@@ -427,7 +453,42 @@ def test_all_file_formats_are_documented():
     command = load_command_class("bookmarks", "import_bookmarks")
     [option] = [each for each in command.create_parser("manage.py", "")._actions if each.dest == "format"]
 
-    assert set(option.choices) == first_names(rows_under(page("admin"), "Files"))
+    assert set(option.choices) == first_names(rows_under(page("files"), "Formats"))
+
+
+def test_the_names_of_fields_in_files_are_documented():
+    fields = {"URL": "url", "title": "title", "collection": "collection", "date": "created_at"}
+    rows = rows_under(page("files"), "What is read")
+
+    listed = {fields[name]: [each.casefold() for each in re.findall(r"`(\w+)`", cell)] for name, _, cell in rows}
+
+    in_code = {field: [name.removeprefix("content.") for name in names] for field, names in NAMES.items()}
+    in_code["url"].append("content")
+    in_code["title"] += ["description", "href"]
+    assert listed == in_code
+
+
+def test_the_table_of_programs_has_the_numbers_of_the_tests():
+    rows = rows_under(page("files"), "Programs")
+    listed = {
+        file.strip("`"): (
+            int(links),
+            int(imported),
+            int(refused.partition(":")[0]),
+            set(re.findall("`(.*?)`", "".join(told))),
+        )
+        for _, file, links, imported, refused, *told in rows
+    }
+
+    expected = {
+        name: (each.links, each.imported, len(each.refused), each.left_out.keys())
+        for name, each in EXPECTED_HTML.items()
+    }
+    for name, (titles, refusals, left_out, _) in EXPECTED_TABLES.items():
+        imported = sum(map(len, titles.values()))
+        expected[name] = (imported + len(refusals), imported, len(refusals), left_out.keys())
+    assert listed == expected
+    assert {name for name, (links, imported, refused, _) in listed.items() if links != imported + refused} == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

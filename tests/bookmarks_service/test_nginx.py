@@ -51,6 +51,16 @@ def test_a_batch_of_8_mib_passes(nginx, https_service):
     assert "success" in response.json()
 
 
+def test_a_file_of_20_mib_is_imported(nginx, https_service):
+    file = b'{"url": "https://example.com/file"}\n' + (b" " * 999_999 + b"\n") * 21
+    with nginx.client(https_service, **{"Content-Type": "application/jsonl"}) as client:
+        response = client.post("/v1/imports", content=file)
+        exported = client.get("/v1/export")
+
+    assert (response.status_code, response.json()["report"]["created"]) == (200, 1)
+    assert b'"https://example.com/file"' in exported.content
+
+
 def test_a_body_over_the_limit_is_refused_in_json(nginx, https_service):
     with nginx.client(https_service) as client:
         response = client.post("/v1/bookmarks/batch", content=b" " * (8 * 1024 * 1024 + 1))
