@@ -6,6 +6,8 @@ import pytest
 
 from bookmarks.files import dates
 
+pytestmark = pytest.mark.once
+
 TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 

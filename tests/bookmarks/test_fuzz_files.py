@@ -10,6 +10,8 @@ from bookmarks import files
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.files.rows import read_blocks
 
+pytestmark = pytest.mark.once
+
 VALID = {
     "html": """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- A comment -->

@@ -11,6 +11,8 @@ from bookmarks.files import collection_names, folders, netscape
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 
+pytestmark = pytest.mark.once
+
 LINK = '<DT><A HREF="https://example.com/">Title</A>\n'
 TIME = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 

@@ -8,6 +8,8 @@ import pytest
 from bookmarks.files import html_tokenizer, netscape, references
 from bookmarks.files.records import InvalidRecord, Record
 
+pytestmark = pytest.mark.once
+
 BEFORE = '<DL>\n<DT><A HREF="https://example.com/before">Before</A>\n'
 AFTER = '\n<DT><A HREF="https://example.com/after">After</A>\n</DL>'
 

@@ -1,6 +1,7 @@
 """POST /v1/imports."""
 
 import gzip
+import io
 import json
 import tracemalloc
 from contextlib import ExitStack
@@ -323,7 +324,10 @@ def test_a_chunked_body_is_read_up_to_the_limit(send, settings):
 
 
 def test_a_truncated_body_is_refused_as_a_whole(send):
-    assert error_code(send(LINE, headers={"CONTENT_LENGTH": str(len(LINE) + 1)}), 400) == "parse_error"
+    assert (
+        error_code(send(b"", headers={"CONTENT_LENGTH": str(len(LINE) + 1), "wsgi.input": io.BytesIO(LINE)}), 400)
+        == "parse_error"
+    )
     assert error_code(send(**chunked(LINE, OSError("broken"))), 400) == "parse_error"
     assert not Bookmark.objects.exists()
 

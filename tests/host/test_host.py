@@ -7,10 +7,14 @@ from tests.nested import run_tests
 pytestmark = pytest.mark.once
 
 
+READERS = ("csv_files", "file_dates", "files", "fuzz_files", "html_encodings", "html_folders", "html_tokenizer")
+NOT_ABOUT_HOSTS = [f"--ignore=tests/bookmarks/test_{name}.py" for name in (*READERS, "json_files", "programs")]
+
+
 @pytest.mark.parametrize(
     ("settings", "folders"),
     [
-        ("tests.host.settings", ["tests/contract", "tests/usergroups", "tests/bookmarks"]),
+        ("tests.host.settings", ["tests/contract", "tests/usergroups", "tests/bookmarks", *NOT_ABOUT_HOSTS]),
         ("tests.host.settings_alone", ["tests/contract", "tests/usergroups"]),
     ],
     ids=["both apps", "usergroups alone"],

@@ -39,6 +39,8 @@ WRITING = [
 @pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize("command", WRITING, ids=" ".join)
 def test_nothing_is_created_if_the_output_cannot_be_written(command, capsys):
+    if command[0] not in get_commands():
+        pytest.skip("the project has no such command")
     with open("/dev/full", "w") as full:
         with pytest.raises(CommandError) as error:
             call_command(*command, stdout=full)
