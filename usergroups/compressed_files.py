@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from gzip import BadGzipFile, GzipFile
@@ -28,16 +29,16 @@ class Readable(Protocol):
 class DecompressedFile(io.BufferedReader):
     """The content of a file, decompressed if it is in gzip's format, in constant memory.
 
-    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
-    the content ends with the last whole line before that, and ``error`` is the reason.
+    ``file`` is only read forward, so it may be a pipe. If an error occurs, if there are more than ``limit`` bytes, or
+    ``seconds`` after it was opened, the content ends with the last whole line before that, and ``error`` is the reason.
     """
 
-    def __init__(self, file: Readable, limit: int | None = None) -> None:
-        self.content = _Content(file, limit)
+    def __init__(self, file: Readable, limit: int | None = None, seconds: float | None = None) -> None:
+        self.content = _Content(file, limit, seconds)
         super().__init__(self.content, BLOCK)
 
     @property
-    def error(self) -> str:
+    def error(self) -> str | None:
         return self.content.error
 
 
@@ -46,11 +47,12 @@ class _Unreadable(Exception):
 
 
 class _Content(io.RawIOBase):
-    def __init__(self, file: Readable, limit: int | None) -> None:
+    def __init__(self, file: Readable, limit: int | None, seconds: float | None) -> None:
         self.file, self.limit = file, limit
+        self.end = None if seconds is None else time.monotonic() + seconds
         self.blocks = self._blocks()
         self.block = memoryview(b"")
-        self.error = ""
+        self.error: str | None = None
 
     def readable(self) -> bool:
         return True
@@ -89,6 +91,8 @@ class _Content(io.RawIOBase):
                 yield data[: self.limit - size]
                 text = _("The file is larger than %(max)s bytes when it is decompressed.")
                 raise _Unreadable(text % {"max": self.limit})
+            if self.end is not None and time.monotonic() > self.end:
+                raise _Unreadable(_("The file takes too long to read."))
             yield data
 
     def _open(self) -> Callable[[int], bytes]:

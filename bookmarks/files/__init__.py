@@ -1,6 +1,5 @@
 """Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
-from collections.abc import Iterator
 from pathlib import PurePath
 
 from django.utils.translation import gettext as _
@@ -8,7 +7,7 @@ from django.utils.translation import gettext as _
 from usergroups.compressed_files import DecompressedFile, Readable
 
 from . import comma_separated, json_bookmarks, jsonl, netscape
-from .records import FileRecord
+from .records import Records
 
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
 """The module of each format that can be written. ``write(bookmarks)`` yields text, in constant memory."""
@@ -20,28 +19,30 @@ FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 class FileReader:
     """The records of a file, to iterate over once.
 
-    A damaged file ends early. After the last record, ``error`` is the reason, or empty if the file was read to its end.
+    A damaged file ends early. After the last record, ``error`` is the reason, or None if the file was read to its end.
     """
 
     def __init__(self, file: DecompressedFile, name: str, encoding: str | None) -> None:
         self.file, self.name, self.encoding = file, name, encoding
 
-    def __iter__(self) -> Iterator[FileRecord]:
+    def __iter__(self) -> Records:
         yield from FORMATS[self.name].read(self.file, self.encoding)
 
     @property
-    def error(self) -> str:
+    def error(self) -> str | None:
         return self.file.error
 
 
-def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> FileReader:
+def read(
+    file: Readable, name: str, encoding: str | None = None, limit: int | None = None, seconds: float | None = None
+) -> FileReader:
     """Return the records of a file in the format with this name, which are read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
-    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression at which the
-    file is treated as damaged.
+    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression, and
+    ``seconds`` the time from now, after which the rest of the file is not read.
     """
-    return FileReader(DecompressedFile(file, limit), name, encoding)
+    return FileReader(DecompressedFile(file, limit, seconds), name, encoding)
 
 
 def guess_format(file_name: str) -> str | None:

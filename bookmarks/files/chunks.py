@@ -52,6 +52,7 @@ class ChunkImporter:
 
     def store_chunk(self, blocks: Iterator[Block]) -> Report:
         first = next(blocks)
+        self.check_user_group()
         if unknown := [name for name in first.collection_names if name not in self.collection_ids]:
             self.retry(lambda: self.get_or_create_collections(unknown))
         # COPY reads the blocks while it runs. If it fails, those blocks are inserted with the rest of the chunk.
@@ -82,12 +83,12 @@ class ChunkImporter:
 
     def retry(self, action: Callable[[], T]) -> T:
         """Run ``action`` as ``retry_on_conflict`` does. Raises UserGroupDeleted if the user group is deleted."""
+        return retry_on_conflict(action, self.database, self.check_user_group)
 
-        def check_user_group() -> None:
-            if not UserGroup.objects.using(self.database).filter(pk=self.user_group.pk).exists():
-                raise UserGroupDeleted
-
-        return retry_on_conflict(action, self.database, check_user_group)
+    def check_user_group(self) -> None:
+        groups = UserGroup.objects.using(self.database)
+        if not groups.filter(pk=self.user_group.pk, team__deleted_at=None).exists():
+            raise UserGroupDeleted
 
     def insert(self, rows: Sequence[BookmarkRow]) -> tuple[int, int]:
         """Insert the rows that do not exist yet and update the others. Return the numbers of those that changed."""

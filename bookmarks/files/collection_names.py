@@ -33,13 +33,10 @@ def within(path: str, folder: str) -> str:
     return _shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
 
 
-def split(name: str) -> list[str]:
-    """Return the path of folders whose name is ``name``, so that ``joined`` returns ``name`` again.
-
-    If there is none, return only the name itself.
-    """
+def split(name: str) -> list[str] | None:
+    """Return the path of folders for which ``joined`` returns this name, or None if there is none."""
     folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
-    return folders if all(folders) and joined(folders) == name else [name]
+    return folders if all(folders) and joined(folders) == name else None
 
 
 def shortened(name: str) -> str:

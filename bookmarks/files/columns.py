@@ -1,12 +1,11 @@
 """The names that programs give to the values of a bookmark: columns of CSV, keys of JSON."""
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record
+from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record, means_something
 
 NAMES = {
     "url": ("url", "uri", "href", "content.url"),
@@ -32,9 +31,6 @@ IDENTIFIERS = {
 }  # fmt: skip
 """Names of values that have no meaning outside of the program. Nobody needs to know that they are left out."""
 
-NOTHING = frozenset({"", "0", "false", "False", "no", "[]"})
-"""Texts that say that a bookmark has no such property."""
-
 NESTED = "content"
 """The key under which Karakeep has an object with the URL."""
 
@@ -50,36 +46,38 @@ class Layout:
         accepted = dict(NAMES)
         if "href" in positions and "url" not in positions:
             accepted["title"] += ("description",)  # Pinboard's name of the title
-        found = [
-            next((positions[name] for name in accepted[field] if name in positions), len(names)) for field in FIELDS
-        ]
+        found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
         self.length = len(names)
-        self.url_position: int | None = found[0] if found[0] < self.length else None
-        self.fields = itemgetter(*found)
+        self.url_positions = found[0]
+        self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
         self.others = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in found and name.strip().casefold() not in IDENTIFIERS
+            if position not in self.first_positions and name.strip().casefold() not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
-        """Return the record of the values. There may be more of them than names."""
-        values[self.length :] = (None,)  # the value of the fields that no name stands for
-        url, title, collection, created_at = self.fields(values)
-        left_out = self.left_out(values) if self.others else ()
+        """Return the record of the values. There may be more of them than names, or fewer."""
+        number = min(len(values), self.length)
+        url, title, collection, created_at = [
+            values[position] if position < number else None for position in self.first_positions
+        ]
+        left_out = self.left_out(values[:number]) if self.others else ()
         if not url:
             if collection and not (title or created_at or left_out):
                 return CollectionRecord(line, collection)
-            if self.url_position is None:
+            if not self.url_positions:
                 return InvalidRecord(line, _("The entry has no URL."))
-        return Record(line, url, title, collection, created_at, left_out)
+            url = next(filter(None, (values[position] for position in self.url_positions if position < number)), "")
+        return Record(line, url.strip() if isinstance(url, str) else url, title, collection, created_at, left_out)
 
     def left_out(self, values: list[Any]) -> tuple[str, ...]:
-        names = {
-            name: None
-            for position, name in self.others
-            if (value := values[position]) and not (isinstance(value, str) and value in NOTHING)
-        }
+        names: dict[str, None] = {}
+        for position, name in self.others:
+            if position >= len(values):
+                break
+            if means_something(values[position]):
+                names[name] = None
         return tuple(names)
 
 

@@ -19,7 +19,6 @@ from .encodings import open_text
 from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, to_dict, to_dict_with_owner
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
-PROTECTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -32,24 +31,22 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, str(row))
         elif layout is None:
             layout = Layout(row)
-            if layout.url_position is None:
+            if not layout.url_positions:
                 reason = _("The header has no column named url, uri or href, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
                 return
             is_our_own = tuple(row) in (FIELDS, OWNER_FIELDS + FIELDS)
             rows.width = layout.length
-            rows.url_position = None if is_our_own else layout.url_position
+            rows.url_position = None if is_our_own else layout.url_positions[0]
         elif len(row) > layout.length and any(row[layout.length :]):
             numbers = {"number": len(row), "columns": layout.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
-            if len(row) < layout.length:
-                row.extend([""] * (layout.length - len(row)))
             yield layout.record(line, [*map(_without_protection, row)] if is_our_own else row)
 
 
 def _without_protection(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" and PROTECTED_FORMULA.match(cell) else cell
+    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
 
 
 class _Echo:

@@ -37,7 +37,8 @@ def open_text(
     """Return the text of a file, without its byte order mark and with its own line endings.
 
     The encoding is that of the byte order mark, or else the one with the label ``encoding``, or else the name that
-    ``declared`` finds in the first 1,024 bytes, or else UTF-8. Raises ValueError if the label is unknown.
+    ``declared`` finds in the first 1,024 bytes, or else UTF-8, or UTF-16 if the first character takes two bytes. Raises
+    ValueError if the label is unknown.
 
     Bytes that are not UTF-8 become lone surrogates, so that their records can be refused. In other encodings, U+FFFD
     replaces invalid bytes. ``file`` need not be seekable, and stays open.
@@ -47,6 +48,8 @@ def open_text(
     while len(beginning) < BEGINNING and (more := file.read(BEGINNING - len(beginning))):
         beginning += more
     name = given or (declared(beginning) if declared else None) or "utf-8"
+    if name == "utf-8" and 0 in beginning[:2]:
+        name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
     for mark, marked_name in BYTE_ORDER_MARKS.items():
         if beginning.startswith(mark):
             name, beginning = marked_name, beginning.removeprefix(mark)

@@ -46,6 +46,6 @@ def _of_meta(values: dict[str, str]) -> str | None:
 def _name(label: str) -> str | None:
     name = None
     with suppress(ValueError):
-        name = lookup(label)
+        name = "windows-1252" if label.strip().lower() == "x-user-defined" else lookup(label)
     # The declaration has been read as ASCII, so the file is not in UTF-16, whatever it says.
     return "utf-8" if name in ("utf-16le", "utf-16be") else name

@@ -2,7 +2,8 @@
 
 A file is read in blocks of records. Consecutive blocks form a chunk, which is stored in one transaction:
 
-1. Create the collections that the chunk names, in a transaction of their own.
+1. Check that the user group still exists, and create the collections that the chunk names, in a transaction of their
+   own.
 2. On PostgreSQL, try COPY. It is fast, and it stores rows while the next ones are being read, but it fails if any
    bookmark already exists.
 3. Otherwise look up which rows exist, and insert the missing ones: by COPY on PostgreSQL, or with ON CONFLICT DO
@@ -11,6 +12,7 @@ A file is read in blocks of records. Consecutive blocks form a chunk, which is s
 If bookmarks of a chunk existed, some of the next chunk probably exist as well. Step 2 is left out then, and in updates.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -25,10 +27,15 @@ from .rows import Block, read_blocks
 
 BLOCK_SIZE = 500  # records
 CHUNK_SIZE = 50  # blocks
+CHUNK_CHARACTERS = 4_000_000  # in URLs and titles, so that a chunk takes little memory
+CHUNK_SECONDS = 5.0  # to read it, because a transaction may be open meanwhile
 
 
 def store(
-    user_group: UserGroup, records: Iterable[FileRecord], collection: Collection | None = None, update: bool = False
+    user_group: UserGroup,
+    records: Iterable[FileRecord | None],
+    collection: Collection | None = None,
+    update: bool = False,
 ) -> Iterator[Report]:
     """Store the records in chunks, each in its own transaction, and yield the report of each chunk.
 
@@ -52,11 +59,14 @@ def _number_chunks(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
 
     A block that names a new collection begins a chunk, because collections are created before a chunk is stored.
     """
-    chunk = length = 0
+    chunk = length = characters = 0
+    end = time.monotonic() + CHUNK_SECONDS
     names: set[str | None] = {None}
     for block in blocks:
-        if length == CHUNK_SIZE or not block.collection_names.keys() <= names:
-            chunk, length = chunk + 1, 0
+        is_full = length == CHUNK_SIZE or characters > CHUNK_CHARACTERS or time.monotonic() > end
+        if is_full or not block.collection_names.keys() <= names:
+            chunk, length, characters = chunk + 1, 0, 0
+            end = time.monotonic() + CHUNK_SECONDS
         names.update(block.collection_names)
-        length += 1
+        length, characters = length + 1, characters + block.characters
         yield chunk, block

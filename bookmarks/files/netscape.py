@@ -11,11 +11,11 @@ from typing import BinaryIO
 
 from bookmarks.models import Bookmark, Collection
 
-from .collection_names import joined, split
+from .collection_names import split
 from .encodings import open_text
 from .html_encoding import declared_encoding
 from .netscape_parser import NetscapeParser
-from .records import FileRecord, format_timestamp
+from .records import Records, format_timestamp
 
 CHUNK_SIZE = 64 * 1024
 
@@ -27,7 +27,7 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
+def read(file: BinaryIO, encoding: str | None = None) -> Records:
     """Yield a record for each link, and one for each folder with neither links nor folders.
 
     The collection of a link is the path of its folders.
@@ -37,7 +37,10 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
     while chunk := text.read(CHUNK_SIZE):
         parser.feed(chunk)
-        yield from parser.pop_records()
+        records = parser.pop_records()
+        yield from records
+        if not records and len(chunk) == CHUNK_SIZE:
+            yield None
     parser.close()
     yield from parser.pop_records(is_final=True)
 
@@ -82,8 +85,7 @@ def _indent(folders: list[str]) -> str:
 
 def _headings(name: str) -> list[str]:
     """Return the headings of the folders that stand for a collection, outermost first."""
-    folders = split(name)
-    if joined(folders) == name:
+    if folders := split(name):
         return [f"<H3>{_escape(folder)}</H3>" for folder in folders]
     return [f'<H3 COLLECTION="{_escape(name)}">{_escape(name)}</H3>']
 

@@ -7,7 +7,7 @@ from . import references
 from .collection_names import within
 from .folders import LISTS, Folder, OpenFolders
 from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes
-from .records import FileRecord, InvalidRecord, Record
+from .records import FileRecord, InvalidRecord, Record, means_something
 
 LINE_OF_LINK = re.compile(
     r"""[ \t]*<(?:DT|LI)><A((?: HREF="[^"<>\n\0]*")(?: [A-Z_]+="[^"<>\n\0]*")*)>([^<\n\0]*)</A>(?:</LI>)?\n""",
@@ -15,8 +15,10 @@ LINE_OF_LINK = re.compile(
 )
 ATTRIBUTE_OF_LINE = re.compile(r"""([A-Z_]+)="([^"]*)\"""", re.ASCII | re.IGNORECASE)
 
+URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
+"""What browsers remove from URLs."""
+
 ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
-NOTHING = {"", "0", "false", "False", "FALSE"}
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
@@ -91,9 +93,10 @@ class NetscapeParser(HtmlTokenizer):
         folders.is_empty = self.is_in_head = False
         created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
         left_out = sorted(
-            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and value not in NOTHING]
+            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and means_something(value)]
         )
-        return Record(self.line, values["href"].strip(), "", folders.current or None, created_at, tuple(left_out))
+        url = URL_WHITE_SPACE.sub("", values["href"]).strip()
+        return Record(self.line, url, "", folders.current or None, created_at, tuple(left_out))
 
     def add(self, link: Record) -> None:
         self.records.append(link)

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.db import IntegrityError, InternalError, OperationalError, connections, transaction
 
 from bookmarks.fields import bytea_array
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from bookmarks.querysets.batches import NO_COLLECTION
 from usergroups import signals
-from usergroups.database_errors import is_conflict, is_violation
+from usergroups.database_errors import is_canceled, is_conflict, is_violation
 from usergroups.models import UserGroup
 
 from .rows import BookmarkRow
@@ -73,8 +73,8 @@ def copy_rows(
     Rows are sent as they are read from ``rows``, so that the database stores some while the next ones are being read.
     ``collection_ids`` has the id of each collection that the rows name.
 
-    Return None, with nothing inserted, if a row already exists, a collection or the user group has been deleted, or
-    another transaction conflicts.
+    Return None, with nothing inserted, if a row already exists, a collection or the user group has been deleted,
+    another transaction conflicts, or the database canceled the statement, which waits for ``rows``.
     """
     connection = connections[using]
     table, *columns = map(connection.ops.quote_name, (Bookmark._meta.db_table, *COLUMNS))
@@ -84,6 +84,7 @@ def copy_rows(
     announced = signals.created.has_listeners(Bookmark)
     ids: list[str] = []
     copied = 0
+    used: set[UUID] = set()
     try:
         with transaction.atomic(using):
             with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(sql) as copy:
@@ -91,13 +92,18 @@ def copy_rows(
                 for row in rows:
                     copy.write_row((user_group_id, collection_ids[row.collection], *row[1:]))
                     copied += 1
+                    if collection_id := collection_ids[row.collection]:
+                        used.add(collection_id)
                     if announced:
                         ids.append(str(row.id))
+            if Collection.objects.using(using).filter(user_group=user_group, pk__in=used).count() < len(used):
+                transaction.set_rollback(True, using)
+                return None
             if ids:
                 bookmarks = list(Bookmark.objects.using(using).filter(user_group=user_group, pk__in=ids))
                 signals.announce(signals.created, bookmarks, using)
     except (IntegrityError, InternalError, OperationalError) as error:
-        if is_violation(error) or is_conflict(error):
+        if is_violation(error) or is_conflict(error) or is_canceled(error):
             return None
         raise
     return copied

@@ -1,5 +1,6 @@
 """The records of a file."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -35,6 +36,15 @@ OWNER_FIELDS = ("team", "environment", "user_group_id")
 """The keys and columns that name the owner, in a file with bookmarks of several user groups. Imports ignore them."""
 
 
+NOTHING = {"", "0", "false", "no", "[]"}
+"""Texts that say that a bookmark has no such property, in lower case."""
+
+
+def means_something(value: Any) -> bool:
+    """Return whether a value that is left out should be told."""
+    return bool(value) and not (isinstance(value, str) and len(value) <= len("false") and value.lower() in NOTHING)
+
+
 class InvalidRecord(NamedTuple):
     """A record that cannot be read or stored."""
 
@@ -44,6 +54,9 @@ class InvalidRecord(NamedTuple):
 
 
 FileRecord = Record | CollectionRecord | InvalidRecord
+
+Records = Iterator[FileRecord | None]
+"""The records of a file as they are read, with None for a piece of the file that has none, which may take a while."""
 
 
 def to_dict(bookmark: Bookmark | Collection) -> dict[str, str | None]:

@@ -19,6 +19,11 @@ OTHER_NAMES = "…"
 """The name under which further names are counted, together, when there are MAX_NAMES others."""
 
 
+def printable(text: str) -> str:
+    """Replace lone surrogates, which stand for bytes that could not be decoded, by escape sequences."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 class NameCounts(Counter[str]):
     """Counts names, which come from a file and may be many and long. Longer names are cut."""
 
@@ -27,7 +32,7 @@ class NameCounts(Counter[str]):
             if name in self:
                 self[name] += number
                 continue
-            key = name[:MAX_NAME_LENGTH]
+            key = printable(name[:MAX_NAME_LENGTH])
             self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += number
 
     def add_all(self, other: "NameCounts") -> None:
@@ -50,7 +55,7 @@ class Report:
     unusable_dates: int = 0
     """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
     shortened: int = 0
-    """The number of bookmarks whose collection's name was too long and has been shortened."""
+    """The number of bookmarks and empty collections for which the name of the collection was too long and was cut."""
     left_out: NameCounts = field(default_factory=NameCounts)
     """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
     collection_deleted: bool = False
@@ -90,8 +95,8 @@ class Report:
             yield text % {"count": self.unusable_dates}
         if self.shortened:
             text = ngettext(
-                "%(count)d bookmark is in a collection whose name was shortened to %(max)d characters.",
-                "%(count)d bookmarks are in collections whose names were shortened to %(max)d characters.",
+                "In %(count)d place, the name of a collection was shortened to %(max)d characters.",
+                "In %(count)d places, names of collections were shortened to %(max)d characters.",
                 self.shortened,
             )
             yield text % {"count": self.shortened, "max": MAX_COLLECTION_NAME_LENGTH}

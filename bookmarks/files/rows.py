@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from django.utils.translation import gettext as _
@@ -15,7 +14,7 @@ from bookmarks.models import MAX_TITLE_LENGTH
 from . import dates
 from .collection_names import shortened
 from .records import CollectionRecord, FileRecord, InvalidRecord
-from .report import NameCounts
+from .report import NameCounts, printable
 
 MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
 
@@ -54,6 +53,8 @@ class Block:
 
     records: int = 0
     """The number of records, including invalid ones and those of collections."""
+    characters: int = 0
+    """The length of the URLs and titles."""
     rows: list[BookmarkRow] = field(default_factory=list)
     collection_names: dict[str | None, None] = field(default_factory=dict)
     """The names of the collections, with or without bookmarks, in the order in which they first appear."""
@@ -72,6 +73,7 @@ class Block:
         elif name is not None:
             _validate_text("collection", name, 1, MAX_NAME_IN_FILE)
             name = shortened(name)
+        self.shortened += name is not None and name != record.collection
         if isinstance(record, CollectionRecord):
             if name is not None:
                 self.collection_names[name] = None
@@ -85,30 +87,30 @@ class Block:
         if created_at is not None and created_at != "":
             time = dates.parse(created_at) or now
             self.unusable_dates += time is now
-        self.shortened += name is not None and name != record.collection
         if left_out:
             self.left_out.add(left_out)
+        self.characters += len(url) + len(title)
         self.collection_names[name] = None
         self.rows.append(BookmarkRow(name, uuid7(), url, digest, title, time, now))
 
 
-def read_blocks(records: Iterable[FileRecord], size: int, with_collections: bool) -> Iterator[Block]:
-    """Validate the records and yield them lazily in blocks of ``size``.
+def read_blocks(records: Iterable[FileRecord | None], size: int, with_collections: bool) -> Iterator[Block]:
+    """Validate the records and yield them lazily in blocks of ``size``, or fewer where reading takes a while.
 
     Without ``with_collections``, the collections that the records name are ignored.
     """
-    remaining = iter(records)
-    while True:
-        block = Block()
-        # No list of the records, because invalid ones may be long.
-        for record in islice(remaining, size):
+    block = Block()
+    for record in records:
+        if record is not None:
             block.records += 1
             try:
                 block.add(record, with_collections)
             except ValueError as error:
-                block.invalid_records.append(InvalidRecord(record.line, str(error)))
-        if not block.records:
-            return
+                block.invalid_records.append(InvalidRecord(record.line, printable(str(error))))
+        if record is None or block.records == size:
+            yield block
+            block = Block()
+    if block.records:
         yield block
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, BinaryIO
 
 from django.http import StreamingHttpResponse
@@ -17,6 +16,7 @@ from bookmarks.files.encodings import lookup
 from bookmarks.files.exporting import load
 from bookmarks.files.importing import store
 from bookmarks.files.media_types import BINARY, FORMATS_BY_TYPE, MEDIA_TYPES
+from bookmarks.files.records import Records
 from bookmarks.files.report import Report
 from bookmarks.models import Collection
 from bookmarks.openapi import files as openapi
@@ -35,6 +35,8 @@ MAX_SECONDS = 20
 
 Before that, the call skips the records that earlier calls have imported, and after that, it finishes a chunk.
 """
+MAX_READING_SECONDS = 40
+"""The time after which a call reads no further, for files that take long to read in proportion to their records."""
 
 
 class ImportView(AccessTokenView):
@@ -67,14 +69,23 @@ class ImportView(AccessTokenView):
     def store(self, file: BinaryIO, name: str, query: dict[str, Any]) -> tuple[Report, int | None]:
         """Store records for MAX_SECONDS. Return the report, and the number of the first record of the rest, if any."""
         report, end = Report(), time.monotonic() + MAX_SECONDS
-        reader = read(file, name, query["encoding"], conf.max_import_size())
-        records = islice(reader, query["start"], None)
+        reader = read(file, name, query["encoding"], conf.max_import_size(), MAX_READING_SECONDS)
+        records = _after(query["start"], iter(reader))
         for chunk in store(self.user_group, records, query.get("collection"), query["update"]):
             report.add(chunk)
-            if time.monotonic() > end:
+            if report.records and time.monotonic() > end:
                 return report, query["start"] + report.records
-        report.error = reader.error or None
+        report.error = reader.error
         return report, None
+
+
+def _after(number: int, records: Records) -> Records:
+    """Yield the records after this number of them."""
+    for record in records:
+        if number and record is not None:
+            number -= 1
+        else:
+            yield record
 
 
 class ExportView(AccessTokenView):

@@ -119,7 +119,7 @@ def test_layouts_of_csv_are_recognised(text):
 def test_missing_cells_are_empty():
     [record] = read("title,url,folder\nb,https://a/")
 
-    assert (record.url, record.title, record.collection) == ("https://a/", "b", "")
+    assert (record.url, record.title, record.collection) == ("https://a/", "b", None)
 
 
 def test_a_row_with_too_many_cells_is_refused():

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import time
 import tracemalloc
 from datetime import UTC, datetime
 
@@ -24,7 +25,7 @@ URL = "https://example.com/"
 
 def read(name, text):
     data = text if isinstance(text, bytes) else text.encode()
-    return list(FORMATS[name].read(io.BytesIO(data)))
+    return [record for record in FORMATS[name].read(io.BytesIO(data)) if record is not None]
 
 
 def stored(user_group):
@@ -196,7 +197,7 @@ def test_csv_is_read():
 
     assert read("csv", text) == [
         Record(2, "https://a/", 'b "c",\nd', "", left_out=("other",)),
-        Record(4, "https://f/", "", "E"),
+        Record(4, "https://f/", None, "E"),
     ]
 
 
@@ -345,9 +346,44 @@ def test_a_chunk_takes_few_statements(user_group):
     queries = queries_of(lambda: store(user_group, *records))
 
     inserts = [sql for sql in queries if "bookmarks_bookmark" in sql]
-    # Look up the collections by name, insert them, look them up again, and without COPY lock them again.
-    assert len(queries) - len(inserts) == (3 if connection.vendor == "postgresql" else 4)
+    # Look up the user group and the collections by name, insert these, look them up again, and once more at the end: if
+    # COPY has filled them, count those that still exist, and otherwise lock them before the insert.
+    assert len(queries) - len(inserts) == 5
     assert len([sql for sql in inserts if not sql.startswith("INSERT")]) <= 1
+
+
+@pytest.mark.parametrize(("name", "value"), [("CHUNK_SECONDS", -1.0), ("CHUNK_CHARACTERS", 0)])
+def test_a_chunk_ends_after_some_time_or_with_much_text(user_group, monkeypatch, name, value):
+    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
+    monkeypatch.setattr(importing, name, value)
+
+    chunks = importing.store(user_group, [Record(n, f"https://example.com/{n}") for n in range(6)])
+
+    assert [chunk.created for chunk in chunks] == [2, 2, 2]
+
+
+def test_pieces_without_records_end_blocks(user_group, monkeypatch):
+    monkeypatch.setattr(importing, "CHUNK_SECONDS", -1.0)
+
+    chunks = importing.store(user_group, [Record(1, URL), None, None, Record(2, f"{URL}2"), None])
+
+    assert [chunk.created for chunk in chunks] == [1, 0, 1]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's setting")
+@pytest.mark.django_db(transaction=True)
+def test_reading_may_take_longer_than_a_statement(user_group):
+    def slow_records():
+        yield from (Record(n, f"{URL}{n}") for n in range(importing.BLOCK_SIZE))
+        time.sleep(0.5)
+        yield Record(1, URL)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '200ms'")
+        chunks = list(importing.store(user_group, slow_records()))
+        cursor.execute("RESET statement_timeout")
+
+    assert [chunk.created for chunk in chunks] == [importing.BLOCK_SIZE + 1]
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
@@ -446,7 +482,7 @@ def test_hostile_html_is_read_in_linear_time(hostile):
     """In quadratic time, each of these would take minutes."""
     link = b'<DL><DT><A HREF="https://example.com/">Title</A>'
 
-    records = list(netscape.read(io.BytesIO(link + hostile)))
+    records = read("html", link + hostile)
 
     assert (records[0].url, records[0].title) == ("https://example.com/", "Title")
 

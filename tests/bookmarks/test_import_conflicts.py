@@ -2,11 +2,12 @@
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from bookmarks.files import chunks, importing
 from bookmarks.files.records import Record
 from bookmarks.management.commands import import_bookmarks
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import CollectionFactory
 from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections, way  # noqa: F401
 from tests.queries import on_another_connection
@@ -88,6 +89,27 @@ def test_an_outcome_reports_the_deletion_of_the_given_collection(user_group):
         on_another_connection(delete_collections)
 
     assert reported == [False, True, True]
+
+
+def mark_deleted(model):
+    """Do what the deletion of an object with many rows does first."""
+    model.objects.update(deleted_at=timezone.now())
+
+
+@pytest.mark.usefixtures("way", "chunks_of_two")
+def test_objects_whose_deletion_takes_a_while_count_as_deleted(user_group):
+    collection = CollectionFactory(user_group=user_group)
+    records = [Record(n, f"https://example.com/{n}") for n in range(6)]
+    stored = importing.store(user_group, records, collection)
+
+    assert not next(stored).collection_deleted
+    on_another_connection(lambda: mark_deleted(Collection))
+    assert next(stored).collection_deleted
+    on_another_connection(lambda: mark_deleted(UserGroup))
+    with pytest.raises(chunks.UserGroupDeleted):
+        next(stored)
+
+    assert collection_names() == [collection.name] * 2 + [None] * 2
 
 
 def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_first_chunk, run_command):

@@ -213,6 +213,27 @@ def test_a_compressed_file_is_read_up_to_its_damage(send, content_type):
     assert (found["created"] + found["existing"], found["error"]) == (10_000, None)
 
 
+def test_a_file_is_not_read_for_long(send, monkeypatch):
+    monkeypatch.setattr(views, "MAX_READING_SECONDS", -1)
+
+    assert reported(send(LINE)) == {**NOTHING, "error": "The file takes too long to read."}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("text/csv", b"url,cat\xe9gorie\nhttps://a/,x\n", (["cat\\udce9gorie"], 0)),
+        ("text/html", b'<DL><DT><A HREF="https://a/" \xe9="y">', (["\\udce9"], 0)),
+        ("application/json", b'[{"url": "https://a/"}, \xff]', ([], 1)),
+    ],
+)
+def test_bytes_that_are_not_text_are_reported(send, content_type, body, expected):
+    found = reported(send(body, content_type))
+
+    assert found["created"] == 1
+    assert ([each["name"] for each in found["left_out"]], found["refused"]) == expected
+
+
 def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = 10_000
 

@@ -118,6 +118,23 @@ def test_a_reader_that_leaves_causes_no_traceback(variables):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("create_team New >&-", "Standard output is closed.\n"),
+        ("sync_user_groups - --team Demo <&-", "CommandError: Standard input is closed.\n"),
+    ],
+)
+def test_a_closed_descriptor_is_one_line(variables, command, message):
+    result = subprocess.run(
+        ["sh", "-c", f"{sys.executable} manage.py {command}"],
+        cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+
+    assert (result.returncode, result.stderr, result.stdout) == (1, message, "")
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
     pipe = tmp_path / "pipe"

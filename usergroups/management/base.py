@@ -24,6 +24,8 @@ class OperatorCommand(BaseCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if sys.stdout is None:  # Its descriptor is closed.
+            sys.exit("Standard output is closed.")
         try:
             super().run_from_argv(argv)
         finally:

@@ -33,6 +33,8 @@ class Source:
 def open_source(path: str) -> Iterator[Source]:
     """Open a file, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
     is_stdin = path == "-"
+    if is_stdin and sys.stdin is None:
+        raise CommandError("Standard input is closed.")
     try:
         # Without a buffer, which would lose what it holds when a later read fails.
         file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115

@@ -17,10 +17,10 @@ from usergroups.management.files import open_source, rollback_if
 
 class Command(OperatorCommand):
     help = (
-        "Imports a file of bookmarks: html of any browser or bookmark service; csv of Raindrop, Pocket or Instapaper; "
-        "json of Firefox, Pinboard, wallabag, Omnivore or Karakeep; or any file of export_bookmarks. It may "
-        "be compressed with gzip. Existing bookmarks are not changed without --update, so an interrupted import can be "
-        "run again."
+        "Imports a file of bookmarks: HTML of any browser or bookmark service; CSV of Raindrop, Pocket or Instapaper; "
+        "JSON of Firefox, Chrome, Pinboard, wallabag, Omnivore, linkding, Linkwarden or Karakeep; or a file of "
+        "export_bookmarks. It may be compressed with gzip. Existing bookmarks are not changed without --update, so an "
+        "interrupted import can be run again."
     )
     summary = ""
 
