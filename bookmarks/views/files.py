@@ -49,9 +49,7 @@ class ImportView(AccessTokenView):
     def post(self, request: Request) -> Response:
         media_type = request.content_type.partition(";")[0].strip().lower()
         name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
-        if name is None and media_type == BINARY:
-            raise missing("format")
-        if name is None:
+        if name is None and media_type != BINARY:
             raise UnsupportedMediaType(request.content_type)
         try:
             charset = (request.content_params or {}).get("charset")
@@ -60,6 +58,8 @@ class ImportView(AccessTokenView):
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()
         content_length(request, limit)
+        if name is None:
+            raise missing("format")
         query = {"encoding": encoding, **self.validated(find_collection=self.find_collection)}
         with file_transfer(self.user_group), spooled(read_chunks(request, limit)) as file:
             report, start = self.store(file, name, query)
