@@ -1,16 +1,13 @@
-"""The folders of browsers in JSON files."""
+"""The folders in JSON files."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from .collection_names import shortened
-from .records import CollectionRecord, FileRecord, InvalidRecord
-from .report import MAX_NAME_LENGTH, OTHER_NAMES
-
-FOLDER_TYPES = ("folder", "text/x-moz-place-container")
+from .collection_names import shortened, within
+from .records import FileRecord, InvalidRecord
 
 TAGS = "\0"  # not the name of any other folder that can be stored
 ROOTS = {
@@ -28,79 +25,115 @@ Firefox identifies them by ``guid``, or by ``root`` in old files, and Chrome by 
 a name are the top level of the HTML files.
 """
 
-MAX_KEYS = 100  # of an object; the values of further ones are not kept
 MAX_FOLDER_NAME = 1000  # characters; a longer name is cut
-MAX_WAITING = 100_000  # entries that wait for the name of their folder
+MAX_WAITING = 64 * 1024 * 1024  # bytes of memory of the records that wait for the names of their folders
+RECORD_SIZE = 300  # bytes of memory of a record without its values
+FOLDER_SIZE = 1300  # bytes of memory of a folder and the name of its collection
 
-Entry = tuple[tuple[str, ...], FileRecord]
-"""The names of the folders that contain a record, outermost first, and the record."""
 
+class JsonFolder:
+    """A folder whose contents are being read, or wait for its name."""
 
-@dataclass
-class JsonObject:
-    """An object that is being read: a bookmark or a folder."""
+    __slots__ = ("is_empty", "known_collection", "name", "parent")
 
-    values: dict[str, Any]
-    has_children: bool = False
-    is_empty: bool = True
-    """Whether no entries of the folder have been read."""
-    is_nameless: bool = False
-    """Whether the name would come too late."""
-    waiting: list[Entry] = field(default_factory=list)
-    """Entries that have been read before the name of the folder, because Chrome writes the name after them."""
-
-    def keep(self, key: str, value: Any) -> None:
-        key = key[: MAX_NAME_LENGTH + 1]
-        self.values[key if len(self.values) < MAX_KEYS else OTHER_NAMES] = value
+    def __init__(self, parent: "JsonFolder | None", name: str | None) -> None:
+        self.parent = parent
+        self.name = name
+        """None until it has been read."""
+        self.known_collection: str | None = None if parent else ""
+        self.is_empty = True
 
     @property
-    def is_folder(self) -> bool:
-        return self.has_children or "children" in self.values or self.values.get("type") in FOLDER_TYPES
+    def collection(self) -> str:
+        """Return the name of the collection, TAGS or an empty string. All folders around this one must have names."""
+        path: list[JsonFolder] = []
+        folder = self
+        while folder.known_collection is None and folder.parent:
+            path.append(folder)
+            folder = folder.parent
+        collection = folder.known_collection or ""
+        for folder in reversed(path):
+            if TAGS in (collection, folder.name):
+                collection = TAGS
+            elif folder.name:
+                collection = within(collection, folder.name)
+            folder.known_collection = collection
+        return collection
 
-    @property
-    def root(self) -> str | None:
-        """Return the name of the folder if a browser has it from the start."""
-        names = (ROOTS.get(str(self.values.get(key))) for key in ("guid", "root"))
-        return next((name for name in names if name is not None), None)
+    def place(self, record: FileRecord) -> FileRecord:
+        """Return a record of the folder with the name of the collection."""
+        if isinstance(record, InvalidRecord) or not (name := self.collection):
+            return record
+        if name == TAGS:
+            return InvalidRecord(record.line, _("This is a tag of a bookmark. Tags are not imported."))
+        return record._replace(collection=name)
 
-    @property
-    def name(self) -> str | None:
-        """Return the name of the folder, or None if it has not been read yet."""
-        if self.root is not None or self.is_nameless:
-            return self.root or ""
-        for key in ("title", "name"):
-            if key in self.values:
-                name = str(self.values[key] or "")
-                return name if len(name) <= MAX_FOLDER_NAME else name[:MAX_FOLDER_NAME] + shortened(name)
-        return None
 
-    def add(self, entry: Entry) -> Iterator[Entry]:
-        """Yield an entry of the folder, with the folder's name, or let it wait for the name.
+class FolderContents:
+    """The records of a file, in its order. They wait for the names of their folders, which Chrome writes after them."""
 
-        If too many entries wait, yield them without the name.
-        """
-        self.is_empty = False
-        name = self.name
-        if name is not None:
-            yield _inside(name, entry)
+    def __init__(self) -> None:
+        self.ready: list[FileRecord] = []
+        self.waiting: list[tuple[FileRecord, JsonFolder]] = []
+        self.waiting_size = 0
+        self.nameless: list[JsonFolder] = []
+        """The folders around the present place that have no name yet, outermost first."""
+
+    def take(self) -> Iterator[FileRecord]:
+        """Yield the records that are ready."""
+        yield from self.ready
+        self.ready.clear()
+
+    def enter(self, folder: JsonFolder) -> None:
+        if folder.name is None:
+            self.nameless.append(folder)
+        if self.nameless:
+            self.waiting_size += FOLDER_SIZE + getsizeof(folder.name)
+
+    def name(self, folder: JsonFolder, name: str) -> None:
+        """Give an innermost folder its name."""
+        if folder.name is not None:
             return
-        self.waiting.append(entry)
-        if len(self.waiting) > MAX_WAITING:
-            yield from self.waiting
+        folder.name = name
+        self.waiting_size += getsizeof(name)
+        self.nameless.pop()
+        if not self.nameless:
+            self.ready += [waiting.place(record) for record, waiting in self.waiting]
             self.waiting.clear()
-            self.is_nameless = True
+            self.waiting_size = 0
+
+    def name_all(self) -> None:
+        """Give up waiting for names. The records stay in the folders around those without a name."""
+        while self.nameless:
+            self.name(self.nameless[-1], "")
+
+    def add(self, record: FileRecord, folder: JsonFolder) -> None:
+        folder.is_empty = False
+        if not self.nameless:
+            self.ready.append(folder.place(record))
+            return
+        self.waiting.append((record, folder))
+        self.waiting_size += RECORD_SIZE + sum(map(getsizeof, record))
+        if not isinstance(record, InvalidRecord):
+            self.waiting_size += sum(map(getsizeof, getattr(record, "left_out", ())))
+        if self.waiting_size > MAX_WAITING:
+            self.name_all()
             reason = _("The folder of this bookmark and others is unknown, because too many come before its name.")
-            yield (), InvalidRecord(entry[1].line, reason)
-
-    def end(self, number: int) -> Iterator[Entry]:
-        """Yield the entries that waited for the name, or the folder itself if it is empty."""
-        name = self.name or ""
-        for entry in self.waiting:
-            yield _inside(name, entry)
-        if self.is_empty and name and self.root is None and "root" not in self.values:
-            yield (name,), CollectionRecord(number, None)
+            self.ready.append(InvalidRecord(record.line, reason))
 
 
-def _inside(name: str, entry: Entry) -> Entry:
-    folders, record = entry
-    return ((name, *folders) if name else folders), record
+def folder_name(values: dict[str, Any]) -> str | None:
+    """Return the name of a folder with these values, or None if it is not among them."""
+    if (root := root_name(values)) is not None:
+        return root
+    for key in ("title", "name"):
+        if key in values:
+            name = str(values[key] or "")
+            return name if len(name) <= MAX_FOLDER_NAME else name[:MAX_FOLDER_NAME] + shortened(name)
+    return None
+
+
+def root_name(values: dict[str, Any]) -> str | None:
+    """Return the name of a folder if a browser has it from the start."""
+    names = (ROOTS.get(str(values.get(key))) for key in ("guid", "root"))
+    return next((name for name in names if name is not None), None)

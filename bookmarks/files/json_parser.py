@@ -5,14 +5,14 @@ The caller decides for each value whether to keep it, so that a file of any size
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, TextIO
 
 from django.utils.translation import gettext as _
 
 CHUNK_SIZE = 64 * 1024  # characters
 MAX_STRING = 100_001  # characters that are kept; more than any value of a bookmark may have
-MAX_DEPTH = 100
+MAX_DEPTH = 2000
 
 # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
 CHARACTERS = r"(?>(?:[^\"\\]++|\\.)*)"
@@ -126,31 +126,46 @@ class JsonParser:
                 raise InvalidJson(_("a value is missing"))
         self.depth -= 1
 
-    def value(self, kind: str, scalar: Any) -> Any:
-        """Read the value that begins with this token. Of an array or object, return only whether it has parts."""
-        if kind in (STRING, OTHER_SCALAR):
-            return scalar
-        has_parts = False
+    def inside(self, kind: str) -> Iterator[tuple[Any, ...]]:
+        """Return the parts of an array, or the members of an object, whose opening bracket has been read."""
         if kind == "[":
-            for first, first_scalar in self.parts("]"):
-                self.value(first, first_scalar)
-                has_parts = True
-        elif kind == "{":
-            for _key, first, first_scalar in self.members():
-                self.value(first, first_scalar)
-                has_parts = True
-        else:
-            raise InvalidJson(_("a value is missing"))
-        return has_parts
+            return self.parts("]")
+        if kind == "{":
+            return self.members()
+        raise InvalidJson(_("a value is missing"))
 
-    def flat_object(self) -> dict[str, Any] | None:
-        """Read the object whose opening brace has been read at once, or return None if it is not a simple one."""
+    def skip(self, kind: str, keys: Container[str] = ()) -> tuple[bool, bool]:
+        """Read an array or object whose opening bracket has been read.
+
+        Return whether it has parts, and whether it or one of its parts has one of the keys.
+        """
+        has_parts = has_key = False
+        levels = [self.inside(kind)]
+        while levels:
+            part = next(levels[-1], None)
+            if part is None:
+                levels.pop()
+                continue
+            has_parts = True
+            *key, inner, _scalar = part
+            has_key = has_key or (bool(key) and key[0] in keys)
+            if inner not in (STRING, OTHER_SCALAR):
+                levels.append(self.inside(inner))
+        return has_parts, has_key
+
+    def flat_object(self, excluded: frozenset[str]) -> dict[str, Any] | None:
+        """Read the object whose opening brace has been read at once, or return None if it is not a simple one.
+
+        An object that has a value, except an empty one, for one of the excluded keys is not simple.
+        """
         match = FLAT_OBJECT.match(self.buffer, self.position - 1)
         if match is None:
             return None
         try:
             value: dict[str, Any] = json.loads(match[0], strict=False)
         except ValueError:
+            return None
+        if not excluded.isdisjoint(value) and any(value.get(key) for key in excluded):
             return None
         self.position = match.end()
         return value

@@ -57,7 +57,7 @@ def test_objects_may_follow_one_another():
     assert read(f"{OBJECT}\n{OBJECT}\n[{OBJECT}]") == [Record(number, URL, "A") for number in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("entry", ["1", '"https://example.com/"', "null", "[]", "[[1], {}]"])
+@pytest.mark.parametrize("entry", ["1", '"https://example.com/"', "null", "[1]"])
 def test_entries_that_are_not_objects_are_refused(entry):
     assert read(f"[{entry}, {OBJECT}]") == [
         InvalidRecord(1, "The entry is not a JSON object."),
@@ -111,6 +111,87 @@ def test_the_layouts_of_objects_are_forgotten():
     assert len(objects.layouts) <= MAX_LAYOUTS
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"links": [%s]}', id="another key"),
+        pytest.param('{"data": {"version": 1, "bookmarks": [%s]}}', id="in an object"),
+        pytest.param('{"more": {"stuff": [%s]}}', id="unknown keys"),
+        pytest.param('{"bookmarks": {"a": %s}}', id="by key"),
+        pytest.param("[[%s]]", id="in an array"),
+        pytest.param('{"title": "B", "results": [%s]}', id="title of the file"),
+        pytest.param('{"tags": [{"name": "B"}], "bookmarks": [], "bookmarks": [%s], "tags": []}', id="twice"),
+    ],
+)
+def test_bookmarks_are_found_wherever_they_are(text):
+    assert [record for record in read(text % OBJECT) if isinstance(record, Record)] == [Record(1, URL, "A")]
+
+
+@pytest.mark.parametrize("key", ["bookmarks", "children", "folders", "items", "links"])
+@pytest.mark.parametrize("text", ['{"name": "F", "%s": [%s]}', '{"%s": [%s], "name": "F"}'])
+def test_an_object_with_a_name_and_a_list_is_a_folder(text, key):
+    assert read("[" + text % (key, OBJECT) + "]") == [Record(1, URL, "A", "F")]
+    assert read("[" + text % (key, "") + "]") == [CollectionRecord(0, "F")]
+
+
+@pytest.mark.parametrize("text", ['[{"url": "https://b/", %s}]', '[{%s, "url": "https://b/"}]'])
+@pytest.mark.parametrize("more", ['"title": "F", "children": [%s]' % OBJECT, '"type": "folder", "title": "F"'])
+def test_a_folder_may_be_a_bookmark_too(text, more):
+    *inner, last = read(text % more)
+
+    assert inner in ([Record(1, URL, "A", "F")], [])
+    assert last == Record(len(inner) + 1, "https://b/", "F")
+
+
+def test_the_lists_of_a_bookmark_are_left_out():
+    more = '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}]'
+
+    assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
+        Record(1, URL, "A", left_out=("annotations", "items"))
+    ]
+
+
+def test_all_lists_of_a_file_are_read():
+    folders = '[{"name": "F", "children": [{"url": "https://b/"}]}]'
+
+    assert read('{"bookmarks": [%s], "folders": %s}' % (OBJECT, folders)) == [
+        Record(1, URL, "A"),
+        Record(2, "https://b/", None, "F"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('{"bookmarks": [%s], "lists": [{"id": 1, "name": "B"}], "empty": [], "version": 1}', ["lists"]),
+        ('{"bookmarks": [%s], "more": [{"url": "https://b/"}]}', ["more"]),
+        ('{"more": [%s, {"name": "B"}, 1]}', ["more"]),
+        ('{"user": {"url": "https://b/", "more": {"a": 1}}, "bookmarks": [%s]}', ["user"]),
+        ('[{"name": "F", "links": [%s], "feeds": [{"url": "https://b/"}], "annos": [{"a": 1}]}]', ["feeds"]),
+        ('[{"feeds": [{"url": "https://b/"}], "bookmarks": [], "bookmarks": [%s]}]', ["feeds"]),
+        ('[%s, {"links": [], "feeds": [{"url": "x"}]}, {"links": [], "feeds": [{"url": "x"}]}]', ["feeds"]),
+    ],
+)
+def test_keys_that_are_not_read_are_told_once(text, keys):
+    first, *told = read(text % OBJECT)
+
+    assert first[:3] == (1, URL, "A")
+    assert told == [InvalidRecord(number, f"The key {key} is not imported.") for number, key in enumerate(keys, 2)]
+
+
+def test_a_file_without_lists_of_bookmarks_is_refused():
+    assert read('{"more": {"a": [{"b": 1}]}}') == [InvalidRecord(1, "The key more is not imported.")]
+
+
+def test_the_number_of_keys_that_are_told_is_limited():
+    text = ", ".join(f'"key {number}": [1]' for number in range(1000))
+
+    records = read('{%s, "bookmarks": [%s]}' % (text, OBJECT))
+
+    assert len(records) == 102
+    assert records[-1] == InvalidRecord(102, "The key … is not imported.")
+
+
 # Folders
 
 
@@ -149,14 +230,45 @@ def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
     assert records == [Record(1, URL, "A"), Record(2, URL, "A"), InvalidRecord(3, f"{UNREADABLE}it ends too early.")]
 
 
-def test_the_number_of_bookmarks_that_wait_for_a_name_is_limited(monkeypatch):
-    monkeypatch.setattr(json_folders, "MAX_WAITING", 2)
+def test_the_memory_of_bookmarks_that_wait_for_a_name_is_limited(monkeypatch):
+    monkeypatch.setattr(json_folders, "MAX_WAITING", 2700)
     reason = "The folder of this bookmark and others is unknown, because too many come before its name."
 
     records = read(folder("A", *[OBJECT] * 5, first="name"))
 
     bookmarks = [Record(number, URL, "A") for number in range(1, 6)]
     assert records == [*bookmarks[:3], InvalidRecord(3, reason), *bookmarks[3:]]
+
+
+def test_folders_may_be_deep():
+    for first in ("title", "name"):
+        text = OBJECT
+        for _ in range(900):
+            text = folder("F", text, first=first)
+
+        [record] = read(text)
+
+        assert record[:3] == (1, URL, "A")
+        assert record.collection.startswith("F / F / F")
+
+
+@pytest.mark.parametrize("key", ["bookmarks", "children"])
+def test_waiting_for_the_names_of_folders_takes_limited_memory(monkeypatch, key):
+    monkeypatch.setattr(json_folders, "MAX_WAITING", 1_000_000)
+    bookmark = '{"url": "https://a/", "title": "%s"}' % ("a" * 1000)
+    inner = '{"%s": [%s], "name": "%s"}' % (key, bookmark, "F" * 1000)
+    text = '[{"%s": [%s], "name": "G"}]' % (key, ", ".join([inner] * 5000))
+    file = io.BytesIO(text.encode())
+
+    tracemalloc.start()
+    try:
+        number = sum(isinstance(record, Record) for record in FORMATS["json"].read(file))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert number == 5000
+    assert peak < 3_000_000
 
 
 def test_a_long_name_of_a_folder_stays_unique():
@@ -186,9 +298,9 @@ def test_a_long_name_of_a_folder_stays_unique():
         pytest.param(', "\\x"]', '"\\x" is not JSON', id="not an escape"),
         pytest.param("]]", "a value is missing", id="text at the end"),
         pytest.param("] nonsense", "nonsense is not JSON", id="nonsense at the end"),
-        pytest.param(", " + "[" * 100_000, "it is nested deeper than 100 levels", id="nested arrays"),
-        pytest.param(", " + '{"a":' * 100_000, "it is nested deeper than 100 levels", id="nested objects"),
-        pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 100 levels", id="nested folders"),
+        pytest.param(", " + "[" * 100_000, "it is nested deeper than 2000 levels", id="nested arrays"),
+        pytest.param(", " + '{"a":' * 100_000, "it is nested deeper than 2000 levels", id="nested objects"),
+        pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 2000 levels", id="nested folders"),
         pytest.param(", " + "1" * 300_000, "1111", id="a long number"),
         pytest.param(', "' + "a" * 300_000, "it ends too early", id="a long string"),
     ],

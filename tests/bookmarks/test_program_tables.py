@@ -71,8 +71,14 @@ EXPECTED = {
     ),
     "karakeep.json": (
         {None: ["", "First"]},
-        [(3, NO_URL), (4, NO_URL)],
+        [(3, NO_URL), (4, NO_URL), (5, "The key lists is not imported.")],
         {"tags": 1, "note": 1, "lists": 1, "archived": 1},
+        0,
+    ),
+    "linkwarden.json": (
+        {"Unorganized": ["First"], "Work": ["Second"], "Empty": []},
+        [(3, "The key rssSubscriptions is not imported."), (4, "The key pinnedLinks is not imported.")],
+        {"description": 1, "collectionId": 2, "updatedAt": 2, "tags": 1},
         0,
     ),
     "chrome.json": (
