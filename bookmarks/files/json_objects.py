@@ -1,6 +1,6 @@
 """The objects in JSON files: bookmarks, folders, and what contains lists of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -107,6 +107,26 @@ class JsonObject:
     def says_nothing(self) -> bool:
         """Whether it is neither a folder nor has lists, so that it is a bookmark without a URL, if anything."""
         return not (self.is_folder or self.has_list or (self.unread and not self.is_element))
+
+
+@dataclass(slots=True)
+class Level:
+    """An array or object in which the reader looks for bookmarks."""
+
+    parts: Iterator[tuple[Any, ...]]
+    folder: JsonFolder
+    """The folder around it."""
+    found: int
+    """The number of bookmarks and folders before it."""
+    key: str = ""
+    """Its key, or that of the array around it."""
+    owner: JsonObject | None = None
+    """The object that has the key."""
+    is_list: bool = True
+    """Whether what it contains should be bookmarks and folders."""
+    current: JsonObject | None = None
+    """The object, or None for an array."""
+    has_parts: bool = False
 
 
 def _short(value: Any, is_field: bool) -> Any:
