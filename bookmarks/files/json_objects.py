@@ -22,6 +22,8 @@ URLS = frozenset(NAMES["url"])
 FIELD_NAMES = frozenset({"description", "guid", "root", "type", NESTED}.union(*NAMES.values()))
 """The names of the values that are needed."""
 
+NO_PARTS: Iterator[tuple[Any, ...]] = iter(())
+
 MAX_KEYS = 100  # of an object; the values of further ones are not kept
 MAX_TEXT = web_url.MAX_LENGTH + 1  # characters of the values of an object with lists
 
@@ -50,6 +52,8 @@ class JsonObject:
         flat = cls()
         for key, value in values.items():
             flat.keep(key, value)
+            if isinstance(value, dict) and key != NESTED and not URLS.isdisjoint(value):
+                flat.leave(key, has_url=True)
             flat.has_children = flat.has_children or key == "children"
             flat.has_list = flat.has_list or (key in LISTS and value == [])
         nested = values.get(NESTED)
@@ -68,6 +72,7 @@ class JsonObject:
         """Note that an array or object, or a part of it, is not read."""
         name = key[:MAX_NAME_LENGTH] if len(self.unread) < MAX_KEYS else OTHER_NAMES
         self.unread[name] = has_url or self.unread.get(name, False)
+        self.keep(key, True)
 
     def looks_through(self, key: str) -> bool:
         """Return whether there may be bookmarks in the array or object with this key."""
@@ -95,6 +100,11 @@ class JsonObject:
         )
 
     @property
+    def hides_url(self) -> bool:
+        """Whether there are URLs in it, if no bookmarks were found in it."""
+        return self.has_url or any(self.unread.values())
+
+    @property
     def is_separator(self) -> bool:
         return self.values.get("type") == SEPARATOR
 
@@ -113,11 +123,8 @@ class JsonObject:
 class Level:
     """An array or object in which the reader looks for bookmarks."""
 
-    parts: Iterator[tuple[Any, ...]]
     folder: JsonFolder
     """The folder around it."""
-    found: int
-    """The number of bookmarks and folders before it."""
     key: str = ""
     """Its key, or that of the array around it."""
     owner: JsonObject | None = None
@@ -126,7 +133,11 @@ class Level:
     """Whether what it contains should be bookmarks and folders."""
     current: JsonObject | None = None
     """The object, or None for an array."""
+    parts: Iterator[tuple[Any, ...]] = NO_PARTS
+    """What has not been read of it."""
     has_parts: bool = False
+    found: int = 0
+    """The number of bookmarks and folders before it."""
 
 
 def _short(value: Any, is_field: bool) -> Any:

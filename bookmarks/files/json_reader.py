@@ -1,7 +1,6 @@
 """The search for bookmarks and folders in a JSON file."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -35,7 +34,7 @@ class JsonReader:
 
     def records(self) -> Iterator[FileRecord]:
         """Yield the records of all values in the file. Usually, there is one value."""
-        file = Level(iter(()), JsonFolder(None, ""), 0)
+        file = Level(JsonFolder(None, ""))
         while (first := self.parser.token())[0]:
             self.element(first[0], file)
             while self.levels:
@@ -72,10 +71,10 @@ class JsonReader:
                     self.end_object(JsonObject.of(flat), level)
                 return
             current = JsonObject(is_element=is_element)
-        self.open(kind, replace(level, current=current))
+        self.open(kind, Level(level.folder, level.key, level.owner, level.is_list, current))
 
     def open(self, kind: str, level: Level) -> None:
-        level.parts, level.found, level.has_parts = self.parser.inside(kind), self.found, False
+        level.parts, level.found = self.parser.inside(kind), self.found
         self.levels.append(level)
 
     def member(self, part: tuple[Any, ...], level: Level, current: JsonObject) -> None:
@@ -88,7 +87,13 @@ class JsonReader:
         elif kind == "{" and key == NESTED and current.is_element:
             content = JsonObject()
             for inner, inner_kind, inner_scalar in self.parser.members():
-                content.keep(inner, inner_scalar if inner_kind in SCALARS else self.parser.skip(inner_kind)[0])
+                if inner_kind in SCALARS:
+                    content.keep(inner, inner_scalar)
+                else:
+                    has_parts, has_url = self.parser.skip(inner_kind, URLS)
+                    content.keep(inner, has_parts)
+                    if has_url:
+                        current.leave(key, has_url)
             current.keep(key, content.values)
             current.has_url = current.has_url or content.has_url
         elif current.looks_through(key):
@@ -111,14 +116,13 @@ class JsonReader:
         inner = JsonObject(is_element=False) if kind == "{" else None
         if inner and level.key == "roots":
             inner.keep("root", key)
-        self.open(kind, Level(iter(()), folder, 0, key, current, is_list, inner))
+        self.open(kind, Level(folder, key, current, is_list, inner))
 
     def end(self, level: Level) -> None:
         if level.current:
             self.end_object(level.current, level)
         if level.has_parts and self.found == level.found and level.owner:
-            level.owner.leave(level.key)
-            level.owner.keep(level.key, True)
+            level.owner.leave(level.key, level.current is not None and level.current.hides_url)
 
     def end_object(self, current: JsonObject, level: Level) -> None:
         """Add the records of an object. ``level`` is its own one, or that of the array around it."""
