@@ -1,6 +1,6 @@
 """The objects in JSON files: bookmarks, folders, and what contains lists of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -21,6 +21,8 @@ SEPARATOR = "text/x-moz-place-separator"
 URLS = frozenset(NAMES["url"])
 FIELD_NAMES = frozenset({"description", "guid", "root", "type", NESTED}.union(*NAMES.values()))
 """The names of the values that are needed."""
+
+NO_PARTS: Iterator[tuple[Any, ...]] = iter(())
 
 MAX_KEYS = 100  # of an object; the values of further ones are not kept
 MAX_TEXT = web_url.MAX_LENGTH + 1  # characters of the values of an object with lists
@@ -50,6 +52,8 @@ class JsonObject:
         flat = cls()
         for key, value in values.items():
             flat.keep(key, value)
+            if isinstance(value, dict) and key != NESTED and not URLS.isdisjoint(value):
+                flat.leave(key, has_url=True)
             flat.has_children = flat.has_children or key == "children"
             flat.has_list = flat.has_list or (key in LISTS and value == [])
         nested = values.get(NESTED)
@@ -68,6 +72,7 @@ class JsonObject:
         """Note that an array or object, or a part of it, is not read."""
         name = key[:MAX_NAME_LENGTH] if len(self.unread) < MAX_KEYS else OTHER_NAMES
         self.unread[name] = has_url or self.unread.get(name, False)
+        self.keep(key, True)
 
     def looks_through(self, key: str) -> bool:
         """Return whether there may be bookmarks in the array or object with this key."""
@@ -95,6 +100,11 @@ class JsonObject:
         )
 
     @property
+    def hides_url(self) -> bool:
+        """Whether there are URLs in it, if no bookmarks were found in it."""
+        return self.has_url or any(self.unread.values())
+
+    @property
     def is_separator(self) -> bool:
         return self.values.get("type") == SEPARATOR
 
@@ -107,6 +117,27 @@ class JsonObject:
     def says_nothing(self) -> bool:
         """Whether it is neither a folder nor has lists, so that it is a bookmark without a URL, if anything."""
         return not (self.is_folder or self.has_list or (self.unread and not self.is_element))
+
+
+@dataclass(slots=True)
+class Level:
+    """An array or object in which the reader looks for bookmarks."""
+
+    folder: JsonFolder
+    """The folder around it."""
+    key: str = ""
+    """Its key, or that of the array around it."""
+    owner: JsonObject | None = None
+    """The object that has the key."""
+    is_list: bool = True
+    """Whether what it contains should be bookmarks and folders."""
+    current: JsonObject | None = None
+    """The object, or None for an array."""
+    parts: Iterator[tuple[Any, ...]] = NO_PARTS
+    """What has not been read of it."""
+    has_parts: bool = False
+    found: int = 0
+    """The number of bookmarks and folders before it."""
 
 
 def _short(value: Any, is_field: bool) -> Any:

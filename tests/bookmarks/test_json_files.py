@@ -169,6 +169,8 @@ def test_all_lists_of_a_file_are_read():
         ('{"user": {"url": "https://b/", "more": {"a": 1}}, "bookmarks": [%s]}', ["user"]),
         ('[{"name": "F", "links": [%s], "feeds": [{"url": "https://b/"}], "annos": [{"a": 1}]}]', ["feeds"]),
         ('[{"feeds": [{"url": "https://b/"}], "bookmarks": [], "bookmarks": [%s]}]', ["feeds"]),
+        ('{"name": "F", "children": [%s], "x": {"y": {"url": "https://b/"}}}', ["x"]),
+        ('[%s, {"links": [], "content": {"x": [{"url": "https://b/"}]}}]', ["content"]),
         ('[%s, {"links": [], "feeds": [{"url": "x"}]}, {"links": [], "feeds": [{"url": "x"}]}]', ["feeds"]),
     ],
 )
