@@ -95,7 +95,8 @@ class NetscapeParser(HtmlTokenizer):
         left_out = sorted(
             [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and means_something(value)]
         )
-        url = URL_WHITE_SPACE.sub("", values["href"]).strip()
+        url = values["href"].strip()
+        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
         return Record(self.line, url, "", folders.current or None, created_at, tuple(left_out))
 
     def add(self, link: Record) -> None:

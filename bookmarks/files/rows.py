@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from uuid_utils import UUID, uuid7
 
 from bookmarks import web_url
-from bookmarks.models import MAX_TITLE_LENGTH
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH
 
 from . import dates
 from .collection_names import shortened
@@ -72,8 +72,9 @@ class Block:
             name = None
         elif name is not None:
             _validate_text("collection", name, 1, MAX_NAME_IN_FILE)
-            name = shortened(name)
-        self.shortened += name is not None and name != record.collection
+            if len(name) > MAX_COLLECTION_NAME_LENGTH:
+                name = shortened(name)
+                self.shortened += 1
         if isinstance(record, CollectionRecord):
             if name is not None:
                 self.collection_names[name] = None
