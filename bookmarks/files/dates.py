@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-NUMBER = re.compile(r"\s*\d{1,17}(\.\d+)?\s*", re.ASCII)
+NUMBER = re.compile(r"\d{1,17}(\.\d+)?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = 10**8  # seconds since 1970
 WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ def parse(value: Any) -> datetime | None:
     """
     try:
         if isinstance(value, str):
-            time = _from_number(value) if NUMBER.fullmatch(value) else _from_text(value.strip())
+            time = _from_number(value) if value.isdecimal() else _from_text(value)
         else:
             time = value if isinstance(value, datetime) else _from_number(value)
         if time.tzinfo is not UTC:
@@ -34,6 +34,9 @@ def _from_text(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
+        text = text.strip()
+        if NUMBER.fullmatch(text):
+            return _from_number(text)
         return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
 
 
