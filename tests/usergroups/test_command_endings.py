@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
@@ -95,10 +96,18 @@ def variables(tmp_path_factory):
     return variables
 
 
+def react_to_ctrl_c():
+    """Undo what a shell does to jobs in the background, and with it to these tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*command, **options):
     variables = environment(**options.pop("variables"))
     command = [sys.executable, "manage.py", *command]
-    return subprocess.Popen(command, cwd=ROOT, env=variables, text=True, stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        command, cwd=ROOT, env=variables, text=True, stderr=subprocess.PIPE, **options,
+        preexec_fn=react_to_ctrl_c,  # noqa: PLW1509  # The tests have no other threads.
+    )  # fmt: skip
 
 
 def ending(process):
@@ -141,7 +150,10 @@ def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
     os.mkfifo(pipe)
     process = start("sync_user_groups", str(pipe), "--team", "Demo", stdout=subprocess.PIPE, variables=variables)
     with pipe.open("wb"):  # waits until the command opens it
-        process.send_signal(sent)
+        while process.poll() is None:  # A signal just before a read does not interrupt it, and is handled afterwards.
+            process.send_signal(sent)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
         status, err = ending(process)
 
     assert status == 130
