@@ -138,7 +138,7 @@ SINGLE_BYTE = [
     "macintosh", "windows-874", *(f"windows-{page}" for page in range(1250, 1259)), "x-mac-cyrillic",
 ]  # fmt: skip
 DOUBLE_BYTE = {"gbk": 20, "big5": 207, "euc-jp": 6, "shift_jis": 0, "euc-kr": 0}
-"""Double-byte encodings, with the number of characters that are not as in browsers."""
+"""Double-byte encodings, with the number of characters that are not as in browsers, or fewer with another Python."""
 
 
 @pytest.mark.once
@@ -157,4 +157,6 @@ def test_characters_are_those_of_a_browser():
         valid = [(text, our) for text, our in zip(texts, ours, strict=True) if "\ufffd" not in text]
         differences[name] = sum(text != our for text, our in valid)
 
-    assert differences == {**dict.fromkeys(SINGLE_BYTE, 0), "koi8-u": 2, "windows-1255": 1, **DOUBLE_BYTE}
+    most = {**dict.fromkeys(SINGLE_BYTE, 0), "koi8-u": 2, "windows-1255": 1, **DOUBLE_BYTE}
+    assert {name: number for name, number in differences.items() if number > most[name]} == {}
+    assert differences.keys() == most.keys()
