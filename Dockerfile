@@ -5,8 +5,23 @@ LABEL org.opencontainers.image.title="bookmarks_service" \
       org.opencontainers.image.description="User groups and bookmarks over REST and in the Django admin." \
       org.opencontainers.image.licenses="MIT"
 
+# The options of the server: see "The server" in docs/deploy.md.
 ENV PYTHONUNBUFFERED=1 \
-    GUNICORN_CMD_ARGS=--bind=0.0.0.0:8000
+    GRANIAN_HOST=0.0.0.0 \
+    GRANIAN_INTERFACE=wsgi \
+    GRANIAN_HTTP=1 \
+    GRANIAN_WORKERS=2 \
+    GRANIAN_BLOCKING_THREADS=8 \
+    GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT=600 \
+    GRANIAN_BACKPRESSURE=500 \
+    GRANIAN_HTTP1_KEEP_ALIVE=false \
+    GRANIAN_HTTP1_HEADER_READ_TIMEOUT=10000 \
+    GRANIAN_RESPAWN_FAILED_WORKERS=1 \
+    GRANIAN_WORKERS_LIFETIME=1d \
+    GRANIAN_WORKERS_MAX_RSS=512 \
+    GRANIAN_WORKERS_KILL_TIMEOUT=30 \
+    GRANIAN_STATIC_PATH_MOUNT=staticfiles \
+    GRANIAN_STATIC_PATH_EXPIRES=31536000
 
 WORKDIR /app
 
@@ -16,13 +31,14 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
 RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
 COPY . .
+RUN python manage.py collectstatic --noinput
 
 USER 10001:10001
 EXPOSE 8000
 
-# Ask /livez, which does not use the database. Where unhealthy containers are restarted, /readyz would restart all of
-# them in vain while the database is unavailable. http.client ignores the proxy that a container may inherit.
+# Only connect. Where unhealthy containers are restarted, a request would restart all of them in vain while the database
+# keeps all threads waiting.
 HEALTHCHECK --start-period=30s --timeout=5s \
-    CMD ["python", "-c", "from http.client import HTTPConnection as C; c = C('127.0.0.1', 8000, timeout=4); c.request('GET', '/livez'); assert c.getresponse().status == 200"]
+    CMD ["python", "-c", "from socket import create_connection; create_connection(('127.0.0.1', 8000), 4)"]
 
-CMD ["gunicorn", "-c", "bookmarks_service/gunicorn.conf.py"]
+CMD ["granian", "bookmarks_service.wsgi:application"]

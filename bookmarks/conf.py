@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-DEFAULT_MAX_IMPORT_SIZE = 256 * 1024 * 1024
+DEFAULT_MAX_IMPORT_SIZE = 8 * 1024 * 1024
 
 
 def max_import_size() -> int:

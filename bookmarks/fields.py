@@ -21,9 +21,16 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
         return digest
 
 
-def bytea_array(values: Iterable[bytes]) -> str:
+def array_text(values: Iterable[object]) -> str:
     """Return the text of a PostgreSQL array. psycopg takes longer to convert a list."""
-    return "{" + ",".join(rf"\\x{bytes(value).hex()}" for value in values) + "}"
+    return "{" + ",".join(map(_element, values)) + "}"
+
+
+def _element(value: object) -> str:
+    if value is None:
+        return "NULL"
+    text = rf"\\x{value.hex()}" if isinstance(value, bytes) else str(value).replace("\\", r"\\").replace('"', r"\"")
+    return f'"{text}"'
 
 
 @URLDigestField.register_lookup
@@ -37,7 +44,7 @@ class DigestIn(In):
         if not self.rhs_is_direct_value():
             return self.as_sql(compiler, connection)
         sql, params = self.process_lhs(compiler, connection)
-        return f"{sql} = ANY(%s::bytea[])", [*params, bytea_array(self.rhs)]
+        return f"{sql} = ANY(%s::bytea[])", [*params, array_text(map(bytes, self.rhs))]
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]

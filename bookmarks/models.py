@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
-from usergroups.deletion import DeletableModel, HidingManager
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
 from usergroups.transactions import WritingModel
@@ -31,7 +30,7 @@ class AccessToken(Token):
 
     prefix = "bma"
     owner_field = "user_group"
-    owner_not_deleted = {"user_group__deleted_at": None, "user_group__team__deleted_at": None}
+    owner_deferred = ("mapping", "properties")
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -49,10 +48,9 @@ class AccessToken(Token):
         indexes = [models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group")]
 
 
-class Collection(DeletableModel):
+class Collection(WritingModel):
     """A named set of a user group's bookmarks."""
 
-    distributed_by = "user_group_id"
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="collections", db_index=False, verbose_name=_("user group")
@@ -63,7 +61,7 @@ class Collection(DeletableModel):
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("updated"), default=timezone.now, db_default=Now(), editable=False)
 
-    objects = HidingManager.from_queryset(CollectionQuerySet)()
+    objects = CollectionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("collection")
@@ -71,15 +69,11 @@ class Collection(DeletableModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["user_group", "name"],
-                condition=models.Q(deleted_at=None),
                 name="bookmarks_collection_name",
                 violation_error_message=_("The user group already has a collection with this name."),
             ),
         ]
-        indexes = [
-            models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections"),
-            models.Index(fields=["deleted_at"], name="bookmarks_deleted", condition=~models.Q(deleted_at=None)),
-        ]
+        indexes = [models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections")]
 
     def __str__(self) -> str:
         return f"{self.name}, {self.user_group}"  # No words, because the history of the admin stores this text.
@@ -92,13 +86,11 @@ class Collection(DeletableModel):
 class Bookmark(WritingModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
-    distributed_by = "user_group_id"
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="bookmarks", db_index=False, verbose_name=_("user group")
     )
-    # CollectionQuerySet.delete() removes the bookmarks from the collection first. The foreign key prevents any other
-    # deletion of a collection that has bookmarks.
+    # CollectionQuerySet.release_dependants() removes the bookmarks from the collection first.
     collection = SameGroupForeignKey(
         Collection,
         models.DO_NOTHING,
@@ -147,11 +139,6 @@ class Bookmark(WritingModel):
     def unique_key(self) -> UniqueKey:
         """The key that is unique within a user group. Raises ValueError if this is new and its URL is invalid."""
         return self.collection_id or NO_COLLECTION, bytes(self.url_digest) or web_url.digest(self.url)
-
-    @property
-    def visible_collection(self) -> Collection | None:
-        """The collection, or None if it is being deleted, which takes a while if it is large."""
-        return self.collection if self.collection and self.collection.deleted_at is None else None
 
     def clean(self) -> None:
         """Raise ValidationError if the collection belongs to another user group."""

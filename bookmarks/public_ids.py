@@ -51,6 +51,9 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         raise NotImplementedError
 
     def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:
-        """Delete the row. Raises DoesNotExist if there is no such row, and Modified if it has another version."""
-        rows = self.for_write().filter(pk=parse_public_id(public_id))
-        retry_on_conflict(lambda: rows.delete_version(versions), rows.db)
+        """Delete the row.
+
+        Raises DoesNotExist if there is no such row, Modified if it has another version and, unlike ``delete()``,
+        TooManyDependants.
+        """
+        self.for_write().filter(pk=parse_public_id(public_id)).delete_version(versions)

@@ -14,6 +14,8 @@ MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recomme
 
 MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
 
+PROTOCOLS = ("http:", "https:")
+
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
@@ -32,13 +34,21 @@ def serialize(url: str) -> str:
     except ValueError:
         _require_scheme(url)
         raise ValueError(_("The URL is not valid by the WHATWG URL Standard.")) from None
-    if parsed.protocol not in ("http:", "https:"):
+    if parsed.protocol not in PROTOCOLS:
         raise ValueError(_("The URL is neither http nor https."))
     return str(parsed.href)
 
 
+def check_protocol(url: str) -> None:
+    """Raise ValueError if the URL has another scheme than http and https. It may be longer than MAX_LENGTH."""
+    scheme = _SCHEME.match(url)
+    if scheme and scheme[0].lower() not in PROTOCOLS:
+        raise ValueError(_("The URL is neither http nor https."))
+
+
 def _check_characters(url: str) -> None:
     """Raise ValueError if the URL has characters that the standard removes, or a host that takes long to encode."""
+    check_protocol(url)  # first, because a bookmarklet has no host
     if _CONTROL_CHARACTER.search(url):
         raise ValueError(_("The URL has control characters."))
     if url != url.strip():

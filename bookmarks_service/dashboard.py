@@ -1,22 +1,15 @@
 """The panels of the admin index page."""
 
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Count, Value
-from django.utils import timezone
 
-from bookmarks.models import AccessToken, Bookmark
-from bookmarks.time_ordered_ids import first_id
+from bookmarks.models import AccessToken
 from usergroups.admin_tools.history import translate_entries
 from usergroups.admin_tools.lists import BoundedCount, display_number
 from usergroups.models import ApiToken, UserGroup
 
-from .bar_chart import BarChart
-
-DAYS = 30
 MAX_ROWS = 5  # in each table
 
 
@@ -25,8 +18,6 @@ def panels(visible: list[Any]) -> dict[str, Any]:
     owners = {ApiToken: "team", AccessToken: "user_group__team"}
     token_panels = [token_panel(model, owner) for model, owner in owners.items() if model in visible]
     result: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
-    if Bookmark in visible:
-        result["created"] = BarChart(created_per_day(timezone.now().astimezone(UTC).date()))
     if UserGroup in visible:
         result["newest_user_groups"] = (
             UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:MAX_ROWS]
@@ -52,21 +43,6 @@ def with_total(rows: Any) -> dict[str, Any]:
     first = list(rows.annotate(total=BoundedCount(rows))[:MAX_ROWS])
     total = first[0].total if first else 0
     return {"rows": first, "total": display_number(total) if total > MAX_ROWS else ""}
-
-
-def created_per_day(last: date) -> list[tuple[date, int]]:
-    """Return the number of bookmarks added on each of the 30 days (UTC) up to ``last``, in one query."""
-    days = [last - timedelta(days=before) for before in reversed(range(DAYS))]
-    # One range of the primary key per day. Grouping by date would compute the date of each bookmark of the 30 days.
-    first, *others = (
-        Bookmark.objects.order_by()
-        .filter(pk__gte=first_id(start), pk__lt=first_id(start + timedelta(days=1)))
-        .values(day=Value(number))
-        .annotate(count=Count("*"))
-        for number, start in enumerate(datetime.combine(day, time(), UTC) for day in days)
-    )
-    counts = {row["day"]: row["count"] for row in first.union(*others, all=True)}
-    return [(day, counts.get(number, 0)) for number, day in enumerate(days)]
 
 
 def recent_changes(visible: list[Any]) -> list[LogEntry]:

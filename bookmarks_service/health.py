@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 
-from . import standbys
 from .handlers import page
 
 View = Callable[[HttpRequest], Any]
@@ -36,19 +35,15 @@ def alive(request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> HttpResponse:
     """Respond with 503 if the database is unavailable or a migration is not applied.
 
-    An unavailable cache or standby is reported but does not change the status.
+    An unavailable cache is reported but does not change the status.
     """
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         require_migrations()
-        parts = {"cache": is_cache_available()}
-        if standbys.STANDBYS:
-            parts["replicas"] = standbys.are_available()
     except Error:
         return failure_response(DatabaseUnavailable())
-    states = {name: "ok" if is_available else "unavailable" for name, is_available in parts.items()}
-    return JsonResponse({"success": 1, **states}, headers=NO_STORE)
+    return JsonResponse({"success": 1, "cache": "ok" if is_cache_available() else "unavailable"}, headers=NO_STORE)
 
 
 @functools.cache

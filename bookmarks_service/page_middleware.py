@@ -10,9 +10,16 @@ from django.conf import settings
 from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
-from django.http import HttpRequest
-from django.middleware import csrf
-from whitenoise import middleware as whitenoise
+from django.http import HttpRequest, HttpResponse
+from django.middleware import csrf, locale
+from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
+
+from usergroups.contract.body import may_exceed
+
+from .handlers import error_page, in_admin
+
+MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
@@ -35,8 +42,13 @@ class CSPMiddleware(PagesOnly, csp.CSPMiddleware):
     pass
 
 
-class WhiteNoiseMiddleware(PagesOnly, whitenoise.WhiteNoiseMiddleware):  # type: ignore[misc]
-    pass
+class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
+    """Shows pages in the language that the browser asks for."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        # Django's middleware leaves the language active, and the thread may serve an API request next.
+        with translation.override(settings.LANGUAGE_CODE):
+            return super().__call__(request)
 
 
 class SessionMiddleware(PagesOnly, sessions.SessionMiddleware):
@@ -57,3 +69,14 @@ class MessageMiddleware(PagesOnly, messages.MessageMiddleware):
 
 class AxesMiddleware(PagesOnly, axes.AxesMiddleware):  # type: ignore[misc]  # django-axes has no types
     pass
+
+
+class UploadLimitMiddleware(PagesOnly, MiddlewareMixin):
+    """Refuses large bodies for the admin before they are read, unless an operator is logged in.
+
+    Django's CSRF check parses the form and stores its files before permissions are checked.
+    """
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        is_large = in_admin(request) and may_exceed(request, MAX_ANONYMOUS_BODY)
+        return error_page(413) if is_large and not request.user.is_staff else None

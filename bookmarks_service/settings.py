@@ -1,21 +1,20 @@
 """The settings of the service. They are read from the environment; docs/deploy.md lists them."""
 
-import re
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
-from pythonjsonlogger.core import RESERVED_ATTRS
 
+from bookmarks_service.environment import check_environment
 from usergroups import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+check_environment()
 env = Env()
 
 DEBUG = env.bool("DEBUG", False)
@@ -41,25 +40,25 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
-PAGES = "admin|docs|schema|static"  # The paths below which there are pages; another one is the root itself.
+PAGES = "admin|docs|schema"  # The paths below which there are pages; another one is the root itself.
 
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
+    "bookmarks_service.unread_bodies.read_to_the_end",
     "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
-    # API calls skip the middleware of page_middleware. Those that follow each other are skipped at once.
-    "bookmarks_service.page_middleware.CSPMiddleware",
-    "bookmarks_service.page_middleware.WhiteNoiseMiddleware",
-    "bookmarks_service.language.localize_pages",
     "django.middleware.common.CommonMiddleware",
+    # API calls skip the middleware of page_middleware, which follow each other so that they are skipped at once.
+    "bookmarks_service.page_middleware.CSPMiddleware",
+    "bookmarks_service.page_middleware.LocaleMiddleware",
     "bookmarks_service.page_middleware.SessionMiddleware",
     "bookmarks_service.page_middleware.CsrfViewMiddleware",
     "bookmarks_service.page_middleware.AuthenticationMiddleware",
     "bookmarks_service.page_middleware.MessageMiddleware",
     "bookmarks_service.page_middleware.AxesMiddleware",
-    "bookmarks_service.uploads.limit_uploads",
+    "bookmarks_service.page_middleware.UploadLimitMiddleware",
 ]
 
 # The origins of web pages whose scripts may call the API. Off by default.
@@ -67,9 +66,6 @@ CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", [], subcast=str.strip)
 CORS_URLS_REGEX = r"^/(api|v1|schema)/"
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"]
-for origin in CORS_ALLOWED_ORIGINS:
-    if not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]-]+", origin):
-        raise ImproperlyConfigured("CORS_ALLOWED_ORIGINS is invalid. Set it to origins such as https://app.example.")
 if CORS_ALLOWED_ORIGINS:
     INSTALLED_APPS.append("corsheaders")
     MIDDLEWARE.insert(MIDDLEWARE.index("bookmarks_service.health.health") + 1, "corsheaders.middleware.CorsMiddleware")
@@ -93,8 +89,9 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": dj_database_url.parse(
-        env.str("DATABASE_URL", "") or f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
+    "default": env.dj_db_url(
+        "DATABASE_URL",
+        f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
         conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
         conn_health_checks=True,
         # A server-side cursor outlives its transaction, and a pooler may give the next one another connection.
@@ -110,23 +107,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
-# Standbys of the primary, DATABASE_URL.
-REPLICA_URLS = [url for url in env.list("REPLICA_URL", [], subcast=str.strip) if url]
-for number, url in enumerate(REPLICA_URLS, 1):
-    try:
-        replica = dj_database_url.parse(url, conn_max_age=None, disable_server_side_cursors=True)
-    except ValueError:
-        raise ImproperlyConfigured(
-            "REPLICA_URL is invalid. Set it to URLs such as postgres://user@host/name."
-        ) from None
-    if {replica["ENGINE"], DATABASES["default"]["ENGINE"]} != {"django.db.backends.postgresql"}:
-        raise ImproperlyConfigured("REPLICA_URL requires PostgreSQL, and DATABASE_URL must be its primary server.")
-    replica["OPTIONS"] = {"connect_timeout": 2, **replica.get("OPTIONS", {})}  # seconds; the least that psycopg allows
-    DATABASES[f"replica_{number}"] = {**replica, "TEST": {"MIRROR": "default"}}
-if REPLICA_URLS:
-    DATABASE_ROUTERS = ["bookmarks_service.standby_routing.StandbyRouter"]
-    MIDDLEWARE.append("bookmarks_service.standby_routing.read_from_standbys")
-
 CACHE_URL = env.str("CACHE_URL", "")
 CACHES = {
     "default": {
@@ -141,9 +121,13 @@ CACHES = {
 API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None
 API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
 API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
-BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 256 * 1024 * 1024)  # bytes
+BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024)  # bytes
 
-METRICS_ADDRESS = env.str("METRICS_ADDRESS", "")
+PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
+if PROMETHEUS_MULTIPROC_DIR and find_spec("prometheus_client") is None:
+    raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR needs prometheus-client. Install the extra `metrics`.")
+if PROMETHEUS_MULTIPROC_DIR and not Path(PROMETHEUS_MULTIPROC_DIR).is_dir():
+    raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR is invalid. Set it to a folder such as /run/metrics.")
 TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -155,24 +139,28 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend"]
 
 # Single sign-on with OpenID Connect. Off by default.
 OIDC_ISSUER = env.str("OIDC_ISSUER", "")
-OIDC_RP_CLIENT_ID = env.str("OIDC_CLIENT_ID", "")
-OIDC_RP_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
-OIDC_RP_SCOPES = "openid profile email"
-OIDC_RP_SIGN_ALGO = "RS256"  # Verify with a key of the provider; provider.py lists the algorithms.
-OIDC_USE_PKCE = True
-OIDC_TIMEOUT = 5  # seconds
-OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
 PASSWORD_LOGIN = env.bool("PASSWORD_LOGIN", True)
 if OIDC_ISSUER:
-    if not re.fullmatch(r"https?://[^\s?#@/]+(/[^\s?#]*)?", OIDC_ISSUER):
-        raise ImproperlyConfigured(
-            "OIDC_ISSUER is invalid. Set it to a URL such as https://sso.example/realms/company."
-        )
-    if find_spec("mozilla_django_oidc") is None:
-        raise ImproperlyConfigured("OIDC_ISSUER needs mozilla-django-oidc. Install the extra `oidc`.")
-    AUTHENTICATION_BACKENDS.append("bookmarks_service.single_sign_on.backend.SingleSignOnBackend")
-if bool(OIDC_ISSUER) != bool(OIDC_RP_CLIENT_ID) or bool(OIDC_ISSUER) != bool(OIDC_RP_CLIENT_SECRET):
+    if find_spec("authlib") is None:
+        raise ImproperlyConfigured("OIDC_ISSUER needs Authlib. Install the extra `oidc`.")
+    # It loads users whom single_sign_on.py has logged in. No form sends the credentials that it would accept.
+    AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.RemoteUserBackend")
+    AUTHLIB_OAUTH_CLIENTS = {
+        "provider": {
+            "client_id": OIDC_CLIENT_ID,
+            "client_secret": OIDC_CLIENT_SECRET,
+            "server_metadata_url": f"{OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration",
+            "client_kwargs": {
+                "scope": "openid profile email",
+                "code_challenge_method": "S256",
+                "default_timeout": 5,  # seconds for each response
+            },
+        }
+    }
+if bool(OIDC_ISSUER) != bool(OIDC_CLIENT_ID) or bool(OIDC_ISSUER) != bool(OIDC_CLIENT_SECRET):
     raise ImproperlyConfigured("Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them.")
 if PASSWORD_LOGIN:
     AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.ModelBackend")
@@ -198,7 +186,12 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-WHITENOISE_USE_FINDERS = True  # Serve from the packages, without collectstatic.
+STATIC_ROOT = env.path("STATIC_ROOT", BASE_DIR / "staticfiles")
+# The names of files contain a hash of their content, so that browsers may keep them.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
+}
 
 # Off: plain HTTP, for development. On: behind a proxy that terminates TLS.
 HTTPS = env.bool("HTTPS", False)
@@ -244,20 +237,12 @@ SILENCED_SYSTEM_CHECKS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "bookmarks_service.request_log.RequestIdFilter"}},
-    "formatters": {
-        "json": {
-            "()": "pythonjsonlogger.json.JsonFormatter",
-            "fmt": "{asctime} {levelname} {name} {message} {request_id}",
-            "style": "{",
-            # Django adds "request", which contains the query string, and "status_code" to its records.
-            "reserved_attrs": [*RESERVED_ATTRS, "request", "status_code"],
-        }
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id"]}},
+    "formatters": {"json": {"()": "bookmarks_service.request_log.JsonFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
+        "_granian": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # Otherwise each such request logs a traceback.
         # These messages quote the query string, which may contain a secret.

@@ -18,7 +18,7 @@ urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
-    *([path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on.urls"))] if settings.OIDC_ISSUER else []),
+    *([path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))] if settings.OIDC_ISSUER else []),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(SchemaView.as_view()), name="schema"),

@@ -1,32 +1,36 @@
-"""The WSGI entry point: ``bookmarks_service.wsgi:application``."""
+"""The WSGI entry point: ``bookmarks_service.wsgi:application``. Only servers import it, not commands."""
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
+from django.db.backends.signals import connection_created
 from django.utils.http import parse_header_parameters
+from environs import EnvError
+
+from .postgresql_connections import set_up
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
+os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds; for PostgreSQL
 
-if settings.TRACES_ENDPOINT:
-    try:
-        from .tracing import start_tracing
-    except ImportError:
-        message = "OTEL_EXPORTER_OTLP_ENDPOINT needs OpenTelemetry's packages. Install the extra `otel`."
-        raise ImproperlyConfigured(message) from None
-    start_tracing()
-
-django_application = get_wsgi_application()
-
-# These import models, so Django must be set up.
-from bookmarks.checks import check_import_size  # noqa: E402
-from usergroups.checks import check_settings  # noqa: E402
-
-if problems := [*check_settings(), *check_import_size()]:
-    raise ImproperlyConfigured(f"{problems[0].msg} {problems[0].hint}")
+try:
+    if settings.TRACES_ENDPOINT:
+        try:
+            from .tracing import start_tracing
+        except ImportError:
+            message = "OTEL_EXPORTER_OTLP_ENDPOINT needs OpenTelemetry's packages. Install the extra `otel`."
+            raise ImproperlyConfigured(message) from None
+        start_tracing()
+    django_application = get_wsgi_application()
+    if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+        raise ImproperlyConfigured("There are no static files. Run `manage.py collectstatic`.")
+except (ImproperlyConfigured, EnvError) as error:
+    sys.exit(str(error))
+connection_created.connect(set_up)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

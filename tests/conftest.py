@@ -2,7 +2,10 @@ import json
 import logging
 import os
 import re
+import subprocess
+import sys
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +18,16 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from hypothesis import settings
 
+from tests.partitions import partition
+from tests.queries import ON_CITUS
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import CacheOutage, blocked_until
 
-settings.register_profile("default", max_examples=50)
-settings.register_profile("few", max_examples=10)  # for runs in a host project or with other dependencies
+settings.register_profile("default", max_examples=50, derandomize=True)
+settings.register_profile(
+    "few", max_examples=10, derandomize=True
+)  # for runs in a host project or with other dependencies
 
 SECRETS: set[str] = set()
 """The secrets of tokens that were issued in this process."""
@@ -32,6 +39,14 @@ LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_se
            "bookmarks_service/test_isolation", "bookmarks_service/test_slow_clients",
            "bookmarks_service/test_nothing_is_lost", "bookmarks_service/test_several_hosts",
            "bookmarks_service/test_containers", "bookmarks_service/test_pooler")  # fmt: skip
+
+
+def pytest_configure() -> None:
+    """Collect the static files, without which the server does not start, once before all tests."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
+        settings_of_the_service = "--settings=bookmarks_service.settings"
+        subprocess.run([*command, settings_of_the_service], cwd=Path(__file__).parents[1], check=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,10 +76,14 @@ def no_secret_is_logged():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Distribute the tables of the test database if TEST_DISTRIBUTE holds the options of the command."""
+    """Distribute the tables of the test database as TEST_DISTRIBUTE says: a number of partitions, or "citus"."""
     if "TEST_DISTRIBUTE" in os.environ:
         with django_db_blocker.unblock():
-            call_command("distribute", *os.environ["TEST_DISTRIBUTE"].split())
+            if ON_CITUS:
+                call_command("distribute")
+            else:
+                with connection.cursor() as cursor:
+                    partition(cursor, int(os.environ["TEST_DISTRIBUTE"]))
             connection.close()  # The command changes settings of new connections.
 
 

@@ -1,4 +1,5 @@
 import gc
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -11,10 +12,9 @@ from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 
 from tests.servers import TIMEOUT, wait_until
-from usergroups.distribution import row_filter
 
-ON_CITUS = os.environ.get("TEST_DISTRIBUTE") == ""
-"""Whether ``manage.py distribute`` ran without options on the test database."""
+ON_CITUS = os.environ.get("TEST_DISTRIBUTE") == "citus"
+"""Whether ``manage.py distribute`` ran on the test database."""
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
@@ -34,6 +34,20 @@ def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:
     with CaptureQueriesContext(connection) as captured:
         call(*args)
     return [query["sql"] for query in captured if not query["sql"].startswith(TRANSACTION_CONTROL)]
+
+
+def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
+    """Return all nodes of PostgreSQL's plan for a statement. ``options`` are those of EXPLAIN."""
+
+    def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield plan
+        for child in plan.get("Plans", []):
+            yield from nodes(child)
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN ({options}) {sql}")
+        [(plans,)] = cursor.fetchall()
+    return list(nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"]))
 
 
 @contextmanager
@@ -83,8 +97,8 @@ def row_locked(row: models.Model) -> Iterator[None]:
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            columns = row_filter(row)
-            condition = " AND ".join(f'"{column.replace("pk", row._meta.pk.column)}" = %s' for column in columns)
+            columns = {"id": row.pk, **({"user_group_id": row.user_group_id} if hasattr(row, "collection_id") else {})}
+            condition = " AND ".join(f'"{column}" = %s' for column in columns)
             cursor.execute(f'SELECT 1 FROM "{row._meta.db_table}" WHERE {condition} FOR UPDATE', [*columns.values()])
             yield
     finally:
@@ -92,8 +106,12 @@ def row_locked(row: models.Model) -> Iterator[None]:
 
 
 @contextmanager
-def deadlock(statement: str, locked: models.QuerySet[Any], wait: Callable[[str], Any]) -> Iterator[list[str]]:
+def deadlock(
+    statement: str, locked: models.QuerySet[Any], wait: Callable[[str], Any], ending: str = ""
+) -> Iterator[list[str]]:
     """Make the first statement that begins with ``statement`` the victim of a deadlock with another transaction.
+
+    It also ends with ``ending``, if that is given.
 
     The other transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
     ``wait`` with the alias of its connection, which must wait for a lock of the statement, and is then rolled back.
@@ -119,7 +137,7 @@ def deadlock(statement: str, locked: models.QuerySet[Any], wait: Callable[[str],
             raise RollBack
 
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(statement):
+        if sql.startswith(statement) and sql.endswith(ending):
             if statements:
                 thread.join(timeout=TIMEOUT)  # or else there may be another deadlock
             statements.append(sql)

@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,9 @@ from typing import Any
 
 TIMEOUT = 600
 """A time limit in seconds that a slow machine does not reach. It only prevents a test from waiting for ever."""
+
+CERTIFICATES = ssl.create_default_context()
+"""For calls with httpx, which would load all certificates for each call, also without TLS. That takes 40 ms."""
 
 SETPRIV = shutil.which("setpriv")
 ENDED_WITH_ITS_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []

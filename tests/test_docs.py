@@ -3,7 +3,6 @@
 import ast
 import io
 import json
-import logging
 import os
 import re
 import shlex
@@ -27,7 +26,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks import conf as bookmarks_conf
 from bookmarks.files import read
-from bookmarks.files.columns import NAMES
+from bookmarks.files.programs import NAMES
 from bookmarks.models import Bookmark
 from bookmarks_service.postgresql_connections import LIMITS
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
@@ -35,6 +34,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.bookmarks.test_program_tables import EXPECTED as EXPECTED_TABLES
 from tests.bookmarks.test_programs import EXPECTED as EXPECTED_HTML
 from tests.bookmarks.test_programs import PROGRAMS
+from tests.bookmarks_service.service import documented_options
 from tests.servers import TIMEOUT
 from tests.signals import recorded
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
@@ -295,17 +295,14 @@ def test_a_kind_of_token_takes_less_than_20_lines():
 
 def test_all_settings_of_the_service_are_documented():
     settings = (ROOT / "bookmarks_service/settings.py").read_text()
-    gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
 
-    read = {*re.findall(r'env\.\w+\(\s*"(\w+)"', settings), *re.findall(r'environ\.get\("(\w+)"', gunicorn)}
-    listed = first_names(rows_under(page("deploy"), "Settings"))
-    assert listed == {*read, "GUNICORN_CMD_ARGS"}  # which gunicorn reads itself
+    assert first_names(rows_under(page("deploy"), "Settings")) == set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
 
 
 def test_the_time_limits_for_postgresql_are_documented():
-    gunicorn = (ROOT / "bookmarks_service/gunicorn.conf.py").read_text()
+    application = (ROOT / "bookmarks_service/wsgi.py").read_text()
 
-    [(name, value)] = re.findall(r'environ\.setdefault\("(\w+)", "(.*)"\)', gunicorn)
+    [(name, value)] = re.findall(r'environ\.setdefault\("(PG\w+)", "(.*)"\)', application)
     assert f"`{name}={value}`" in page("deploy")
     for name, value in LIMITS.items():
         assert f"`{name} = '{value}'`" in page("deploy")
@@ -422,19 +419,19 @@ def test_the_documented_python_api_works():
 
 
 def test_the_documented_server_command_exists():
-    assert ".venv/bin/gunicorn -c bookmarks_service/gunicorn.conf.py -b 127.0.0.1:8000\n" in page("deploy")
-    assert (ROOT / "bookmarks_service/gunicorn.conf.py").exists()
+    assert ".venv/bin/granian bookmarks_service.wsgi:application\n" in page("deploy")
 
 
-def test_all_fields_of_the_request_log_are_documented(client, db, settings, caplog):
-    caplog.set_level(logging.INFO, "bookmarks_service.request_log")
+def test_the_reason_for_each_option_of_the_server_is_documented():
+    assert first_names(rows_under(page("deploy"), "The server")) == documented_options().keys()
+
+
+def test_all_fields_of_the_request_log_are_documented(client, capsys):
     client.get("/unknown")
 
-    [record] = [record for record in caplog.records if record.name == "bookmarks_service.request_log"]
-    own = {name for name in vars(record) if name not in vars(logging.makeLogRecord({}))} - {"message", "asctime"}
-    of_all_lines = set(re.findall(r"{(\w+)}", settings.LOGGING["formatters"]["json"]["fmt"]))
+    fields = json.loads(capsys.readouterr().err).keys()
     listed = {name for row in rows_under(page("deploy"), "Logs") for name in re.findall(r"`(\w+)`", row[0])}
-    assert listed == own | of_all_lines
+    assert listed == fields
 
 
 def test_all_commands_are_documented_with_valid_options():

@@ -48,7 +48,6 @@ class TeamAdmin(OperatorAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin):
-    owner_lookups = ("team",)
     owner_fields = ("team", "environment")
     owner_columns = {"team": str}
     autocomplete_fields = ("team",)
@@ -71,7 +70,6 @@ def user_group_cell(user_group: UserGroup) -> str:
 
 @admin.register(UserGroup)
 class UserGroupAdmin(RevealingAdmin):
-    owner_lookups = ("team",)
     form = JSONObjectForm
     auto_now_fields = ("updated_at",)
     deferred_fields = ("mapping", "properties")

@@ -82,4 +82,4 @@ def is_integer(value: Any, minimum: int) -> bool:
 
 
 def _is_rate(rate: Any) -> bool:
-    return rate is None or bool(re.fullmatch(r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)", str(rate)))
+    return rate is None or bool(re.fullmatch(conf.RATE, str(rate)))

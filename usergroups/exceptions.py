@@ -2,6 +2,8 @@
 
 from rest_framework.exceptions import APIException, NotFound
 
+from .transactions import MAX_DEPENDANTS
+
 
 class UserGroupNotFound(NotFound):
     default_code = "user_group_not_found"
@@ -10,6 +12,16 @@ class UserGroupNotFound(NotFound):
 
 class UnknownUserGroupToken(UserGroupNotFound):
     default_detail = "The team of the API token has no user group with this token in the environment of the API token."
+
+
+class TooLargeToDelete(APIException):
+    """A TooManyDependants, in the response to an API call."""
+
+    status_code = 409
+    default_code = "too_large_to_delete"
+    default_detail = (
+        f"More than {MAX_DEPENDANTS:,} objects belong to it. First delete bookmarks by POST /v1/bookmarks/batch/delete."
+    )
 
 
 class ResponseTooLarge(APIException):

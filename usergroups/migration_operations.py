@@ -1,4 +1,4 @@
-"""The operations with which migrations add an index to a table that is in use, and remove one."""
+"""The operation with which migrations add an index to a table that is in use."""
 
 from typing import Any
 
@@ -7,9 +7,6 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import ProjectState
 
 INDEX_IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
-PARTITIONS = """
-    SELECT relname FROM pg_partition_tree(to_regclass(%s)) JOIN pg_class ON oid = relid WHERE isleaf AND level > 0
-"""
 
 
 class AddIndexConcurrently(migrations.AddIndex):
@@ -17,8 +14,8 @@ class AddIndexConcurrently(migrations.AddIndex):
 
     The migration must have ``atomic = False``. It can be run again after it was interrupted.
 
-    ``AddIndexConcurrently`` of ``django.contrib.postgres`` works only on PostgreSQL, fails if an interrupted run has
-    left an invalid index, and fails on partitioned tables.
+    ``AddIndexConcurrently`` of ``django.contrib.postgres`` works only on PostgreSQL, and fails if an interrupted run
+    has left an invalid index.
     """
 
     atomic = False
@@ -28,50 +25,16 @@ class AddIndexConcurrently(migrations.AddIndex):
     ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
-            return
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        partitions = [name for (name,) in select(schema_editor, PARTITIONS, table)]
-        for partition in partitions:
-            state = to_state.clone()
-            migrations.AlterModelTable(self.model_name, partition).state_forwards(app_label, state)
-            index = self.index.clone()
-            index.name = f"{partition}_{self.index.name}"
-            build(migrations.AddIndex(self.model_name, index), app_label, schema_editor, state)
-        if not partitions:
+        else:
             build(self, app_label, schema_editor, to_state)
-        elif not select(schema_editor, INDEX_IS_VALID, self.index.name):
-            # This takes over the indexes of the partitions, so that the lock is short.
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        if schema_editor.connection.vendor != "postgresql" or select(schema_editor, PARTITIONS, table):
+        if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
         else:
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
-
-
-class RemoveIndexConcurrently(migrations.RemoveIndex):
-    """Remove an index without waiting for a lock that everyone else would wait for. See ``AddIndexConcurrently``."""
-
-    atomic = False
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        self._addition(app_label, from_state).database_backwards(app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        self._addition(app_label, to_state).database_forwards(app_label, schema_editor, from_state, to_state)
-
-    def _addition(self, app_label: str, state: ProjectState) -> AddIndexConcurrently:
-        """Return the operation that adds the index, which is part of ``state``."""
-        model = state.models[app_label, self.model_name_lower]
-        return AddIndexConcurrently(self.model_name, model.get_index_by_name(self.name))
 
 
 def build(

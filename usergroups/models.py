@@ -6,11 +6,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .deletion import DeletableModel, HidingManager
 from .fields import JSONObjectField
-from .querysets.user_groups import TeamQuerySet, UserGroupQuerySet
+from .querysets.user_groups import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
+from .transactions import WritingModel, WritingQuerySet
 
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
@@ -27,10 +27,10 @@ class Environment(models.TextChoices):
     TESTING = "Testing"
 
 
-class Team(DeletableModel):
+class Team(WritingModel):
     """A tenant, which owns user groups and API tokens."""
 
-    objects = HidingManager.from_queryset(TeamQuerySet)()
+    objects = WritingQuerySet["Team"].as_manager()
 
     name = models.CharField(
         _("name"),
@@ -53,7 +53,6 @@ class ApiToken(Token):
 
     prefix = "uga"
     owner_field = "team"
-    owner_not_deleted = {"team__deleted_at": None}
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team"))
     environment = models.CharField(
@@ -83,7 +82,7 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
-class UserGroup(DeletableModel):
+class UserGroup(WritingModel):
     """A customer of a team. A dashboard that is rendered with the group's token shows the group's data."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False, verbose_name=_("team"))
@@ -108,7 +107,6 @@ class UserGroup(DeletableModel):
     token = models.CharField(
         _("user group token"),
         max_length=MAX_USER_GROUP_TOKEN_LENGTH,
-        unique=True,
         default=new_user_group_token,
         editable=False,
         help_text=_("Identifies the group to dashboards. It gives no access to this service."),
@@ -125,7 +123,7 @@ class UserGroup(DeletableModel):
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("updated"), default=timezone.now, editable=False)
 
-    objects = HidingManager.from_queryset(UserGroupQuerySet)()
+    objects = UserGroupQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("user group")
@@ -137,18 +135,24 @@ class UserGroup(DeletableModel):
                 name="usergroups_provided_id",
                 violation_error_message=_("The team has a user group with this id in this environment."),
             ),
+            # With unique=True, Django would also create an index for LIKE.
+            models.UniqueConstraint(fields=["token"], name="usergroups_token"),
         ]
         indexes = [
             models.Index(fields=["team", "environment", "created_at", "provided_id"], name="usergroups_by_creation"),
-            models.Index(fields=["deleted_at"], name="usergroups_deleted", condition=~models.Q(deleted_at=None)),
         ]
 
     def __str__(self) -> str:
         identity = (str(self.team), self.environment, self.provided_id)
         return f"{self.name} ({', '.join(filter(None, identity))})"
 
-    def assign(self, fields: dict[str, Any]) -> "UserGroup":
-        """Set these fields and ``updated_at`` on the instance, without saving it."""
-        for name, value in {**fields, "updated_at": timezone.now()}.items():
+    def assign(self, values: dict[str, Any]) -> bool:
+        """Set these fields without saving the instance, and return whether they change. If so, set ``updated_at``."""
+        fields: list[Any] = [self._meta.get_field(name) for name in values]
+        before = [field.pre_save(self, add=False) for field in fields]
+        for name, value in values.items():
             setattr(self, name, value)
-        return self
+        changes = before != [field.pre_save(self, add=False) for field in fields]
+        if changes:
+            self.updated_at = timezone.now()
+        return changes

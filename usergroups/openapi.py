@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .contract.openapi import INVALID_LIMIT, missing, operation, success_response
-from .exceptions import UnknownUserGroupToken, UserGroupNotFound
+from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 
 USER_GROUP = {
     "team_id": 3,
@@ -113,7 +113,7 @@ delete_user_group = operation(
     tags=TAGS,
     conditional=True,
     responses={200: success_response("The group was deleted.")},
-    failures=[ID_MISSING, UserGroupNotFound()],
+    failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
 )
 
 rotate_user_group_token = operation(

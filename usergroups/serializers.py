@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -11,6 +13,7 @@ from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
 from .contract.pagination import PageEnvelope, PageQuery
+from .fields import stored_text
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -113,6 +116,16 @@ class EnvironmentField(serializers.ChoiceField):
         return value or None
 
 
+class StoredObjectField(ObjectField):
+    """A JSONObjectField of a model, which is copied to the response without decoding it."""
+
+    def get_attribute(self, instance: models.Model) -> Any:
+        return stored_text(instance, str(self.source))
+
+    def to_representation(self, value: Any) -> Any:
+        return orjson.Fragment(value.encode())  # It takes no subclasses of str.
+
+
 class UserGroupSerializer(serializers.Serializer[UserGroup]):
     """A user group."""
 
@@ -120,7 +133,7 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
     token = serializers.CharField(help_text="The user group token. Store it and use it to render embedded dashboards.")
     name = serializers.CharField()
     provided_id = serializers.CharField(help_text="Your own identifier, sent as `user_group_id`.")
-    properties = ObjectField(allow_null=True)
+    properties = StoredObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
         source="environment", help_text="The environment of the user group, or null for none."
     )
@@ -129,7 +142,7 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
 class UserGroupDetailSerializer(UserGroupSerializer):
     """A user group with its mapping and dates."""
 
-    mapping = ObjectField(help_text="Maps each schema id to a data source.")
+    mapping = StoredObjectField(help_text="Maps each schema id to a data source.")
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the user group was last changed.")
 

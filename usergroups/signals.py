@@ -28,6 +28,11 @@ def acting_as(actor: Any) -> Iterator[None]:
         _actor.reset(reset_token)
 
 
+def set_actor(actor: Any) -> None:
+    """Change the actor for the rest of the block of ``acting_as``."""
+    _actor.set(actor)
+
+
 def announce(signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any) -> None:
     """Send the signal with copies of the instances when the transaction on the database ``using`` is committed.
 
@@ -47,7 +52,7 @@ def announce(signal: Signal, instances: Sequence[models.Model], using: str, **ar
 
 def announce_update(instances: Sequence[models.Model], using: str, written: Iterable[str]) -> None:
     """Announce that the fields with the names ``written`` were written, unless none of them is editable."""
-    if instances:
+    if instances and updated.has_listeners(type(instances[0])):
         names = set(written)
         public = (field for field in instances[0]._meta.concrete_fields if field.editable)
         if fields := {field.name for field in public if names & {field.name, field.attname}}:

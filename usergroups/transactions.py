@@ -1,11 +1,10 @@
 """Write to the right database, announce the writes, detect lost updates, and retry conflicting transactions."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from copy import copy
 from datetime import datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.db import (
     IntegrityError,
@@ -16,23 +15,30 @@ from django.db import (
     router,
     transaction,
 )
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.signals import post_save
 from django.utils import timezone
 
 from .database_errors import is_conflict, is_violation
-from .distribution import key_columns, lock, rows_filter
-from .prepared_statements import in_autocommit
+from .dependants import dependants
 from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
-MAX_DELETED = 2_000  # rows in one query, if there are receivers
+MAX_DELETED = 2_000  # rows in one query with their keys
+MAX_DEPENDANTS = 100_000
+"""The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
 
 
 class Modified(Exception):
     """The row has changed since the client read it."""
+
+
+class TooManyDependants(Exception):
+    """More rows depend on a row than can be deleted while a client waits. The argument is their model."""
 
 
 class WritingQuerySet(models.QuerySet[M]):
@@ -51,43 +57,74 @@ class WritingQuerySet(models.QuerySet[M]):
         return self.using(self.db_for_write)
 
     def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
-        """Update the queryset's only row, and its ``updated_at``, and return the row. Call this in a transaction.
+        """Update the queryset's only row and return it. Call this in a transaction.
 
-        Without ``changes``, only the version is checked. Raises DoesNotExist, or Modified if the row has another
-        version.
+        If the row has these values already, its ``updated_at`` does not change either, and nothing is announced. Raises
+        DoesNotExist, or Modified if the row has another version.
         """
+        now = timezone.now()
         if not changes:
             self.require_version(versions)
         else:
             rows = self if versions is None else self.filter(updated_at__in=versions)
-            updated = rows.update(**changes, updated_at=timezone.now())
+            updated = rows.update(**changes, updated_at=time_of_change(self.model, changes, Value(now)))
             if not updated and versions is not None and self.exists():
                 raise Modified
         row = self.get()
-        announce_update([row], self.db, changes)
+        if row.updated_at == now:  # type: ignore[attr-defined]
+            announce_update([row], self.db, changes)
         return row
 
     def delete_version(self, versions: Sequence[datetime] | None) -> None:
-        """Delete the queryset's only row. Call this in a transaction. Raises DoesNotExist or Modified."""
-        self.require_version(versions)
-        if not self.delete()[0]:
+        """Delete the queryset's only row. Raises DoesNotExist, Modified or TooManyDependants."""
+
+        def delete() -> int:
+            self.require_version(versions)
+            self.require_few_dependants()
+            return self._delete()[0]
+
+        if not retry_on_conflict(delete, self.db):
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete the rows and announce their deletion, in chunks if there are receivers."""
-        if not deleted.has_listeners(self.model):
-            return super().delete()
-        rows, numbers = self.for_write(), Counter[str]()
-        with transaction.atomic(using=rows.db):
-            keys = list(rows.order_by("pk").values_list(*key_columns(self.model)))
-            for start in range(0, len(keys), MAX_DELETED):
-                chunk: models.QuerySet[M] = models.QuerySet(self.model, using=rows.db)
-                chunk = chunk.filter(**rows_filter(self.model, keys[start : start + MAX_DELETED]))
-                announce(deleted, lock(chunk.order_by("pk")), rows.db)
-                numbers.update(chunk.delete()[1])
-        return numbers.total(), dict(numbers)
+        """Delete the rows, with the rows that depend on them, in one transaction, and announce their deletion."""
+        rows = self.for_write()
+        return retry_on_conflict(rows._delete, rows.db)
 
     delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
+
+    def _delete(self) -> tuple[int, dict[str, int]]:
+        is_announced = deleted.has_listeners(self.model)
+        if not is_announced and not self.model._meta.related_objects:
+            return super().delete()
+        rows, numbers = self.select_related(None).defer(None).order_by("pk"), Counter[str]()
+        if rows.query.distinct or rows.query.group_by:  # PostgreSQL cannot lock the rows of such a query.
+            rows = type(self)(self.model, using=self.db).filter(pk__in=list(rows.values_list("pk", flat=True)))
+        # Lock the rows first, so that a concurrent insert of a dependant waits, and then fails.
+        locked = list((rows if is_announced else rows.only("pk")).select_for_update())
+        announce(deleted, locked, self.db)
+        keys = [row.pk for row in locked]
+        self.release_dependants(keys)
+        for start in range(0, len(keys), MAX_DELETED):
+            chunk = rows.order_by().filter(pk__in=keys[start : start + MAX_DELETED])
+            numbers.update(super(WritingQuerySet, chunk).delete()[1])
+        return numbers.total(), dict(numbers)
+
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        """Detach the dependants that are kept when the rows with these keys are deleted. By default, there are none."""
+
+    def require_few_dependants(self) -> None:
+        """Raise TooManyDependants if more than MAX_DEPENDANTS rows of one model depend on the rows."""
+        if self.model._meta.related_objects:
+            for rows in self.dependants(list(self.values_list("pk", flat=True))):
+                if rows[: MAX_DEPENDANTS + 1].count() > MAX_DEPENDANTS:
+                    raise TooManyDependants(rows.model)
+
+    def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
+        """Yield the rows of each model that are deleted or detached when the rows with these keys are deleted."""
+        for relation, path in dependants(self.model):
+            if relation.on_delete is models.CASCADE:
+                yield relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None. Raises DoesNotExist or Modified."""
@@ -97,11 +134,33 @@ class WritingQuerySet(models.QuerySet[M]):
             raise Modified
 
 
+class IsSame(Func):
+    """Whether two values are equal, or are both null."""
+
+    arg_joiner = " IS NOT DISTINCT FROM "
+    template = "%(expressions)s"
+    output_field = models.BooleanField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
+
+
+def time_of_change(model: type[models.Model], changes: Mapping[str, Any], now: Any) -> Case:
+    """Return the new value of ``updated_at``: ``now``, or the old value if the row has all values in ``changes``.
+
+    The values may be expressions.
+    """
+    same = Q()
+    for name, value in changes.items():
+        field: Any = model._meta.get_field(name)
+        is_expression = hasattr(value, "resolve_expression")
+        new = value if is_expression else Value(getattr(value, "pk", value), getattr(field, "target_field", field))
+        same &= Q(IsSame(F(field.attname), new))
+    return Case(When(same, then=F("updated_at")), default=now)
+
+
 class WritingModel(models.Model):
     """A model whose writes are announced. Its manager has a WritingQuerySet."""
-
-    distributed_by: ClassVar[str | None] = None
-    """The column by which Citus or partitions distribute the rows, or None if each node has all rows."""
 
     class Meta:
         abstract = True
@@ -111,12 +170,14 @@ class WritingModel(models.Model):
         post_save.connect(announce_save, sender=cls)
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the row and announce its deletion."""
-        row = copy(self)  # Django sets the primary key of this instance to None.
-        result = super().delete(using, keep_parents)
-        if result[0]:
-            announce(deleted, [row], using or router.db_for_write(type(self), instance=row))
-        return result
+        """Do what the method of the queryset does, for this row."""
+        rows = type(self)._default_manager.using(using or router.db_for_write(type(self), instance=self))
+        return rows.filter(pk=self.pk).delete()
+
+
+def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether a statement commits by itself."""
+    return not connection.in_atomic_block and connection.get_autocommit()
 
 
 def retry_on_conflict(

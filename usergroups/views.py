@@ -14,7 +14,7 @@ from .contract.etags import PreconditionFailed, accepted_versions
 from .contract.fields import Envelope
 from .contract.pagination import Page, pop_position
 from .contract.parsers import BatchParser
-from .exceptions import ResponseTooLarge, UnknownUserGroupToken, UserGroupNotFound
+from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets.batches import JSON_SIZE
 from .querysets.user_groups import UserGroupQuerySet
@@ -33,14 +33,18 @@ from .serializers import (
 )
 from .tokens.concurrency import expensive_call
 from .tokens.views import TokenView
-from .transactions import Modified
+from .transactions import Modified, TooManyDependants
 
 
 class ApiTokenView(TokenView):
     """A view that authenticates with an API token."""
 
     authentication_classes = [ApiTokenAuthentication]
-    errors = {UserGroup.DoesNotExist: UserGroupNotFound, Modified: PreconditionFailed}
+    errors = {
+        UserGroup.DoesNotExist: UserGroupNotFound,
+        Modified: PreconditionFailed,
+        TooManyDependants: TooLargeToDelete,
+    }
 
     @property
     def token(self) -> ApiToken:
@@ -104,7 +108,7 @@ class RotateUserGroupTokenView(ApiTokenView):
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        user_group = self.user_groups.rotate_token(**self.validated())
+        user_group = self.user_groups.defer("mapping").rotate_token(**self.validated())
         return self.respond({"user_group": user_group}, tagged=user_group)
 
 

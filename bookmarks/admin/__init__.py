@@ -41,7 +41,6 @@ OWNER_COLUMNS: dict[str, Describe] = {"user_group": user_group_cell, "user_group
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin):
-    owner_lookups = OWNERS
     owner_fields = ("user_group",)
     owner_columns = OWNER_COLUMNS
     autocomplete_fields = ("user_group",)
@@ -55,7 +54,6 @@ class AccessTokenAdmin(TokenAdmin):
 
 @admin.register(Collection)
 class CollectionAdmin(OperatorAdmin):
-    owner_lookups = OWNERS
     owner_columns = OWNER_COLUMNS
     list_display = ("name", *OWNERS, "created_at")
     list_filter = (*GROUP_FILTERS, ("created_at", AddedFilter))
@@ -84,7 +82,6 @@ class CollectionAdmin(OperatorAdmin):
 
 @admin.register(Bookmark)
 class BookmarkAdmin(ImportAdmin, MovingAdmin):
-    owner_lookups = OWNERS
     owner_columns = OWNER_COLUMNS
     list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), ("created_at", AddedFilter))
@@ -159,7 +156,7 @@ class BookmarkAdmin(ImportAdmin, MovingAdmin):
 
     @admin.display(description=_("collection"))
     def in_collection(self, bookmark: Bookmark) -> str | None:
-        return bookmark.visible_collection.name if bookmark.visible_collection else None
+        return bookmark.collection.name if bookmark.collection else None
 
 
 def external_link(url: str, text: str) -> str:

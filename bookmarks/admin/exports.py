@@ -1,5 +1,6 @@
 """The export page of the bookmark admin, and the action that opens it for selected rows."""
 
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
@@ -17,13 +18,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.files import EXPORT_FORMATS
+from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import load
-from bookmarks.files.media_types import MEDIA_TYPES
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import MAX_CHANGED
 from usergroups.admin_tools.context import FILTERS_PARAM
+from usergroups.contract.files import StorageUnavailable, download
 
 from .export_scope import ExportScope, filtered, selected
 from .forms import ExportForm, FormatForm, SeveralGroupsForm
@@ -55,10 +56,14 @@ class ExportAdmin(OperatorAdmin):
         user_group: Any = scope.user_group if scope else form.cleaned_data["user_group"]
         bookmarks = scope.load() if scope else load(user_group)
         text = EXPORT_FORMATS[name].write(bookmarks, **({} if user_group else {"with_owner": True}))
-        response = StreamingHttpResponse((piece.encode() for piece in text), content_type=MEDIA_TYPES[name])
         filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
-        response["Content-Disposition"] = f'attachment; filename="{filename}"'
-        return response
+        headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+        pieces = (piece.encode() for piece in text)
+        try:
+            return download(pieces, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
+        except StorageUnavailable:
+            problem = gettext("The server cannot store the file. Try again later.")
+            return self.render_export(request, form, scope, keys, problem)
 
     @admin.action(description=_("Export selected %(verbose_name_plural)s"), permissions=["view"])
     def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark]) -> HttpResponseBase:
@@ -75,8 +80,15 @@ class ExportAdmin(OperatorAdmin):
         return (FormatForm if scope.user_group else SeveralGroupsForm)(*data)
 
     def render_export(
-        self, request: HttpRequest, form: forms.Form, scope: ExportScope | None, keys: str | None
+        self, request: HttpRequest, form: forms.Form, scope: ExportScope | None, keys: str | None, problem: str = ""
     ) -> HttpResponse:
-        page = {"scope": scope, "selected_field": SELECTED, "keys": keys, "url": self.url_of("export"), "form": form}
-        media = self.media + form.media
-        return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), media=media, **page)
+        page: dict[str, Any] = {
+            "scope": scope,
+            "selected_field": SELECTED,
+            "keys": keys,
+            "url": self.url_of("export"),
+            "form": form,
+            "problem": problem,
+            "media": self.media + form.media,
+        }
+        return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), **page)

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
-from bookmarks.files import FORMATS, encodings, guess_format, position, read
-from bookmarks.files.chunks import UserGroupDeleted
+from bookmarks.files import FORMATS, encodings, guess_format, positions, read
 from bookmarks.files.importing import store
 from bookmarks.files.report import Report
 from bookmarks.models import Bookmark
@@ -61,7 +60,7 @@ class ImportForm(UserGroupForm):
         label: str = self.cleaned_data["encoding"]
         try:
             return encodings.lookup(label) if label else None
-        except (ValueError, LookupError) as error:
+        except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
 
@@ -112,24 +111,20 @@ class ImportAdmin(ExportAdmin):
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
         file_format = str(guess_format(file.name))
         records = read(file, file_format, form.cleaned_data["encoding"], conf.max_import_size())
-        report, can_view = Report(), self.has_view_permission(request)
+        report = Report()
         try:
             with acting_as(request.user):
-                for chunk in store(user_group, records, None, form.cleaned_data["update"]):
-                    report.add(chunk)
-            problem = records.error
-        except UserGroupDeleted:
-            problem = gettext("The user group and its bookmarks were deleted during the import.")
-            can_view = False
+                store(user_group, records, report, update=form.cleaned_data["update"])
         except Error:
             logger.exception("An import failed.")
-            problem = gettext("The database failed. Import the file again to import the rest.")
+            report.error = gettext("The database failed. Import the file again to import the rest.")
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             self.log_import(request, user_group, report)
         title = gettext("Bookmarks imported") if report.created or report.updated else gettext("No bookmarks imported")
-        refusals = [(capfirst(position(file_format, number)), reason) for number, reason in report.refusals]
-        result = {"user_group": user_group, "name": name, "report": report, "refusals": refusals, "problem": problem}
+        refusals = [(capfirst(positions(file_format, each)), each.reason) for each in report.refusals]
+        result = {"user_group": user_group, "name": name, "report": report, "refusals": refusals}
+        can_view = self.has_view_permission(request)
         return self.render_page(request, "bookmarks/imported.html", title, can_view=can_view, **result)
 
     def log_import(self, request: HttpRequest, user_group: UserGroup, report: Report) -> None:

@@ -17,7 +17,6 @@ from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import RowsForm, requires_confirmation
 from usergroups.admin_tools.context import limit_param
-from usergroups.distribution import row_filter
 
 MOVED = [{"changed": {"fields": ["Collection"]}}]
 """The message of the history, as Django writes it when the form of a bookmark is saved."""
@@ -73,5 +72,5 @@ class MovingAdmin(OperatorAdmin):
 
 def _lock(collection: Collection) -> bool:
     """Prevent the deletion of the collection until the transaction ends. Return whether it still exists."""
-    rows = Collection.objects.for_write().filter(**row_filter(collection))
+    rows = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
     return rows.select_for_update(no_key=True).first() is not None

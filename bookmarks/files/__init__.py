@@ -1,13 +1,16 @@
 """Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from usergroups.compressed_files import DecompressedFile, Readable
+from usergroups.contract.files import DecompressedFile, Readable
 
 from . import comma_separated, json_bookmarks, jsonl, netscape
-from .records import Records
+from .records import FileRecord, UnreadableFile
+from .report import Refusal
 
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
 """The module of each format that can be written. ``write(bookmarks)`` yields text, in constant memory."""
@@ -15,34 +18,31 @@ EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
 FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 """The module of each format that can be read. ``read(file, encoding)`` yields records, in constant memory."""
 
+MEDIA_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv", "json": "application/json"}
+"""The media type of each format."""
 
-class FileReader:
-    """The records of a file, to iterate over once.
+BINARY = "application/octet-stream"
+"""The media type of files in any format."""
 
-    A damaged file ends early. After the last record, ``error`` is the reason, or None if the file was read to its end.
-    """
-
-    def __init__(self, file: DecompressedFile, name: str, encoding: str | None) -> None:
-        self.file, self.name, self.encoding = file, name, encoding
-
-    def __iter__(self) -> Records:
-        yield from FORMATS[self.name].read(self.file, self.encoding)
-
-    @property
-    def error(self) -> str | None:
-        return self.file.error
+FORMATS_BY_TYPE = {
+    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
+    "application/x-ndjson": "jsonl",
+    "application/jsonlines": "jsonl",
+}
+"""The format of each media type, including those that other programs use."""
 
 
-def read(
-    file: Readable, name: str, encoding: str | None = None, limit: int | None = None, seconds: float | None = None
-) -> FileReader:
-    """Return the records of a file in the format with this name, which are read in constant memory.
+def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
+    """Yield the records of a file in the format with this name, which is read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
-    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression, and
-    ``seconds`` the time from now, after which the rest of the file is not read.
+    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
+    UnreadableFile after the last record if the file is damaged or larger.
     """
-    return FileReader(DecompressedFile(file, limit, seconds), name, encoding)
+    content = DecompressedFile(file, limit)
+    yield from FORMATS[name].read(content, encoding)
+    if content.error:
+        raise UnreadableFile(content.error)
 
 
 def guess_format(file_name: str) -> str | None:
@@ -52,7 +52,14 @@ def guess_format(file_name: str) -> str | None:
     return extension if extension in FORMATS else None
 
 
-def position(name: str, number: int) -> str:
-    """Return where in a file of this format the record with this ``line`` is, for people."""
-    text = _("bookmark %(number)s") if name == "json" else _("line %(number)s")
-    return text % {"number": number}
+def positions(name: str, refusal: Refusal) -> str:
+    """Return where in a file of this format the refused records are, for people."""
+    if name == "json":
+        text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
+    else:
+        text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
+    numbers = ", ".join(map(str, refusal.lines))
+    if refusal.count == len(refusal.lines):
+        return text % {"numbers": numbers}
+    more = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": refusal.count - len(refusal.lines)}
+    return text % {"numbers": more}

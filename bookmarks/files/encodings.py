@@ -1,11 +1,13 @@
-"""Decode files as browsers do, by the Encoding Standard of the WHATWG.
+"""Decode files by the labels of the Encoding Standard of the WHATWG, with Python's codecs.
 
 https://encoding.spec.whatwg.org/
 """
 
 import codecs
 import io
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import BinaryIO
 
 import webencodings
@@ -16,11 +18,19 @@ BUFFER_SIZE = 64 * 1024
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
 
-ERRORS = "bookmarks.browser"
-"""How bytes are decoded that Python's codecs refuse."""
-
 UNUSABLE = ("replacement", "x-user-defined")
 """Encodings of the standard that stand for no text."""
+
+DECLARATION = re.compile(
+    r"""
+    <!--(?:-?>|.*?-->|.*)
+    | <\?xml[^>]*?encoding\s*=\s*["'](?P<xml>[^"'>]+)
+    | <[!?/][^>]*>
+    | <meta[\s/][^>]*?charset\s*=\s*["']?\s*(?P<meta>[^\s"'/>;]+)(?=[^>]*>)
+    """,
+    re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+"""What declares the encoding of an HTML file, and the comments in which nothing does."""
 
 
 def lookup(label: str) -> str:
@@ -29,6 +39,17 @@ def lookup(label: str) -> str:
     if encoding is None or encoding.name in UNUSABLE:
         raise ValueError(_("%(label)s is not the name of an encoding of text.") % {"label": label})
     return str(encoding.name)
+
+
+def declared_in_html(beginning: bytes) -> str | None:
+    """Return the name of the encoding that the beginning of an HTML file declares, or None."""
+    for found in DECLARATION.finditer(beginning.decode("latin-1")):
+        with suppress(ValueError):
+            if label := found["meta"] or found["xml"]:
+                name = lookup(label)
+                # The declaration has been read as ASCII, so the file is not in UTF-16, whatever it says.
+                return "utf-8" if name in ("utf-16le", "utf-16be") else name
+    return None
 
 
 def open_text(
@@ -40,8 +61,8 @@ def open_text(
     ``declared`` finds in the first 1,024 bytes, or else UTF-8, or UTF-16 if the first character takes two bytes. Raises
     ValueError if the label is unknown.
 
-    Bytes that are not UTF-8 become lone surrogates, so that their records can be refused. In other encodings, U+FFFD
-    replaces invalid bytes. ``file`` need not be seekable, and stays open.
+    Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` need not be
+    seekable, and stays open.
     """
     given = lookup(encoding) if encoding else None
     beginning = b""
@@ -54,13 +75,32 @@ def open_text(
         if beginning.startswith(mark):
             name, beginning = marked_name, beginning.removeprefix(mark)
     stream = io.BufferedReader(_Replayed(beginning, file), BUFFER_SIZE)
-    errors = "surrogateescape" if name == "utf-8" else ERRORS
+    errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
     return io.TextIOWrapper(stream, codec(name), errors=errors, newline="")
+
+
+UNDECODABLE = "bookmarks.undecodable"
+"""A handler of errors for encodings in which ``surrogateescape`` fails, because an invalid byte may be ASCII."""
+
+codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 def codec(name: str) -> str:
     """Return the name of Python's codec for an encoding of the standard."""
     return "gb18030" if name == "gbk" else str(webencodings.lookup(name).codec_info.name)
+
+
+class Utf8Text:
+    """The text of a file in UTF-8, for parsers of bytes. Bytes that could not be decoded are as they were."""
+
+    def __init__(self, file: BinaryIO, encoding: str | None) -> None:
+        self.text = open_text(file, encoding)
+
+    def read(self, size: int) -> bytes:
+        return self.text.read(size).encode(errors="surrogateescape")
+
+    def readline(self, size: int) -> bytes:
+        return self.text.readline(size).encode(errors="surrogateescape")
 
 
 class _Replayed(io.RawIOBase):
@@ -77,25 +117,3 @@ class _Replayed(io.RawIOBase):
         self.beginning = self.beginning[len(data) :]
         buffer[: len(data)] = data
         return len(data)
-
-
-def _decode_as_browsers(error: UnicodeError) -> tuple[str, int]:
-    """Decode bytes that Python's codecs refuse and the standard does not. Others become U+FFFD."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    byte, following = error.object[error.start], error.object[error.start + 1 : error.start + 2]
-    if error.encoding == "charmap" and byte < 0xA0:
-        return chr(byte), error.start + 1
-    if error.encoding == "gb18030" and byte == 0x80:
-        return "€", error.start + 1
-    if error.encoding == "euc_jp" and byte in EXTENSIONS_OF_EUC_JP and following >= b"\xa1":
-        row, cell = byte - 0xA1, following[0] - 0xA1
-        lead, trail = row // 2 + (0x81 if row < 62 else 0xC1), cell + (0x9F if row % 2 else 0x40 + (cell >= 63))
-        return bytes([lead, trail]).decode("cp932", "replace"), error.start + 2
-    return "\ufffd", error.end
-
-
-EXTENSIONS_OF_EUC_JP = (0xAD, 0xF9, 0xFA, 0xFB, 0xFC)
-"""The rows of NEC and IBM, which Python has only in its codec of Shift_JIS."""
-
-codecs.register_error(ERRORS, _decode_as_browsers)

@@ -4,14 +4,15 @@ Each page is one statement, since a server-side cursor would not work behind a p
 the same state of the database.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from django.db import Error, connections
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from bookmarks.models import Bookmark, Collection
 from bookmarks.querysets.batches import NO_COLLECTION
@@ -50,9 +51,7 @@ def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
     with _snapshot(rows.db):
         page = list(rows[:PAGE_SIZE])
         while page:
-            for bookmark in page:
-                bookmark.collection = bookmark.visible_collection
-                yield bookmark
+            yield from page
             page = list(rows.filter(pk__gt=page[-1].pk)[:PAGE_SIZE])
 
 
@@ -80,11 +79,10 @@ def _load(
     bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Collection | None
 ) -> Iterator[Bookmark | Collection]:
     if collection is not None:
-        yield from _in_collections(bookmarks, [collection])
+        yield from _inside(collection, _oldest_first(bookmarks.filter(collection=collection)))
         return
     yield from _oldest_first(bookmarks.filter(collection=None))
-    # This includes the collections that are being deleted, which still have bookmarks.
-    collections = Collection._base_manager.using(bookmarks.db).filter(user_group=user_group).order_by("pk")
+    collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group).order_by("pk")
     last = NO_COLLECTION
     while page := list(collections.filter(pk__gt=last)[:PAGE_SIZE]):
         yield from _in_collections(bookmarks, page)
@@ -92,39 +90,51 @@ def _load(
 
 
 def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks in these collections, which are ordered by id, and the collections without bookmarks.
+    """Yield the bookmarks in these collections, and the collections without bookmarks.
 
-    Small collections share a page: a page for each of 10,000 collections takes nine times as long. The database sorts
-    all bookmarks of the collections that share a page, so their number grows only while they fit on it.
+    Small collections share a page, because a page for each of 10,000 collections takes nine times as long.
     """
-    number = 1
-    while collections:
-        sharing: dict[Any, Collection] = {collection.pk: collection for collection in collections[:number]}
+    inside = bookmarks.filter(collection__in=collections).order_by()
+    sizes = Counter(dict(inside.values_list("collection_id").annotate(Count("pk"))))
+    for sharing in _fitting_on_a_page(collections, sizes):
+        if len(sharing) == 1:
+            yield from _inside(sharing[0], _oldest_first(bookmarks.filter(collection=sharing[0])))
+            continue
         rows = bookmarks.filter(collection__in=sharing).order_by("collection_id", "created_at", "pk")
-        page = list(rows[:PAGE_SIZE])
-        found: dict[Any, Iterable[Bookmark]]
-        found = {key: list(part) for key, part in groupby(page, attrgetter("collection_id"))}
-        collections, number = collections[number:], 2 * number
-        if len(page) == PAGE_SIZE:
-            last: Any = page[-1]
-            rest_of_the_last = _oldest_first(bookmarks.filter(collection=last.collection_id), last)
-            found[last.collection_id] = chain(found[last.collection_id], rest_of_the_last)
-            later = [sharing.pop(key) for key in list(sharing) if key > last.collection_id]
-            collections, number = [*later, *collections], 1
-        for key, collection in sharing.items():
-            if key in found:
-                for bookmark in found[key]:
-                    bookmark.collection = collection
-                    bookmark.collection = bookmark.visible_collection
-                    yield bookmark
-            elif collection.deleted_at is None:
-                yield collection
+        found = {key: list(part) for key, part in groupby(rows, attrgetter("collection_id"))}
+        for collection in sharing:
+            yield from _inside(collection, found.get(collection.pk, ()))
 
 
-def _oldest_first(bookmarks: QuerySet[Bookmark], last: Bookmark | None = None) -> Iterator[Bookmark]:
-    """Yield the bookmarks, or those that come after ``last``."""
-    rows = bookmarks.order_by("created_at", "pk")
-    following = rows if last is None else rows.filter(comes_after(Bookmark, "id", (last.created_at, last.pk)))
+def _inside(collection: Collection, bookmarks: Iterable[Bookmark]) -> Iterator[Bookmark | Collection]:
+    """Yield the bookmarks, which are in this collection, or the collection if there are none."""
+    is_empty = True
+    for bookmark in bookmarks:
+        is_empty = False
+        bookmark.collection = collection
+        yield bookmark
+    if is_empty:
+        yield collection
+
+
+def _fitting_on_a_page(collections: list[Collection], sizes: Mapping[Any, int]) -> Iterator[list[Collection]]:
+    """Yield lists of collections whose bookmarks fit on one page, or of one collection that takes several."""
+    sharing: list[Collection] = []
+    total = 0
+    for collection in collections:
+        if sharing and total + sizes[collection.pk] > PAGE_SIZE:
+            yield sharing
+            sharing, total = [], 0
+        sharing.append(collection)
+        total += sizes[collection.pk]
+    if sharing:
+        yield sharing
+
+
+def _oldest_first(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
+    rows = following = bookmarks.order_by("created_at", "pk")
     while page := list(following[:PAGE_SIZE]):
         yield from page
+        if len(page) < PAGE_SIZE:
+            return
         following = rows.filter(comes_after(Bookmark, "id", (page[-1].created_at, page[-1].pk)))

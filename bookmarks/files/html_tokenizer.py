@@ -1,13 +1,13 @@
-"""Split HTML into tags and text as browsers do, in constant memory and linear time.
+"""Split HTML into tags and text as browsers do, in constant memory and linear time, and decode character references.
 
 https://html.spec.whatwg.org/multipage/parsing.html#tokenization
 """
 
 import re
+from html import unescape
+from html.entities import html5
 
 from django.utils.translation import gettext as _
-
-from . import references
 
 MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
 LONGEST_DELIMITER = 16  # characters
@@ -140,5 +140,33 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
         value = attribute["value"] or ""
         if value[:1] in ("'", '"'):
             value = value[1:-1]
-        values.setdefault(attribute["name"].lower(), references.decode_attribute(value).replace("\0", "\ufffd"))
+        values.setdefault(attribute["name"].lower(), decode_attribute(value).replace("\0", "\ufffd"))
     return values
+
+
+# Character references, by https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
+#
+# Python's html.unescape() fails on numbers of more than 4,300 digits, which no character has.
+
+REFERENCE = re.compile(
+    r"&(?:#\d{1,9}(?!\d);?|#[xX][\da-fA-F]{1,9}(?![\da-fA-F]);?|[a-zA-Z][a-zA-Z\d]{1,31};?)", re.ASCII
+)
+
+
+def decode_text(value: str) -> str:
+    """Decode text outside of tags."""
+    return REFERENCE.sub(lambda found: unescape(found[0]), value) if "&" in value else value
+
+
+def decode_attribute(value: str) -> str:
+    """Decode the value of an attribute.
+
+    A name without a semicolon before "=", a letter or a digit is not a character reference.
+    """
+    return REFERENCE.sub(_decode_in_attribute, value) if "&" in value else value
+
+
+def _decode_in_attribute(found: re.Match[str]) -> str:
+    name = found[0][1:]
+    is_literal = not name.endswith(";") and found.string[found.end() : found.end() + 1] == "="
+    return found[0] if is_literal or (name[0] != "#" and name not in html5) else unescape(found[0])

@@ -1,72 +1,179 @@
-"""Store a file's records as bookmarks.
+"""Store a file's records as bookmarks."""
 
-A file is read in blocks of records. Consecutive blocks form a chunk, which is stored in one transaction:
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Any
+from uuid import UUID
 
-1. Check that the user group still exists, and create the collections that the chunk names, in a transaction of their
-   own.
-2. On PostgreSQL, try COPY. It is fast, and it stores rows while the next ones are being read, but it fails if any
-   bookmark already exists.
-3. Otherwise look up which rows exist, and insert the missing ones: by COPY on PostgreSQL, or with ON CONFLICT DO
-   NOTHING elsewhere and if another transaction inserts the same bookmarks.
+from django.db import router
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from uuid_utils.compat import uuid7
 
-If bookmarks of a chunk existed, some of the next chunk probably exist as well. Step 2 is left out then, and in updates.
-"""
-
-import time
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
-
-from bookmarks.models import Collection
+from bookmarks import web_url
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.querysets.batches import NewRow
 from usergroups.models import UserGroup
+from usergroups.transactions import retry_on_conflict
 
-from .chunks import ChunkImporter
-from .records import FileRecord
+from .programs import parse_date, shortened
+from .records import CollectionRecord, FileRecord, InvalidRecord, UnreadableFile
 from .report import Report
-from .rows import Block, read_blocks
 
-BLOCK_SIZE = 500  # records
-CHUNK_SIZE = 50  # blocks
-CHUNK_CHARACTERS = 4_000_000  # in URLs and titles, so that a chunk takes little memory
-CHUNK_SECONDS = 5.0  # to read it, because a transaction may be open meanwhile
+CHUNK_SIZE = 1000  # rows that are stored in one transaction
+MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
+
+
+class TargetDeleted(Exception):
+    """The user group or the collection for the bookmarks was deleted during the import."""
+
+
+@dataclass(slots=True)
+class Row:
+    """The valid values of a record. A row without a URL stands for a collection without bookmarks."""
+
+    collection: str | None
+    url: str = ""
+    url_digest: bytes = b""
+    title: str = ""
+    created_at: datetime | None = None
+    """None if the record has no usable date."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What an update changes, by the names of the fields."""
+        values = {"title": self.title, "created_at": self.created_at}
+        return {name: value for name, value in values.items() if value}
 
 
 def store(
     user_group: UserGroup,
-    records: Iterable[FileRecord | None],
+    records: Iterable[FileRecord],
+    report: Report,
     collection: Collection | None = None,
     update: bool = False,
-) -> Iterator[Report]:
-    """Store the records in chunks, each in its own transaction, and yield the report of each chunk.
+) -> None:
+    """Store the records, 1,000 in each transaction, and add what was stored and refused to the report.
 
     A record goes into ``collection`` if one is given, or else into the collection that it names, which is created if
     it is missing. With ``update``, existing bookmarks get the titles and the dates that the file has for them, the last
     ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
 
-    Other transactions may delete objects meanwhile. If a named collection is deleted, it is created again. If
-    ``collection`` is deleted, the remaining records go into no collection. If the user group is deleted, this raises
-    UserGroupDeleted after it has yielded the chunks that were stored before.
+    If another transaction deletes a collection that the file names, it is created again. The import ends if the user
+    group or ``collection`` is deleted, or where the file is damaged, and ``report.error`` is the reason. What was
+    stored before remains stored, also if this raises an exception of the database.
     """
-    importer = ChunkImporter(user_group, collection, update)
-    blocks = read_blocks(records, BLOCK_SIZE, with_collections=collection is None)
-    # groupby() reads the blocks of a chunk only as store_chunk() asks for them.
-    for _, numbered_blocks in groupby(_number_chunks(blocks), key=itemgetter(0)):
-        yield importer.store_chunk(block for _, block in numbered_blocks)
+    using = router.db_for_write(Bookmark)
+
+    def check_targets() -> None:
+        if not UserGroup.objects.using(using).filter(pk=user_group.pk).exists():
+            raise TargetDeleted(_("The user group and its bookmarks were deleted during the import."))
+        if collection and not Collection.objects.using(using).filter(pk=collection.pk).exists():
+            raise TargetDeleted(_("The collection was deleted during the import."))
+
+    rows = valid_rows(records, report, with_collections=collection is None)
+    try:
+        # A chunk is read before any row is locked, because the file may be a slow pipe.
+        while chunk := list(islice(rows, CHUNK_SIZE)):
+            store_chunk = partial(_store_chunk, user_group, chunk, collection, update, using)
+            created, updated = retry_on_conflict(store_chunk, using, check_targets)
+            report.created += created
+            report.updated += updated
+            report.existing += sum(1 for row in chunk if row.url) - created - updated
+    except TargetDeleted as error:
+        report.error = str(error)
 
 
-def _number_chunks(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
-    """Yield each block with the number of its chunk.
+def _store_chunk(
+    user_group: UserGroup, rows: Sequence[Row], collection: Collection | None, update: bool, using: str
+) -> tuple[int, int]:
+    """Return the numbers of new and of updated bookmarks. Call this in a transaction."""
+    places: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+    if names := list(dict.fromkeys(row.collection for row in rows if row.collection)):
+        named = Collection.objects.using(using).get_or_create_many(user_group, names)
+        places |= {name: each.pk for name, each in named.items()}
+    distinct: dict[tuple[str | None, bytes], Row] = {}
+    for row in rows:
+        if row.url:
+            first = distinct.setdefault((row.collection, row.url_digest), row)
+            if update and first is not row:
+                first.title, first.created_at = row.title or first.title, row.created_at or first.created_at
+    now = timezone.now()
+    new = [
+        NewRow(uuid7(), places[row.collection], row.url, row.url_digest, row.title, row.created_at or now)
+        for row in distinct.values()
+    ]
+    bookmarks = Bookmark.objects.using(using)
+    created = bookmarks.insert_missing(user_group, new, now)
+    if not update or len(created) == len(new):
+        return len(created), 0
+    rows_by_id = dict(zip((each.id for each in new), distinct.values(), strict=True))
+    existing = {each.unique_key: rows_by_id[each.id].changes for each in new if each.id not in created}
+    return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
 
-    A block that names a new collection begins a chunk, because collections are created before a chunk is stored.
+
+def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:
+    """Yield the rows of the valid records, and add the others to the report.
+
+    Without ``with_collections``, the collections that the records name are ignored.
     """
-    chunk = length = characters = 0
-    end = time.monotonic() + CHUNK_SECONDS
-    names: set[str | None] = {None}
-    for block in blocks:
-        is_full = length == CHUNK_SIZE or characters > CHUNK_CHARACTERS or time.monotonic() > end
-        if is_full or not block.collection_names.keys() <= names:
-            chunk, length, characters = chunk + 1, 0, 0
-            end = time.monotonic() + CHUNK_SECONDS
-        names.update(block.collection_names)
-        length, characters = length + 1, characters + block.characters
-        yield chunk, block
+    try:
+        for record in records:
+            try:
+                row = _row(record, report, with_collections)
+            except ValueError as error:
+                report.refuse(record.line, str(error))
+            else:
+                if row.url or row.collection:
+                    yield row
+    except UnreadableFile as error:
+        report.error = str(error)
+
+
+def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
+    """Return the row of a record. Raises ValueError with the reason if it is invalid."""
+    if isinstance(record, InvalidRecord):
+        raise ValueError(record.reason)
+    name = (record.collection if with_collections else None) or None
+    if name is not None:
+        _validate_text("collection", name, 1, MAX_NAME_IN_FILE)
+        if len(name) > MAX_COLLECTION_NAME_LENGTH:
+            name = shortened(name)
+            report.shortened += 1
+    if isinstance(record, CollectionRecord):
+        return Row(name)
+    _line, url, title, _collection, created_at, left_out = record
+    title = "" if title is None else title
+    if isinstance(title, str) and len(title) > MAX_TITLE_LENGTH:
+        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
+        report.shortened_titles += 1
+    if isinstance(url, str) and len(url) > web_url.MAX_LENGTH:
+        web_url.check_protocol(url)  # Bookmarklets may be long.
+    _validate_text("url", url, 1, web_url.MAX_LENGTH)
+    _validate_text("title", title, 0, MAX_TITLE_LENGTH)
+    digest, time = web_url.digest(url), None
+    if created_at is not None and created_at != "":
+        time = parse_date(created_at)
+        report.unusable_dates += time is None
+    if left_out:
+        report.left_out.add(left_out)
+    return Row(name, url, digest, title, time)
+
+
+def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
+    if not isinstance(value, str):
+        raise ValueError(_("%(name)s is not text.") % {"name": name})
+    if not min_length <= len(value) <= max_length:
+        text = _("%(name)s is not %(min)s to %(max)s characters long.")
+        raise ValueError(text % {"name": name, "min": min_length, "max": max_length})
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            text = _("%(name)s cannot be decoded. If the file has another encoding, give it, for example windows-1252.")
+            raise ValueError(text % {"name": name}) from None
+    if "\0" in value:
+        raise ValueError(_("%(name)s contains U+0000.") % {"name": name})

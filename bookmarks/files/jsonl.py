@@ -1,31 +1,21 @@
-"""Bookmarks as JSON Lines: an object on each line, with a URL and any of the names in ``columns``."""
+"""Bookmarks as JSON Lines: an object on each line, with a URL and any of the names in ``programs``."""
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from bookmarks.models import Bookmark, Collection
 from usergroups import json_lines
 
-from .columns import ObjectReader
-from .encodings import open_text
+from .encodings import Utf8Text
+from .programs import ObjectReader
 from .records import FileRecord, InvalidRecord, to_dict, to_dict_with_owner
-
-
-class _LinesAsUtf8:
-    """The lines of a text as bytes."""
-
-    def __init__(self, text: TextIO) -> None:
-        self.text = text
-
-    def readline(self, size: int) -> bytes:
-        return self.text.readline(size).encode(errors="surrogateescape")
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     objects = ObjectReader()
-    lines: Any = _LinesAsUtf8(open_text(file, encoding)) if encoding else file
+    lines: Any = Utf8Text(file, encoding) if encoding else file
     for line, value in json_lines.read(lines):
         if isinstance(value, ValueError):
             yield InvalidRecord(line, str(value))

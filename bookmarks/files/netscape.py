@@ -2,20 +2,30 @@
 
 It is invalid HTML: closing tags are missing, a heading names a folder, and the list after it has the folder's contents.
 https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
+
+The lists of links that Pocket and Instapaper export as HTML are read as well.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
+from io import StringIO
 from itertools import takewhile
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from bookmarks.models import Bookmark, Collection
 
-from .collection_names import split
-from .encodings import open_text
-from .html_encoding import declared_encoding
-from .netscape_parser import NetscapeParser
-from .records import Records, format_timestamp
+from .encodings import declared_in_html, open_text
+from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes, decode_text
+from .programs import HEADINGS_OF_ROOTS, split, within
+from .records import (
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    Record,
+    format_timestamp,
+    means_something,
+)
 
 CHUNK_SIZE = 64 * 1024
 
@@ -26,21 +36,224 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
 """
 
+LISTS = {"dl": "dl", "ul": "ul", "ol": "ul"}
+"""The tags of lists, each with its kind."""
 
-def read(file: BinaryIO, encoding: str | None = None) -> Records:
+MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these, so that they take no memory
+
+URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
+"""What browsers remove from URLs."""
+
+ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
+
+MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
+
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
+TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
+
+
+class Folder(NamedTuple):
+    line: int
+    """The number of the line of its heading."""
+    name: str
+    """The name of the collection."""
+    is_title: bool
+    """Whether the heading is that of the file, unless a ``UL`` or ``OL`` follows."""
+
+
+class OpenFolders:
+    """The folders that are open where a file is being read.
+
+    A heading names the folder whose contents the following list has. Lists of another kind than the outermost are parts
+    of descriptions.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        """The collection's name for each of the outermost open lists."""
+        self.deeper = 0
+        """The number of the other open lists."""
+        self.kind = ""
+        """The kind of the outermost list."""
+        self.is_empty = False
+        """Whether nothing has been read in the innermost list."""
+        self.next: Folder | None = None
+        """The folder whose contents the next list has."""
+
+    @property
+    def current(self) -> str:
+        """The name of the collection for links, or an empty string."""
+        return self.names[-1] if self.names else ""
+
+    def start_list(self, kind: str) -> bool:
+        """Return whether this list is a folder's, and not part of a description."""
+        if not self.names:
+            self.kind = kind
+        if kind != self.kind:
+            return False
+        if len(self.names) == MAX_DEPTH:
+            self.deeper += 1
+        elif self.next and not (self.next.is_title and kind == "dl"):
+            self.names.append(self.next.name)
+        else:
+            self.names.append(self.current)
+        self.next, self.is_empty = None, True
+        return True
+
+    def end_list(self, line: int) -> Iterator[CollectionRecord]:
+        """Yield the collections of folders that turn out to be empty."""
+        yield from self.end_heading()
+        name = self.current
+        if self.deeper:
+            self.deeper -= 1
+        else:
+            self.names.pop()
+        if self.is_empty and name:
+            yield CollectionRecord(line, name)
+        self.is_empty = False
+
+    def end_heading(self) -> Iterator[CollectionRecord]:
+        """Yield the collection of a heading that no list has followed."""
+        if self.next is not None and self.names and not self.next.is_title:
+            yield CollectionRecord(self.next.line, self.next.name)
+            self.is_empty = False
+        self.next = None
+
+
+class NetscapeParser(HtmlTokenizer):
+    """Collects the links as records.
+
+    In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
+    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
+
+    Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
+    Here, the content of scripts and styles is skipped only before the first link, heading or list. In titles, the tags
+    of elements whose content is not parsed are text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[FileRecord] = []
+        self.folders = OpenFolders()
+        self.is_in_head = True
+        self.text: StringIO | None = None
+        """The text of the open link or heading so far."""
+        self.link: Record | None = None
+        """The open link, which has no title yet."""
+        self.heading: dict[str, str] = {}
+        """The name of the tag and the attributes of the open heading."""
+        self.heading_line = 0
+        self.is_in_description = False
+        self.follows_link = False
+        """Whether a description would be that of the last record."""
+
+    def pop_records(self, is_final: bool = False) -> list[FileRecord]:
+        """Return the records that were parsed since the last call, except the last one, which may get a description."""
+        end = len(self.records) if is_final else -1
+        records, self.records = self.records[:end], self.records[end:]
+        return records
+
+    @property
+    def is_in_text(self) -> bool:
+        return self.text is not None or self.is_in_description
+
+    def start_link(self, values: dict[str, str]) -> Record:
+        """Return the record of a link with these attributes at the current position."""
+        folders = self.folders
+        if folders.next is not None:
+            self.records += folders.end_heading()
+        folders.is_empty = self.is_in_head = False
+        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
+        left_out = sorted(
+            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and means_something(value)]
+        )
+        url = values["href"].strip()
+        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
+        return Record(self.line, url, "", folders.current or None, created_at, tuple(left_out))
+
+    def add(self, link: Record) -> None:
+        self.records.append(link)
+        self.follows_link = True
+
+    def handle_text(self, text: str) -> None:
+        if self.text is not None:
+            if self.text.tell() < MAX_TEXT_LENGTH:
+                self.text.write(text)
+        elif self.is_in_description and self.follows_link and text and not text.isspace():
+            link = self.records[-1]
+            self.records[-1] = link._replace(left_out=(*link.left_out, "description"))  # type: ignore[union-attr,call-arg]
+            self.follows_link = False
+
+    def handle_error(self, line: int, reason: str) -> None:
+        self.records.append(InvalidRecord(line, reason))
+        self.follows_link = False
+
+    def handle_start_tag(self, name: str, tag: re.Match[str]) -> None:
+        values = attributes(tag) if name == "a" or name in HEADINGS else {}
+        if name in TAGS_THAT_END_TEXT and (name != "a" or "href" in values):
+            self.end_text()
+        if name == "a" and "href" in values:
+            self.text, self.link = StringIO(), self.start_link(values)
+        elif name in HEADINGS:
+            self.records += self.folders.end_heading()
+            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.line
+            self.is_in_head = self.follows_link = False
+        elif name in LISTS:
+            if self.folders.start_list(LISTS[name]):
+                self.is_in_head = self.follows_link = False
+        elif name == "dd":
+            self.is_in_description = True
+        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+            self.handle_text(tag[0])
+        elif name in END_OF_CONTENT and self.is_in_head:
+            self.skip_until, self.skipped_line = END_OF_CONTENT[name], self.line
+
+    def handle_end_tag(self, name: str) -> None:
+        if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
+            self.end_text(is_closed=name == "a" or name in HEADINGS)
+        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+            self.handle_text(f"</{name}>")
+        if self.folders.names and LISTS.get(name) == self.folders.kind:
+            self.records += self.folders.end_list(self.line)
+            self.follows_link = False
+
+    def end_text(self, is_closed: bool = False) -> None:
+        self.is_in_description = False
+        if self.text is None:
+            return
+        text = decode_text(self.text.getvalue().replace("\0", ""))
+        text = text if is_closed else text.strip()
+        if self.link is not None:
+            self.add(self.link._replace(title=text))
+        else:
+            self.end_heading(text)
+        self.text, self.link, self.heading = None, None, {}
+
+    def end_heading(self, text: str) -> None:
+        special = next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
+        folders, whole_name = self.folders, self.heading.get("collection")
+        if name := whole_name or text or special:
+            name = whole_name or within(folders.current, name)
+            folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
+
+    def close(self) -> None:
+        super().close()
+        self.end_text()
+        self.records += self.folders.end_list(self.line) if self.folders.names else []
+
+
+def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each link, and one for each folder with neither links nor folders.
 
     The collection of a link is the path of its folders.
     """
     parser = NetscapeParser()
-    text = open_text(file, encoding, declared_encoding)
+    text = open_text(file, encoding, declared_in_html)
     text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
     while chunk := text.read(CHUNK_SIZE):
         parser.feed(chunk)
-        records = parser.pop_records()
-        yield from records
-        if not records and len(chunk) == CHUNK_SIZE:
-            yield None
+        yield from parser.pop_records()
     parser.close()
     yield from parser.pop_records(is_final=True)
 

@@ -1,6 +1,5 @@
 """The records of a file."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ class Record(NamedTuple):
     collection: Any = None
     """The collection's name, or None."""
     created_at: Any = None
-    """A value that ``dates.parse`` converts; None or an empty string means now."""
+    """A value that ``programs.parse_date`` converts; None or an empty string means now."""
     left_out: tuple[str, ...] = ()
     """The names of what the file says about the bookmark and a bookmark has no place for, such as its tags."""
 
@@ -55,8 +54,9 @@ class InvalidRecord(NamedTuple):
 
 FileRecord = Record | CollectionRecord | InvalidRecord
 
-Records = Iterator[FileRecord | None]
-"""The records of a file as they are read, with None for a piece of the file that has none, which may take a while."""
+
+class UnreadableFile(Exception):
+    """The rest of the file cannot be read. The argument is the reason."""
 
 
 def to_dict(bookmark: Bookmark | Collection) -> dict[str, str | None]:

@@ -8,11 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH
 
-from .records import InvalidRecord
-
-MAX_REFUSALS = 100  # in a report of several chunks
+MAX_REASONS = 100
+MAX_LINES = 10  # for each reason
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 OTHER_NAMES = "…"
@@ -27,22 +26,25 @@ def printable(text: str) -> str:
 class NameCounts(Counter[str]):
     """Counts names, which come from a file and may be many and long. Longer names are cut."""
 
-    def add(self, names: Iterable[str], number: int = 1) -> None:
+    def add(self, names: Iterable[str]) -> None:
         for name in names:
-            if name in self:
-                self[name] += number
-                continue
-            key = printable(name[:MAX_NAME_LENGTH])
-            self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += number
+            key = name if name in self else printable(name[:MAX_NAME_LENGTH])
+            self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += 1
 
-    def add_all(self, other: "NameCounts") -> None:
-        for name, number in other.items():
-            self.add([name], number)
+
+@dataclass
+class Refusal:
+    """The records that were refused for one reason."""
+
+    reason: str
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+    """The lines of the first ones, as in InvalidRecord."""
 
 
 @dataclass
 class Report:
-    """The result of an import, or of one of its chunks."""
+    """The result of an import."""
 
     created: int = 0
     updated: int = 0
@@ -50,33 +52,32 @@ class Report:
     existing: int = 0
     """The number of existing bookmarks that the import has not changed."""
     refused: int = 0
-    refusals: list[InvalidRecord] = field(default_factory=list)
-    """All refusals of a chunk, or the first ones of an import."""
+    refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
     unusable_dates: int = 0
     """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
     shortened: int = 0
     """The number of bookmarks and empty collections for which the name of the collection was too long and was cut."""
+    shortened_titles: int = 0
     left_out: NameCounts = field(default_factory=NameCounts)
     """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
-    collection_deleted: bool = False
-    """Whether the given collection has been deleted, so that the last records are in no collection."""
-    records: int = 0
-    """The number of records that were read, including those of collections."""
     error: str | None = None
-    """Why the file could not be read to its end, if that is so."""
+    """Why the import ended before the end of the file, if that is so."""
 
-    def add(self, chunk: "Report") -> None:
-        """Add the report of the next chunk."""
-        self.created += chunk.created
-        self.updated += chunk.updated
-        self.existing += chunk.existing
-        self.refused += chunk.refused
-        self.refusals += chunk.refusals[: MAX_REFUSALS - len(self.refusals)]
-        self.unusable_dates += chunk.unusable_dates
-        self.shortened += chunk.shortened
-        self.left_out.add_all(chunk.left_out)
-        self.collection_deleted = chunk.collection_deleted
-        self.records += chunk.records
+    def refuse(self, line: int, reason: str) -> None:
+        """Add a record that was refused. ``line`` is as in InvalidRecord."""
+        self.refused += 1
+        reason = printable(reason)
+        if reason not in self.refusals_by_reason and len(self.refusals_by_reason) >= MAX_REASONS:
+            reason = _("Other reasons.")
+        refusal = self.refusals_by_reason.setdefault(reason, Refusal(reason))
+        refusal.count += 1
+        if len(refusal.lines) < MAX_LINES:
+            refusal.lines.append(line)
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The refusals, grouped by reason."""
+        return list(self.refusals_by_reason.values())
 
     @property
     def left_out_counts(self) -> list[dict[str, Any]]:
@@ -100,8 +101,13 @@ class Report:
                 self.shortened,
             )
             yield text % {"count": self.shortened, "max": MAX_COLLECTION_NAME_LENGTH}
+        if self.shortened_titles:
+            text = ngettext(
+                "%(count)d title was shortened to %(max)d characters.",
+                "%(count)d titles were shortened to %(max)d characters.",
+                self.shortened_titles,
+            )
+            yield text % {"count": self.shortened_titles, "max": MAX_TITLE_LENGTH}
         if self.left_out:
             names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())
             yield _("Not imported, with the number of bookmarks that have it: %(names)s.") % {"names": names}
-        if self.collection_deleted:
-            yield _("The collection was deleted during the import. Later bookmarks are in no collection.")

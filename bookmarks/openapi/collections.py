@@ -4,6 +4,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
 from usergroups.contract.openapi import INVALID_LIMIT, missing, operation, success_response
+from usergroups.exceptions import TooLargeToDelete
 
 COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
@@ -69,5 +70,5 @@ delete_collection = operation(
     path=ID,
     conditional=True,
     responses={200: success_response("The collection was deleted.")},
-    failures=[CollectionNotFound()],
+    failures=[CollectionNotFound(), TooLargeToDelete()],
 )

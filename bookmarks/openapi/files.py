@@ -3,8 +3,7 @@
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import InvalidCollection
-from bookmarks.files import EXPORT_FORMATS
-from bookmarks.files.media_types import BINARY, MEDIA_TYPES
+from bookmarks.files import BINARY, EXPORT_FORMATS, MEDIA_TYPES
 from usergroups.contract.openapi import missing, operation, success_response
 
 TAGS = ["Files"]
@@ -14,11 +13,11 @@ REPORT = {
     "updated": 0,
     "existing": 31,
     "refused": 1,
-    "refusals": [{"line": 88, "reason": "The URL has no scheme such as https://."}],
+    "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [88]}],
     "unusable_dates": 2,
     "shortened": 0,
+    "shortened_titles": 0,
     "left_out": [{"name": "tags", "count": 310}],
-    "collection_deleted": False,
     "error": None,
 }
 
@@ -37,14 +36,14 @@ import_bookmarks = operation(
     description=(
         "Takes a file of a browser, of another service or of an export as the body. The format is that of the "
         "Content-Type, which may also be `application/json`, `application/x-ndjson` or `application/jsonlines`. With "
-        "`format`, the body may have any Content-Type. Existing bookmarks are not changed without `update`, so the "
-        "same file can be imported again after any error. An invalid record does not affect the others.\n\n"
-        "A call stores records for about 20 seconds. If the file has more, `next` is the URL to which to send the same "
-        "file again. Repeat this until `next` is null, and add up the numbers of the reports."
+        "`format`, the body may have any Content-Type. Its `charset` names the file's encoding. Existing bookmarks are "
+        "not changed without `update`, so the same file can be imported again after any error. An invalid record does "
+        "not affect the others.\n\n"
+        "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines."
     ),
     tags=TAGS,
     sent_file={**OF_EXPORTS, BINARY: EXAMPLES["json"]},
-    responses={200: success_response("What was imported.", report=REPORT, next=None)},
+    responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
 )
 

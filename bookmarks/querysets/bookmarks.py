@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError
-from django.db.models import Prefetch, Q
 
 from bookmarks import web_url
 from bookmarks.public_ids import parse_public_id
@@ -15,7 +14,7 @@ from usergroups.models import UserGroup
 from usergroups.statements import Insert, Select, parameters
 from usergroups.transactions import retry_on_conflict
 
-from .batches import BookmarkBatchQuerySet
+from .batches import PLACE, BookmarkBatchQuerySet
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
@@ -23,18 +22,10 @@ if TYPE_CHECKING:
 
 class BookmarkQuerySet(BookmarkBatchQuerySet):
     def matching(self, user_group: UserGroup, filters: Mapping[str, Any]) -> "BookmarkQuerySet":
-        """Filter by user group, and by ``collection`` (None for none), ``url`` and ``created_since``, where given.
-
-        The collections of the bookmarks are loaded by a second query. With a join, PostgreSQL may sort all bookmarks of
-        a group that is larger than the table's statistics say, instead of reading those of a page in an index's order.
-        """
-        collections: Any = self.model._meta.get_field("collection").related_model
-        of_group = collections._base_manager.filter(user_group=user_group)  # with those that are still being deleted
-        bookmarks = self.filter(user_group=user_group).prefetch_related(Prefetch("collection", of_group))
+        """Filter by user group, and by ``collection`` (None for none), ``url`` and ``created_since``, where given."""
+        bookmarks = self.filter(user_group=user_group)
         if "collection" in filters:
-            collection = filters["collection"]
-            none = Q(collection=None) | Q(collection__in=of_group.exclude(deleted_at=None))
-            bookmarks = bookmarks.filter(Q(collection=collection) if collection else none)
+            bookmarks = bookmarks.filter(collection=filters["collection"])
         if "url" in filters:
             bookmarks = bookmarks.with_url(filters["url"])
         if "created_since" in filters:
@@ -50,10 +41,9 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
 
         This is for the manager: the filters of a queryset are ignored.
         """
-        if key := parse_public_id(public_id):
-            find = _find(type(self), self.model, self.db, "user_group", "id")
-            if found := find(user_group=user_group.pk, id=key):
-                return found[0]
+        find = _find(type(self), self.model, self.db, "user_group", "id")
+        if (key := parse_public_id(public_id)) and (found := find(user_group=user_group.pk, id=key)):
+            return found[0]
         raise self.model.DoesNotExist
 
     def add(
@@ -73,13 +63,9 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
             if _insert(self.model, using).insert(bookmark):
                 signals.announce(signals.created, [bookmark], using)
                 return bookmark, True
-            key: dict[str, Any] = {"user_group": user_group.pk, "url_digest": bookmark.url_digest}
-            if collection is None:
-                find = _find(type(self), self.model, using, *key, collection=None)
-            else:
-                key["collection"] = collection.pk
-                find = _find(type(self), self.model, using, *key)
-            if existing := find(**key):
+            place, digest = bookmark.unique_key
+            find = _find(type(self), self.model, using, "user_group", "url_digest", "collection")
+            if existing := find(user_group=user_group.pk, url_digest=digest, collection=place):
                 return existing[0], False
             raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
 
@@ -95,9 +81,11 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
         return super().change(public_id, versions, **changes)
 
     def would_be_duplicate(self, **changes: Any) -> bool:
-        own = self.get()
-        key = {name: changes.get(name, getattr(own, name)) for name in ("url_digest", "collection")}
-        return self.model.objects.using(self.db).filter(user_group=own.user_group_id, **key).exclude(pk=own.pk).exists()
+        own = changed = self.get()
+        for name, value in changes.items():
+            setattr(changed, name, value)
+        of_group = self.model.objects.using(self.db).filter(user_group=own.user_group_id).exclude(pk=own.pk)
+        return bool(of_group.by_unique_key([changed.unique_key]))
 
 
 @cache
@@ -106,8 +94,9 @@ def _insert(model: "type[Bookmark]", using: str) -> "Insert[Bookmark]":
 
 
 @cache
-def _find(
-    queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str, *key: str, **values: Any
-) -> "Select[Bookmark]":
-    """Return the statement that reads the bookmark with its collection by the fields ``key`` and these ``values``."""
-    return Select(queryset(model, using=using).filter(**parameters(model, *key), **values), related="collection")
+def _find(queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str, *key: str) -> "Select[Bookmark]":
+    """Return the statement that reads a bookmark by the fields ``key``. NO_COLLECTION stands for no collection."""
+    given: dict[str, Any] = parameters(model, *key)
+    if "collection" in given:
+        given["place"] = given.pop("collection")
+    return Select(queryset(model, using=using).alias(place=PLACE).filter(**given))

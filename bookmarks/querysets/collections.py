@@ -1,14 +1,16 @@
 """The queryset of collections."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from bookmarks.collection_deletion import remove_from_collections
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
 from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
-from usergroups import deletion
-from usergroups.deletion import DeletableQuerySet
-from usergroups.distribution import Key
+from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.statements import Select, parameters
 from usergroups.transactions import retry_on_conflict
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from bookmarks.models import Collection
 
 
-class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Collection"]):  # type: ignore[override]
+class CollectionQuerySet(PublicIdQuerySet["Collection"]):
     def find(self, user_group: UserGroup, public_id: object) -> "Collection | None":
         """Return the user group's collection with this id, or None. It is read from the database for writes.
 
@@ -48,6 +50,23 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
             lambda: collections.create(user_group=user_group, name=name), collections.db, refuse_duplicate
         )
 
+    def get_or_create_many(self, user_group: UserGroup, names: Sequence[str]) -> dict[str, "Collection"]:
+        """Return the user group's collections by these names, and create the missing ones in the order of the names.
+
+        Call this in a transaction. Raises IntegrityError if a collection that another transaction has created is
+        deleted.
+        """
+        named = self.filter(user_group=user_group, name__in=names)
+        found = {collection.name: collection for collection in named}
+        if new := [self.model(user_group=user_group, name=name) for name in names if name not in found]:
+            # All transactions insert in the same order, so that they do not deadlock.
+            self.bulk_create(sorted(new, key=attrgetter("name")), ignore_conflicts=True)
+            found = {collection.name: collection for collection in named.all()}
+            signals.announce(signals.created, [each for each in new if found.get(each.name) == each], self.db)
+            if len(found) < len(names):
+                raise IntegrityError("A collection that another transaction created has been deleted.")
+        return found
+
     def would_be_duplicate(self, **changes: Any) -> bool:
         own = self.get()
         return (
@@ -57,27 +76,37 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"], DeletableQuerySet["Coll
             .exists()
         )
 
-    def can_delete_at_once(self, keys: Sequence[Key]) -> bool:
-        bookmarks = self._bookmarks_of_groups(keys).filter(collection__in=[pk for pk, _ in keys])
-        return bookmarks[: deletion.CHUNK_SIZE + 1].count() <= deletion.CHUNK_SIZE and super().can_delete_at_once(keys)
+    def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
+        yield from super().dependants(keys)
+        yield self._bookmarks_of_groups(keys).filter(collection__in=keys)
 
-    def delete_chunk(self, keys: Sequence[Key]) -> bool:
-        """Remove up to CHUNK_SIZE bookmarks from these collections and return whether there may be more."""
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        """Remove the bookmarks from these collections. If bookmarks become duplicates, only the oldest is kept."""
         bookmarks = self._bookmarks_of_groups(keys)
-        removed = remove_from_collections(bookmarks, [pk for pk, _ in keys], deletion.CHUNK_SIZE)
-        return removed == deletion.CHUNK_SIZE or super().delete_chunk(keys)
+        inside, outside = bookmarks.filter(collection__in=keys), bookmarks.filter(collection=None)
+        same = {"user_group": OuterRef("user_group"), "url_digest": OuterRef("url_digest")}
+        is_older = Q(created_at__lt=OuterRef("created_at")) | Q(
+            created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
+        )
+        older = bookmarks.filter(Q(collection=None) | Q(collection__in=keys), is_older, **same)
+        inside.filter(Exists(older)).delete()
+        # The condition with IN lets SQLite begin with the bookmarks inside.
+        outside.filter(Exists(inside.filter(**same)), url_digest__in=inside.values("url_digest")).delete()
+        is_announced, now = signals.updated.has_listeners(bookmarks.model), timezone.now()
+        released = list(inside.select_for_update().order_by("pk")) if is_announced else []
+        inside.update(collection=None, updated_at=now)
+        for bookmark in released:
+            bookmark.collection, bookmark.updated_at = None, now
+        signals.announce_update(released, self.db, ["collection"])
 
-    def _delete_rows(self, keys: Sequence[Key]) -> tuple[int, dict[str, int]]:
-        self.delete_chunk(keys)
-        return super()._delete_rows(keys)
-
-    def _bookmarks_of_groups(self, keys: Sequence[Key]) -> Any:
+    def _bookmarks_of_groups(self, keys: Sequence[Any]) -> Any:
         """Return all bookmarks of the user groups that have the collections with these keys."""
         model: Any = self.model._meta.get_field("bookmarks").related_model
-        return model.objects.using(self.db).filter(user_group__in={user_group for _, user_group in keys})
+        groups = set(self.order_by().filter(pk__in=keys).values_list("user_group", flat=True))
+        return model.objects.using(self.db).filter(user_group__in=groups)
 
 
 @cache
 def _find(queryset: type[CollectionQuerySet], model: "type[Collection]", using: str) -> "Select[Collection]":
     """Return the statement that reads a collection by its user group and id."""
-    return Select(queryset(model, using=using).filter(deleted_at=None, **parameters(model, "user_group", "id")))
+    return Select(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))

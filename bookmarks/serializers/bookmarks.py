@@ -69,7 +69,7 @@ class CollectionIdField(serializers.CharField):
     """The id of a collection."""
 
     def to_representation(self, value: Any) -> str:
-        return str(value.pk)
+        return str(value)
 
 
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
@@ -79,7 +79,7 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     url = serializers.CharField(help_text="The URL exactly as it was sent.")
     title = serializers.CharField(help_text="The title of the page. It may be empty.")
     collection = CollectionIdField(
-        source="visible_collection", allow_null=True, help_text="The id of the bookmark's collection, or null."
+        source="collection_id", allow_null=True, help_text="The id of the bookmark's collection, or null."
     )
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the bookmark was last changed.")

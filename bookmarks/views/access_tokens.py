@@ -29,14 +29,14 @@ class AccessTokensView(ApiTokenView):
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
         query = self.validated()
-        user_group = self.user_groups.get(provided_id=query.pop("provided_id"))
+        user_group = self.user_groups.only("provided_id").get(provided_id=query.pop("provided_id"))
         page = Page(user_group.access_tokens.all(), "digest", **query)
         return self.respond({"access_tokens": page.items, **page.links(request)})
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = self.user_groups.for_write().get(provided_id=fields.pop("provided_id"))
+        user_group = self.user_groups.for_write().only("provided_id").get(provided_id=fields.pop("provided_id"))
         if "expires_in" in fields:
             fields["expires_at"] = timezone.now() + timedelta(seconds=fields.pop("expires_in"))
         try:

@@ -14,9 +14,10 @@ from bookmarks.querysets.bookmarks import BookmarkQuerySet
 from bookmarks.querysets.collections import CollectionQuerySet
 from usergroups.contract import batch
 from usergroups.contract.etags import PreconditionFailed
+from usergroups.exceptions import TooLargeToDelete
 from usergroups.models import UserGroup
 from usergroups.tokens.views import TokenView
-from usergroups.transactions import Modified
+from usergroups.transactions import Modified, TooManyDependants
 
 
 class AccessTokenView(TokenView):
@@ -27,6 +28,7 @@ class AccessTokenView(TokenView):
         Bookmark.DoesNotExist: BookmarkNotFound,
         Collection.DoesNotExist: CollectionNotFound,
         Modified: PreconditionFailed,
+        TooManyDependants: TooLargeToDelete,
     }
 
     @property
@@ -35,7 +37,7 @@ class AccessTokenView(TokenView):
 
     @property
     def bookmarks(self) -> BookmarkQuerySet:
-        return Bookmark.objects.filter(user_group=self.user_group).select_related("collection")
+        return Bookmark.objects.filter(user_group=self.user_group)
 
     @property
     def collections(self) -> CollectionQuerySet:

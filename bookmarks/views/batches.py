@@ -31,6 +31,7 @@ LOOKUP_RETRIES = 2
 class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": BookmarkBatchSerializer}
     response_serializers = {"POST": BookmarkBatchEnvelope}
+    owner_fields = {"POST": ("properties",)}
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks

@@ -29,6 +29,7 @@ from .base import AccessTokenView
 class BookmarksView(AccessTokenView):
     request_serializers = {"GET": BookmarkListQuery, "POST": BookmarkCreateSerializer}
     response_serializers = {"GET": BookmarkListEnvelope, "POST": NewBookmarkEnvelope}
+    owner_fields = {"POST": ("properties",)}
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:

@@ -160,14 +160,6 @@ def test_the_index_page_is_used_with_few_keys_and_little_scrolling(service, page
         for heading in page.get_by_role("heading", name="that need attention").all():
             assert heading.bounding_box()["y"] < height / 2
 
-    # Each value of the plot is shown to keyboards, too, and no text is distorted.
-    days = page.locator(".bar-chart g")
-    expect(days.last.locator("text")).to_be_hidden()
-    days.last.focus()
-    expect(days.last.locator("text")).to_be_visible()
-    expect(days.last).to_have_attribute("aria-label", re.compile(r": \d+$"))
-    assert page.locator(".bar-chart svg").get_attribute("viewBox") is None
-
 
 def test_an_action_can_be_cancelled(page):
     page.goto("/admin/usergroups/apitoken/")

@@ -11,13 +11,13 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from bookmarks.files import exporting
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import Bookmark
 from bookmarks.time_ordered_ids import first_id
 from tests.admin.actions import ask, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import UserGroup
+from usergroups.contract import files
 
 pytestmark = pytest.mark.django_db
 
@@ -231,25 +231,6 @@ def test_an_export_requires_the_permission_to_view(client, django_user_model):
     assert answer.status_code == selected.status_code == 403
 
 
-def test_bookmarks_whose_owner_is_being_deleted_are_not_exported(admin_client, user_group):
-    bookmark = BookmarkFactory(user_group=user_group)
-    UserGroup.objects.update(deleted_at=timezone.now())
-
-    filtered = admin_client.post(address("q=example"), {"format": "jsonl"})
-    selected = admin_client.post(EXPORT, {"format": "jsonl", "selected": bookmark.pk})
-
-    assert exported(filtered) == exported(selected) == []
-
-
-def test_a_collection_that_is_being_deleted_is_not_named(admin_client, collection):
-    BookmarkFactory(user_group=collection.user_group, collection=collection)
-    Collection.objects.update(deleted_at=timezone.now())
-
-    response = admin_client.post(address("q=example"), {"format": "jsonl"})
-
-    assert [each["collection"] for each in exported(response)] == [None]
-
-
 def test_an_export_of_several_groups_takes_a_query_for_each_page(admin_client):
     groups = UserGroupFactory.create_batch(3)
     Bookmark.objects.bulk_create(
@@ -261,3 +242,15 @@ def test_an_export_of_several_groups_takes_a_query_for_each_page(admin_client):
 
     # Session, user, the count, and pages of 2,000: two, and an empty one.
     assert len(queries_of(export)) == 6
+
+
+def test_a_full_disk_is_reported_on_the_page(admin_client, user_group, monkeypatch):
+    def full(**kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "TemporaryFile", full)
+
+    response = admin_client.post(EXPORT, {"format": "csv", "user_group": user_group.pk})
+
+    assert "The server cannot store the file. Try again later." in response.content.decode()
+    assert "Content-Disposition" not in response

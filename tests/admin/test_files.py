@@ -110,11 +110,12 @@ def test_the_result_does_not_link_to_bookmarks_that_the_operator_may_not_view(cl
     assert f"{LIST}?user_group" not in page
 
 
-def test_at_most_100_refusals_are_shown(admin_client):
-    page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150)
+def test_refusals_are_shown_by_reason(admin_client):
+    page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150 + b"ftp://a/\n").content.decode()
 
-    assert "150 refused" in page.content.decode()
-    assert page.content.decode().count("<li>Line ") == 100
+    assert "151 refused" in page
+    assert "<li>Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 140 more: The URL has no scheme such as https://.</li>" in page
+    assert "<li>Line 152: The URL is neither http nor https.</li>" in page
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")])

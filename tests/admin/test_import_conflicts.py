@@ -6,9 +6,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
 from django.urls import reverse
 
-from bookmarks.admin import imports as admin_files
 from bookmarks.models import Bookmark
-from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections, way  # noqa: F401
+from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
@@ -16,8 +15,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def after_first_chunk(monkeypatch, way, chunks_of_two):  # noqa: F811
-    return act_after_first_chunk(monkeypatch, admin_files)
+def after_first_chunk(monkeypatch, chunks_of_two):  # noqa: F811
+    return act_after_first_chunk(monkeypatch)
 
 
 @pytest.fixture

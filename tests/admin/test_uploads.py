@@ -38,7 +38,7 @@ class Spy(MemoryFileUploadHandler):
 def stored(settings):
     """Return the names of the stored files. No middleware of the service limits the uploads, as in another project."""
     settings.FILE_UPLOAD_HANDLERS = [f"{__name__}.Spy"]
-    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if name != "bookmarks_service.uploads.limit_uploads"]
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if not name.endswith(".UploadLimitMiddleware")]
     Spy.stored.clear()
     return Spy.stored
 
@@ -136,7 +136,7 @@ def test_an_upload_needs_the_csrf_token(upload, user_group, django_user_model):
 def test_an_upload_that_is_refused_gets_its_answer(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(temporary), "WEB_CONCURRENCY": "1"}
+    variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(temporary), "GRANIAN_WORKERS": "1"}
     with (
         empty_database(tmp_path) as database_url,
         Service(tmp_path, database_url, **variables) as service,

@@ -123,7 +123,7 @@ class Caller:
             "SERVER_NAME": "127.0.0.1",
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
-            "SERVER_SOFTWARE": "gunicorn",
+            "SERVER_SOFTWARE": "Granian",
             "wsgi.version": (1, 0),
             "wsgi.url_scheme": "http",
             "wsgi.input": BytesIO(body),

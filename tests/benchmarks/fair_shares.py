@@ -169,7 +169,7 @@ def main(names):
         with (
             tempfile.TemporaryDirectory() as folder,
             empty_database(Path(folder)) as database_url,
-            Service(Path(folder), database_url, WEB_CONCURRENCY="2") as service,
+            Service(Path(folder), database_url, GRANIAN_WORKERS="2") as service,
         ):
             attack = ATTACKS[name](Attacker(service, Path(folder)))
             for number in range(50):

@@ -7,12 +7,12 @@ The applications in ``tests/benchmarks/rivals/`` use the same database and table
 with the ORM, plain Django views with prepared SQL, and Django REST framework as its tutorial describes it. The database
 is a new one, on SQLite without DATABASE_URL.
 
-The first command runs all four servers at once, with the same configuration of gunicorn, and loads one after another
-with wrk: 16 connections, 50 user groups, SECONDS (default 1) for each server and operation, in a new random order in
-each of ROUNDS (default 8), after a warm-up. The servers share the service's worker class, so that the ratios compare
-the applications only; with ``--gthread``, the three others run on gunicorn's own. Nothing restarts the workers during
-the run, and the service's rate limit is on but not reached. The script fails if any call fails. The statements of a
-call are counted in a process of its own, as the driver sends them: also BEGIN, COMMIT and checks of the connection.
+The first command runs all four servers at once, each with two processes of eight threads: the service on Granian as
+docs/deploy.md says, and the others on gunicorn's ``gthread`` worker. It loads one after another with wrk: 16
+connections, 50 user groups, SECONDS (default 1) for each server and operation, in a new random order in each of ROUNDS
+(default 8), after a warm-up. The service's rate limit is on but not reached. The script fails if any call fails. The
+statements of a call are counted in a process of its own, as the driver sends them: also BEGIN, COMMIT and checks of the
+connection.
 
 The second command calls the WSGI applications without a server, one process after another for a tenth of a second, and
 prints the CPU time of a call, which other load on the machine changes less. It also prints the parts of the service's
@@ -58,13 +58,12 @@ from tests.benchmarks.calls import GET, LIST, POST, PUT, Account, calls_of
 from tests.benchmarks.capacity import WRK, cpu_seconds
 from tests.benchmarks.quartiles import ratios, with_quartiles
 from tests.bookmarks_service.service import ROOT, Service, empty_database, environment
-from tests.servers import ENDED_WITH_ITS_PARENT, TIMEOUT, listens, start_server
+from tests.servers import ENDED_WITH_ITS_PARENT, TIMEOUT, listens, start_server, stop_server
 from usergroups.models import ApiToken, Team, UserGroup
 
 HERE = Path(__file__).parent
 NAMES = ("service", "orm", "sql", "drf")
 OPERATIONS = (PUT, POST, GET, LIST)
-OPTIONS = "--max-requests 0"  # of gunicorn
 GROUPS, BOOKMARKS = 50, 60
 PAUSE = 0.2  # seconds, in which the server ends the last calls of wrk
 SLICE = 0.1  # seconds, in process
@@ -88,17 +87,20 @@ def variables(name, url):
 class Rival(Service):
     """One of the other applications, served as the service is."""
 
-    def __init__(self, name, folder, url, options):
-        super().__init__(folder, url, **variables(name, url), GUNICORN_CMD_ARGS=options)
+    def __init__(self, name, folder, url):
+        super().__init__(folder, url, **variables(name, url))
         self.log = folder / f"{name}.log"
 
     def __enter__(self):
         application = "django.core.wsgi:get_wsgi_application()"
-        configuration = ["-c", "bookmarks_service/gunicorn.conf.py", "-b", f"127.0.0.1:{self.port}"]
-        command = [sys.executable, "-m", "gunicorn", *configuration, application]
+        options = ["--workers=2", "--threads=8", "--no-control-socket", f"--bind=127.0.0.1:{self.port}"]
+        command = [sys.executable, "-m", "gunicorn", *options, application]
         environ = environment(**{**self.variables, "DATABASE_URL": self.database_url})
         self.process = start_server(command, self.log, lambda: listens(self.port), cwd=self.root, env=environ)
         return self
+
+    def __exit__(self, *exc_info):
+        stop_server(self.process)
 
 
 class Process:
@@ -202,12 +204,11 @@ def processes(folder, url):
 
 
 @contextmanager
-def servers(folder, url, options):
-    """Run all servers. ``options`` are those of gunicorn for the others than the service."""
-    service = Service(folder, url, **SERVICE, GUNICORN_CMD_ARGS=OPTIONS)
+def servers(folder, url):
+    """Run all servers."""
     with ExitStack() as stack:
-        others = {name: stack.enter_context(Rival(name, folder, url, options)) for name in NAMES[1:]}
-        yield {"service": stack.enter_context(service), **others}
+        others = {name: stack.enter_context(Rival(name, folder, url)) for name in NAMES[1:]}
+        yield {"service": stack.enter_context(Service(folder, url, **SERVICE)), **others}
 
 
 def count_statements(folder, url):
@@ -223,7 +224,7 @@ def count_statements(folder, url):
 
 def compare_servers(folder, url, accounts, options):
     statements = count_statements(folder, url)
-    with servers(folder, url, f"{OPTIONS} --worker-class gthread" if options.gthread else OPTIONS) as running:
+    with servers(folder, url) as running:
         found = defaultdict(lambda: {name: [] for name in NAMES})
         for number in range(options.rounds + 1):
             for operation in OPERATIONS:
@@ -280,7 +281,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounds", type=int, nargs="?", default=8)
     parser.add_argument("slice", type=int, nargs="?", default=1, help="seconds of each slice with wrk")
-    parser.add_argument("--gthread", action="store_true", help="run the other applications on gunicorn's own worker")
     parser.add_argument("--in-process", action="store_true", help="call the applications without a server")
     parser.add_argument("--seconds", type=float, default=75, help="of the run in process (default: 75)")
     options = parser.parse_args()

@@ -154,7 +154,7 @@ def main(seconds=300):
             with cluster.stopped():
                 time.sleep(2)
 
-        with Service(Path(folder), cluster.url, WEB_CONCURRENCY="2") as service:
+        with Service(Path(folder), cluster.url, GRANIAN_WORKERS="2") as service:
             for name, result in soak(service, seconds, restart).items():
                 print(f"{name}: {result}")
 

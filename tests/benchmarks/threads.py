@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from tests.benchmarks.calls import POST, PUT, calls_of
-from tests.benchmarks.operations import METRICS, OPTIONS, SERVICE, create_accounts, load, warm_up
+from tests.benchmarks.operations import METRICS, SERVICE, create_accounts, load, warm_up
 from tests.benchmarks.quartiles import ratios
 from tests.bookmarks_service.service import Service, empty_database
 
@@ -65,7 +65,7 @@ def main(rounds=8, seconds=1):
         services = {}
         for threads in THREADS:
             (folder / str(threads)).mkdir()
-            service = Service(folder / str(threads), url, **SERVICE, GUNICORN_CMD_ARGS=f"{OPTIONS} --threads {threads}")
+            service = Service(folder / str(threads), url, **SERVICE, GRANIAN_BLOCKING_THREADS=str(threads))
             services[threads] = stack.enter_context(service)
         print("The database as it is")
         compare(services, accounts, folder, rounds, seconds)

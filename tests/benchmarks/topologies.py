@@ -1,4 +1,4 @@
-"""Compare the topologies of the database: plain PostgreSQL, PgBouncer, a standby, hash partitions and Citus.
+"""Compare the topologies of the database: plain PostgreSQL, PgBouncer, hash partitions and Citus.
 
     python -m tests.benchmarks.topologies [SECONDS [NAME ...]]
 
@@ -29,10 +29,10 @@ from tests.benchmarks.soak import soak
 from tests.bookmarks_service.cluster import Cluster
 from tests.bookmarks_service.pooler import Pooler
 from tests.bookmarks_service.service import Service, manage
-from tests.bookmarks_service.standby import Standby
 from tests.host.projects.calls import CALLS
 from tests.host.projects.hosts import service as host_of_the_service
 from tests.host.test_same_bytes import parts_of
+from tests.partitions import partition
 from tests.servers import TIMEOUT
 
 CALLERS = 32
@@ -66,8 +66,9 @@ class Topology(NamedTuple):
     direct_url: str
     """The database itself, not the pooler in front of it."""
     fault: Callable[[], None]
-    partitions: tuple[str, ...] | None = None
-    """The options of ``manage.py distribute``, or None for a plain schema."""
+    partitions: int = 0
+    """The number of hash partitions, if any."""
+    has_citus: bool = False
 
     def prepare(self) -> None:
         """Empty the database, migrate it and distribute the tables."""
@@ -76,12 +77,12 @@ class Topology(NamedTuple):
             if tables := connection.execute(query).fetchone()[0]:
                 connection.execute(f"DROP TABLE {tables} CASCADE")
         settings = {"DATABASE_URL": self.direct_url, "SECRET_KEY": "not-a-secret"}
-        commands = [["migrate", "-v0"]]
-        if self.partitions is not None:
-            commands.append(["distribute", *self.partitions])
-        for command in commands:
-            result = manage(*command, **settings)
+        for command in ("migrate", "distribute") if self.has_citus else ("migrate",):
+            result = manage(command, **settings)
             assert result.returncode == 0, result.stderr
+        if self.partitions:
+            with psycopg.connect(self.direct_url) as connection, connection.cursor() as cursor:
+                partition(cursor, self.partitions)
 
 
 def restart(server: Any) -> None:
@@ -103,17 +104,10 @@ def pgbouncer() -> Iterator[Topology]:
 
 
 @contextmanager
-def standby() -> Iterator[Topology]:
-    with Cluster() as cluster, Standby(cluster) as server:
-        variables = {"DATABASE_URL": cluster.url, "REPLICA_URL": server.url}
-        yield Topology(variables, cluster.url, lambda: restart(server))
-
-
-@contextmanager
 def hash_partitions() -> Iterator[Topology]:
     with Cluster() as cluster:
         variables = {"DATABASE_URL": cluster.url}
-        yield Topology(variables, cluster.url, lambda: restart(cluster), ("--partitions", "16"))
+        yield Topology(variables, cluster.url, lambda: restart(cluster), partitions=16)
 
 
 @contextmanager
@@ -123,13 +117,12 @@ def citus() -> Iterator[Topology]:
     def kill_a_worker() -> None:
         subprocess.run(os.environ["CITUS_RESTART"], shell=True, check=True, timeout=TIMEOUT)
 
-    yield Topology({"DATABASE_URL": url}, url, kill_a_worker, ())
+    yield Topology({"DATABASE_URL": url}, url, kill_a_worker, has_citus=True)
 
 
 TOPOLOGIES = {
     "plain PostgreSQL": plain,
     "PgBouncer": pgbouncer,
-    "standby": standby,
     "hash partitions": hash_partitions,
     "Citus": citus,
 }
@@ -212,7 +205,7 @@ def running(topology: Topology, folder: Path) -> Service:
     folder.mkdir()
     topology.prepare()
     variables = {key: value for key, value in topology.variables.items() if key != "DATABASE_URL"}
-    limits = {"WEB_CONCURRENCY": "2", "API_TOKEN_RATE": ""}
+    limits = {"GRANIAN_WORKERS": "2", "API_TOKEN_RATE": ""}
     return Service(folder, topology.variables["DATABASE_URL"], **limits, **variables)
 
 

@@ -1,40 +1,49 @@
-"""Helpers for tests in which rows are deleted during an import."""
+"""Helpers for tests of imports."""
 
 import pytest
 
-from bookmarks.files import chunks, importing
+from bookmarks.files import importing
+from bookmarks.files.records import InvalidRecord
+from bookmarks.files.report import Report
 from bookmarks.models import Bookmark, Collection
 from tests.queries import on_another_connection
+from usergroups import transactions
 
 CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for n in range(6))
 
 
-@pytest.fixture(params=["COPY", "INSERT"])
-def way(request, monkeypatch):
-    """The way in which rows are inserted, on PostgreSQL; SQLite has no COPY and always uses INSERT."""
-    if request.param == "INSERT":
-        monkeypatch.setattr(chunks, "copy_rows", lambda *args: None)
-
-
 @pytest.fixture
 def chunks_of_two(monkeypatch):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 1)
     monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
 
 
-def act_after_first_chunk(monkeypatch, module):
-    """Return a function that sets the action to run after ``module`` has stored the first chunk."""
+def imported(user_group, records, collection=None, update=False):
+    """Store the records and return the report."""
+    report = Report()
+    importing.store(user_group, records, report, collection, update)
+    return report
+
+
+def act_after_first_chunk(monkeypatch):
+    """Return a function that sets the action to run after the first chunk has been stored."""
 
     def arrange(action):
-        def store(*args):
-            for number, outcome in enumerate(importing.store(*args)):
-                yield outcome
-                if number == 0:
-                    on_another_connection(action)
+        stored = []
 
-        monkeypatch.setattr(module, "store", store)
+        def retry_on_conflict(*args):
+            if len(stored) == 1:
+                on_another_connection(action)
+            stored.append(transactions.retry_on_conflict(*args))
+            return stored[-1]
+
+        monkeypatch.setattr(importing, "retry_on_conflict", retry_on_conflict)
 
     return arrange
+
+
+def refusals(report):
+    """Return the records that the report lists as refused, in the order of the file."""
+    return sorted(InvalidRecord(line, each.reason) for each in report.refusals for line in each.lines)
 
 
 def delete_collections():

@@ -116,14 +116,14 @@ def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, col
     assert (kept.pk, kept.collection) == (first.pk, None)
 
 
-def test_a_deletion_takes_seven_statements(call_bookmarks, collection):
+def test_a_deletion_takes_ten_statements(call_bookmarks, collection):
     BookmarkFactory.create_batch(100, user_group=collection.user_group, collection=collection)
 
     queries = queries_of(lambda: call_bookmarks("DELETE", "collection", collection.pk))
 
-    # The token with its group; the collection and its lock; how many bookmarks it has, and which; their duplicates
-    # outside; the update of the bookmarks; the deletion.
-    assert len(queries) == 7
+    # The token with its group; the collection, its group and whether it has few bookmarks; its lock and its group; the
+    # deletion of duplicates inside and outside; the update of the bookmarks; the deletion.
+    assert len(queries) == 10
 
 
 @pytest.mark.skipif(ON_CITUS, reason="Citus checks deferred constraints only at the commit")
@@ -138,14 +138,13 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
     transaction.set_rollback(True)
 
 
-def test_deleting_a_user_group_takes_nine_statements(user_group, collection):
+def test_deleting_a_user_group_takes_six_statements(user_group, collection):
     BookmarkFactory.create_batch(100, user_group=user_group, collection=collection)
 
     queries = queries_of(user_group.delete)
 
-    # The group and its lock; whether there are few access tokens, collections and bookmarks; the group to delete, and
-    # the four deletions.
-    assert len(queries) == 9
+    # The lock; the group to delete; the deletion of its access tokens, collections and bookmarks, and its own.
+    assert len(queries) == 6
     assert not Bookmark.objects.exists()
 
 

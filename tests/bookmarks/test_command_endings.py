@@ -161,7 +161,7 @@ def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
     assert status == 130
     assert err == (
         "CommandError: Interrupted. Run the command again to synchronize the rest. "
-        "Result so far: 0 created, 0 updated, 0 refused.\n"
+        "Result so far: 0 created, 0 updated, 0 unchanged, 0 refused.\n"
     )
 
 

@@ -3,6 +3,7 @@ import re
 import pytest
 from django.core.management import CommandError, call_command
 
+from bookmarks import files
 from bookmarks.files import EXPORT_FORMATS, importing
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -109,25 +110,22 @@ def test_a_file_is_imported_into_one_collection(user_group, tmp_path):
 
 def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
     file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)))
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
-    chunks = []
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 4)
 
-    def stop(stored):
-        for outcome in stored:
-            yield outcome
-            chunks.append(outcome)
-            if len(chunks) == 2:
+    def read(*args):
+        for record in files.read(*args):
+            if record.line == 10:
                 raise KeyboardInterrupt
+            yield record
 
     with monkeypatch.context() as patch:
-        patch.setattr(import_bookmarks, "store", lambda *args: stop(importing.store(*args)))
+        patch.setattr(import_bookmarks, "read", read)
         with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
             call_command("import_bookmarks", file, *GROUP)
     before = Bookmark.objects.count()
     call_command("import_bookmarks", file, *GROUP)
 
-    assert 0 < before < 10
+    assert before == 8
     assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
 
 
@@ -206,8 +204,7 @@ def test_a_file_without_bookmarks_is_reported(user_group, tmp_path, capsys):
 
 def test_an_import_shows_a_progress_bar_on_a_terminal(user_group, tmp_path, monkeypatch, capsys):
     file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)), "x")
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
 
     call_command("import_bookmarks", file, *GROUP)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookmarks.files import csv_rows
+from bookmarks.files import comma_separated
 from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.records import CollectionRecord, InvalidRecord
@@ -83,8 +83,8 @@ def test_a_line_is_not_longer_than_a_mebibyte():
 def test_lines_are_read_at_most_twice(monkeypatch, seed):
     """Otherwise reading would take quadratic time."""
     taken = []
-    take = csv_rows.RowReader.take
-    monkeypatch.setattr(csv_rows.RowReader, "take", lambda self: taken.append(1) or take(self))
+    take = comma_separated.RowReader.take
+    monkeypatch.setattr(comma_separated.RowReader, "take", lambda self: taken.append(1) or take(self))
     pieces = random.Random(seed).choices(['"', ",", "a", "\n", '"",', "https://a/,b\n"], k=5000)
     text = "url,title\n" + "".join(pieces)
 

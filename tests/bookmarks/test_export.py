@@ -33,7 +33,7 @@ def user_group():
 
 @pytest.fixture
 def bookmarks(user_group):
-    """Bookmarks of equal and of different times, in collections of 0 to 9, of which one is being deleted."""
+    """Bookmarks of equal and of different times, in collections of 0 to 9."""
     now = timezone.now()
     collections = [None, *(CollectionFactory(user_group=user_group) for _ in range(8))]
     for collection, size in zip(collections, (4, 1, 1, 0, 9, 2, 1, 3, 5), strict=True):
@@ -43,7 +43,6 @@ def bookmarks(user_group):
             )
     other = CollectionFactory()
     BookmarkFactory(user_group=other.user_group, collection=other)
-    Collection.objects.filter(pk=collections[5].pk).update(deleted_at=now)
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 4, 5, 100])
@@ -56,19 +55,18 @@ def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size,
     rows = Bookmark.objects.filter(user_group=user_group).select_related("collection")
     expected = rows.order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
     assert len(read) == 26
-    assert [(row.pk, row.collection) for row in read] == [(row.pk, row.visible_collection) for row in expected]
+    assert [(row.pk, row.collection) for row in read] == [(row.pk, row.collection) for row in expected]
     [(position, empty)] = [(n, item) for n, item in enumerate(items) if isinstance(item, Collection)]
     assert not empty.bookmarks.exists()
     assert items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
 
 
 @pytest.mark.parametrize("page_size", [2, 100])
-@pytest.mark.parametrize("being_deleted", [True, False])
-def test_an_empty_collection_is_read_unless_it_is_being_deleted(user_group, page_size, being_deleted, monkeypatch):
+def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
-    empty = CollectionFactory(user_group=user_group, deleted_at=timezone.now() if being_deleted else None)
+    empty = CollectionFactory(user_group=user_group)
 
-    assert list(exporting.load(user_group)) == list(exporting.load(user_group, empty)) == [empty][being_deleted:]
+    assert list(exporting.load(user_group)) == list(exporting.load(user_group, empty)) == [empty]
     assert list(exporting.load(user_group, empty, Bookmark.objects.all())) == []
 
 
@@ -89,8 +87,20 @@ def test_small_collections_share_statements(user_group):
 
     queries = queries_of(lambda: list(exporting.load(user_group)))
 
-    # 1, 2, 4, 8, 16 and 29 collections; two pages of collections; and the bookmarks in no collection
-    assert len(queries) == 6 + 2 + 1
+    # The bookmarks in no collection, two pages of collections, the numbers of their bookmarks, and their bookmarks
+    assert len(queries) == 1 + 2 + 1 + 1
+
+
+def test_large_collections_share_no_statement(user_group, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 5)
+    large = CollectionFactory.create_batch(2, user_group=user_group)
+    for collection in large * 4:
+        BookmarkFactory(user_group=user_group, collection=collection)
+
+    queries = queries_of(lambda: list(exporting.load(user_group)))
+
+    # The bookmarks in no collection, two pages of collections, the numbers of their bookmarks, and the two
+    assert len(queries) == 1 + 2 + 1 + 2
 
 
 def test_each_statement_reads_one_user_group(user_group, bookmarks):

@@ -1,7 +1,7 @@
 """GET /v1/export."""
 
 import gc
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, nullcontext
 
 import pytest
 from django.db import OperationalError
@@ -14,7 +14,7 @@ from bookmarks.views import files as views
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
-from usergroups.contract import spooled_files
+from usergroups.contract import files
 from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER, expensive_call
 
 TYPES = {
@@ -117,80 +117,32 @@ def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, call):
         def write(self, *args):
             raise OSError(28, "No space left on device")
 
-        close = write
+        writelines = close = write
 
-    monkeypatch.setattr(spooled_files, "TemporaryFile", lambda **kwargs: Full() if call == "write" else Full().write())
+    monkeypatch.setattr(files, "TemporaryFile", lambda **kwargs: Full() if call == "write" else Full().write())
 
     assert error_code(receive(), 503) == "service_unavailable"
 
 
-def test_a_failure_after_the_beginning_is_no_normal_end(receive, bookmarks, monkeypatch):
-    def fail(*args):
-        yield from list(exporting.load(*args))[:2]
-        raise OperationalError("gone")
-
-    monkeypatch.setattr(views, "load", fail)
-    monkeypatch.setattr(spooled_files, "BEGINNING", 0)
-    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 1)
-
-    response = receive()
-
-    assert response.status_code == 200
-    with pytest.raises(OperationalError):
-        response.getvalue()
-    response.close()
-
-
-@pytest.mark.parametrize("slow", [True, False])
-def test_the_source_does_not_wait_for_a_slow_client(monkeypatch, slow):
-    """A client that takes a second for a block of three bytes, while the source takes a tenth for each byte."""
-    now, read = [0.0], []
-
-    def pieces():
-        for n in range(100):
-            now[0] += 0.1
-            read.append(n)
-            yield b"%02d" % n
-
-    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 3)
-    monkeypatch.setattr(spooled_files.time, "monotonic", lambda: now[0])
-    blocks, found, ahead = spooled_files.read_ahead(pieces()), [], []
-    for block in blocks:
-        found.append(block)
-        ahead.append(2 * len(read) - sum(map(len, found)))
-        now[0] += 1 if slow else 0
-
-    assert b"".join(found) == b"".join(b"%02d" % n for n in range(100))
-    assert found[0] == b""
-    assert len(found) - 1 == -(-200 // 3)
-    # After about ten seconds of its own, and as many of the client, the source has been read.
-    assert (ahead[11] > 150) == slow
-    assert max(ahead[20:]) < 10 or slow
-
-
 @pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"a" * 200_000, b"", b"b"]])
-def test_all_pieces_are_yielded(pieces):
-    assert b"".join(spooled_files.read_ahead(pieces)) == b"".join(pieces)
+def test_a_download_has_all_pieces_and_says_how_many_bytes_they_are(pieces):
+    response = files.download(pieces, nullcontext())
+
+    assert response.getvalue() == b"".join(pieces)
+    assert response["Content-Length"] == str(len(b"".join(pieces)))
 
 
-def test_a_transaction_ends_with_the_download(receive, bookmarks, monkeypatch):
+def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, monkeypatch):
     ended = []
 
     def load(*args):
-        try:
-            yield from exporting.load(*args)
-        finally:
-            ended.append(True)
+        yield from exporting.load(*args)
+        ended.append(True)
 
     monkeypatch.setattr(views, "load", load)
-    monkeypatch.setattr(spooled_files, "BEGINNING", 0)
-    monkeypatch.setattr(spooled_files, "BLOCK_SIZE", 1)
 
-    response = receive()
-
-    assert ended == []
-    response.close()
-    assert ended == [True]
+    with closing(receive()):
+        assert ended == [True]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the file that is not closed

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bookmarks.files import dates
+from bookmarks.files.programs import parse_date
 
 pytestmark = pytest.mark.once
 
@@ -33,7 +33,7 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     ],
 )
 def test_dates_are_read(value):
-    assert dates.parse(value) == TIME
+    assert parse_date(value) == TIME
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_dates_are_read(value):
     ],
 )
 def test_dates_are_as_exact_as_they_are_written(value, time):
-    assert dates.parse(value) == time
+    assert parse_date(value) == time
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
     ],
 )  # fmt: skip
 def test_what_stands_for_no_time_in_the_past_is_unusable(value):
-    assert dates.parse(value) is None
+    assert parse_date(value) is None

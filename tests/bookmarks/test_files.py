@@ -2,8 +2,6 @@
 
 import io
 import json
-import re
-import time
 import tracemalloc
 from datetime import UTC, datetime
 
@@ -12,11 +10,13 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import EXPORT_FORMATS, FORMATS, chunks, dates, importing, netscape, netscape_parser
+from bookmarks.files import EXPORT_FORMATS, FORMATS, importing, netscape
 from bookmarks.files.exporting import load
+from bookmarks.files.programs import parse_date
 from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import imported, refusals
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 
@@ -25,7 +25,7 @@ URL = "https://example.com/"
 
 def read(name, text):
     data = text if isinstance(text, bytes) else text.encode()
-    return [record for record in FORMATS[name].read(io.BytesIO(data)) if record is not None]
+    return list(FORMATS[name].read(io.BytesIO(data)))
 
 
 def stored(user_group):
@@ -36,12 +36,8 @@ def stored(user_group):
 
 
 def store(user_group, *records, collection=None):
-    outcomes = list(importing.store(user_group, records, collection))
-    return (
-        sum(outcome.created for outcome in outcomes),
-        sum(outcome.existing for outcome in outcomes),
-        [refusal for outcome in outcomes for refusal in outcome.refusals],
-    )
+    report = imported(user_group, records, collection)
+    return report.created, report.existing, refusals(report)
 
 
 # Netscape's format
@@ -74,7 +70,7 @@ def test_an_export_of_firefox_is_read():
     records = read("html", FIREFOX)
 
     seconds = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
-    assert [(record.url, record.title, record.collection, dates.parse(record.created_at)) for record in records] == [
+    assert [(record.url, record.title, record.collection, parse_date(record.created_at)) for record in records] == [
         ("https://example.com/1?a=1&b=2", "R&D <1>", None, seconds),
         ("https://example.com/2", "In a folder", "Toolbar", seconds.replace(microsecond=123000)),
         ("https://example.com/3", "Deeper", "Toolbar / Deep", seconds.replace(microsecond=123456)),
@@ -206,9 +202,9 @@ def test_csv_columns_are_case_insensitive(first):
     assert read("csv", f"{first}, Title\nhttps://a/,b\n") == [Record(2, "https://a/", "b")]
 
 
-@pytest.mark.parametrize("first", ["address", "link;title", "https://a/"])
+@pytest.mark.parametrize("first", ["address", "address;title", "https://a/"])
 def test_a_csv_file_without_a_url_column_is_refused_once(first):
-    reason = "The header has no column named url, uri or href, so no bookmarks can be read."
+    reason = "The header has no column named url, uri, href or link, so no bookmarks can be read."
 
     assert read("csv", f"{first}\nhttps://b/\n") == [InvalidRecord(1, reason)]
 
@@ -222,13 +218,13 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
         (Record(1, None), "url is not text."),
         (Record(1, ""), "url is not 1 to 8000 characters long."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
+        (Record(1, "javascript:void(0)".ljust(9000, ";")), "The URL is neither http nor https."),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
-        (Record(1, URL, "a" * 1001), "title is not 0 to 1000 characters long."),
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (Record(1, URL, "\udcff"),
-         "title is not UTF-8. If the file has another encoding, give it, for example windows-1252."),
+         "title cannot be decoded. If the file has another encoding, give it, for example windows-1252."),
         (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
@@ -236,6 +232,26 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
 def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
     assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [InvalidRecord(1, reason)])
     assert Bookmark.objects.get().url == "https://b/"
+
+
+def test_a_title_that_is_too_long_is_shortened_and_told(user_group):
+    report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
+
+    assert (report.created, report.refused, report.shortened_titles) == (2, 0, 1)
+    assert list(report.remarks) == ["1 title was shortened to 1000 characters."]
+    assert {bookmark.title for bookmark in Bookmark.objects.all()} == {"a" * 1000, "b" * 999 + "…"}
+
+
+def test_refusals_are_grouped_by_reason(user_group):
+    records = [InvalidRecord(number, f"Reason {number % 150}.") for number in range(1, 2001)]
+
+    report = imported(user_group, records)
+
+    first, *_, other = report.refusals
+    assert (first.reason, first.count, first.lines) == ("Reason 1.", 14, [1 + 150 * n for n in range(10)])
+    assert (other.reason, other.lines) == ("Other reasons.", [*range(101, 111)])
+    assert len(report.refusals) == 101
+    assert report.refused == sum(refusal.count for refusal in report.refusals) == 2000
 
 
 def test_records_are_stored_with_their_collections_and_dates(user_group):
@@ -284,10 +300,8 @@ def test_a_given_collection_replaces_those_of_the_file(user_group):
     assert Collection.objects.count() == 1
 
 
-@pytest.mark.parametrize("block_size", [1, 2, 500])
 @pytest.mark.parametrize("chunk_size", [1, 2, 20])
-def test_the_sizes_of_chunks_and_blocks_do_not_change_the_result(user_group, monkeypatch, block_size, chunk_size):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
+def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, chunk_size):
     monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
     records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
 
@@ -299,10 +313,9 @@ def test_the_sizes_of_chunks_and_blocks_do_not_change_the_result(user_group, mon
     assert {(url, name) for url, _, name, _ in stored(user_group)} == urls
 
 
-@pytest.mark.parametrize("block_size", [1, 7])
-def test_an_import_adds_what_is_missing(user_group, monkeypatch, block_size):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 3)
+@pytest.mark.parametrize("chunk_size", [3, 21])
+def test_an_import_adds_what_is_missing(user_group, monkeypatch, chunk_size):
+    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
     records = [Record(n, f"https://example.com/{n // 4}", "", [None, "A", "B", "C"][n % 4]) for n in range(60)]
     some = [record for record in records if record.line % 7 in (0, 3)]
     store(user_group, *some)
@@ -313,77 +326,27 @@ def test_an_import_adds_what_is_missing(user_group, monkeypatch, block_size):
     assert {(url, name) for url, _, name, _ in stored(user_group)} == {(r.url, r.collection) for r in records}
 
 
-def test_existing_bookmarks_are_looked_up_before_the_next_chunk_is_inserted(user_group, monkeypatch):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
-    BookmarkFactory(user_group=user_group, url="https://example.com/0")
-    outcomes = importing.store(user_group, [Record(n, f"https://example.com/{n}") for n in range(6)])
-    next(outcomes)
-
-    queries = queries_of(lambda: next(outcomes))
-
-    [lookup, insert, *_] = (sql for sql in queries if "bookmarks_bookmark" in sql)
-    assert lookup.strip().startswith("SELECT")
-    assert insert.startswith("COPY" if connection.vendor == "postgresql" else "INSERT")
-
-
-def test_a_bookmark_that_is_created_after_the_lookup_is_not_stored_twice(user_group, monkeypatch):
-    monkeypatch.setattr(chunks.ChunkImporter, "missing", lambda self, rows: rows)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
-    records = [Record(n, f"https://example.com/{n}") for n in range(4)]
-    store(user_group, *records[::2])
-
-    outcome = store(user_group, *records)
-
-    assert outcome == (2, 2, [])
-    assert Bookmark.objects.count() == 4
-
-
-def test_a_chunk_takes_few_statements(user_group):
+@pytest.mark.parametrize("existing", [0, 1000])
+def test_a_chunk_takes_few_statements(user_group, existing):
     records = [Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}") for n in range(1000)]
+    store(user_group, *records[:existing])
 
-    queries = queries_of(lambda: store(user_group, *records))
+    queries = [sql for sql in queries_of(lambda: store(user_group, *records)) if "INTO" in sql or "FROM" in sql]
 
-    inserts = [sql for sql in queries if "bookmarks_bookmark" in sql]
-    # Look up the user group and the collections by name, insert these, look them up again, and once more at the end: if
-    # COPY has filled them, count those that still exist, and otherwise lock them before the insert.
-    assert len(queries) - len(inserts) == 5
-    assert len([sql for sql in inserts if not sql.startswith("INSERT")]) <= 1
-
-
-@pytest.mark.parametrize(("name", "value"), [("CHUNK_SECONDS", -1.0), ("CHUNK_CHARACTERS", 0)])
-def test_a_chunk_ends_after_some_time_or_with_much_text(user_group, monkeypatch, name, value):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 2)
-    monkeypatch.setattr(importing, name, value)
-
-    chunks = importing.store(user_group, [Record(n, f"https://example.com/{n}") for n in range(6)])
-
-    assert [chunk.created for chunk in chunks] == [2, 2, 2]
+    inserts = [sql for sql in queries if sql.startswith('INSERT INTO "bookmarks_bookmark"')]
+    # Look up the collections by name, and if some are missing, insert them and look them up again.
+    assert len(queries) - len(inserts) == (1 if existing else 3)
+    assert len(inserts) == 1 or connection.vendor == "sqlite"
 
 
-def test_pieces_without_records_end_blocks(user_group, monkeypatch):
-    monkeypatch.setattr(importing, "CHUNK_SECONDS", -1.0)
+def test_a_chunk_is_read_before_a_transaction_begins(user_group):
+    def records():
+        for n in range(importing.CHUNK_SIZE + 1):
+            assert len(connection.savepoint_ids) == outer
+            yield Record(n, f"{URL}{n}")
 
-    chunks = importing.store(user_group, [Record(1, URL), None, None, Record(2, f"{URL}2"), None])
-
-    assert [chunk.created for chunk in chunks] == [1, 0, 1]
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's setting")
-@pytest.mark.django_db(transaction=True)
-def test_reading_may_take_longer_than_a_statement(user_group):
-    def slow_records():
-        yield from (Record(n, f"{URL}{n}") for n in range(importing.BLOCK_SIZE))
-        time.sleep(0.5)
-        yield Record(1, URL)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = '200ms'")
-        chunks = list(importing.store(user_group, slow_records()))
-        cursor.execute("RESET statement_timeout")
-
-    assert [chunk.created for chunk in chunks] == [importing.BLOCK_SIZE + 1]
+    outer = len(connection.savepoint_ids)
+    assert imported(user_group, records()).created == importing.CHUNK_SIZE + 1
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
@@ -496,42 +459,6 @@ def test_deeply_nested_folders_take_little_memory():
     tracemalloc.stop()
 
     assert peak < 10 * len(html)
-
-
-PIECES = [
-    '<DT><A HREF="https://example.com/1" ADD_DATE="1700000000">One &amp; <b></A>\n',
-    '  <DT><A HREF="https://example.com/?a=1&amp;region=2" add_date="x" HREF="https://example.com/3">&lt;3</A>\r\n',
-    '<dt><a href=" https://example.com/4 " TAGS="a,b">Four</a>\n', "<DT><A HREF='https://example.com/5'>Five</A>\n",
-    '<DT><A HREF="https://example.com/6">Six', '<DT><A HREF="https://example.com/\n7">Seven</A>\n',
-    '<DT><A NAME="8">A</A>\n',
-    "<DT><H3>Folder</H3>\n", "<DT><H3>Open", "<DL><p>\n", "</DL><p>\n", "<DD>Text\n", "<!--", "-->\n",
-    "<script>", "</script>", '"', "<a x\n", "<![", ">", "\n", "</A>", "&", "\0",
-]  # fmt: skip
-
-
-@given(html=st.lists(st.sampled_from(PIECES), max_size=12).map("".join), chunk_size=st.integers(1, 300))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_lines_of_one_link_are_read_as_the_parser_reads_them(monkeypatch, html, chunk_size):
-    data = html.encode()
-    with monkeypatch.context() as patch:
-        patch.setattr(netscape, "CHUNK_SIZE", chunk_size)
-        records = list(netscape.read(io.BytesIO(data)))
-        patch.setattr(netscape_parser, "LINE_OF_LINK", re.compile(r"(?!)"))
-        by_parser = list(netscape.read(io.BytesIO(data)))
-
-    assert records == by_parser
-
-
-def test_lines_of_one_link_are_not_given_to_the_parser(monkeypatch):
-    fed = []
-    monkeypatch.setattr(netscape_parser.NetscapeParser, "handle_start_tag", lambda self, name, tag: fed.append(name))
-
-    [record] = netscape.read(io.BytesIO(PIECES[0].replace("<b>", "").encode()))
-
-    assert (record, fed) == (
-        Record(1, "https://example.com/1", "One & ", None, "1700000000"),
-        [],
-    )
 
 
 def test_a_conditional_section_is_skipped():

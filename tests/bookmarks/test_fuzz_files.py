@@ -1,14 +1,16 @@
 """Damaged files of every format are read without exceptions."""
 
 import io
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bookmarks import files
-from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
-from bookmarks.files.rows import read_blocks
+from bookmarks.files.importing import valid_rows
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record, UnreadableFile
+from bookmarks.files.report import Report
 
 pytestmark = pytest.mark.once
 
@@ -76,12 +78,18 @@ def damaged(draw, valid):
     return data
 
 
+def refusals_of(records):
+    report = Report()
+    list(valid_rows(records, report, with_collections=True))
+    return report.refusals
+
+
 @pytest.mark.parametrize("name", VALID)
 def test_the_undamaged_files_are_valid(name):
     records = list(files.read(io.BytesIO(VALID[name].encode()), name))
 
     assert len(records) == 2
-    assert not any(block.invalid_records for block in read_blocks(records, 10, with_collections=True))
+    assert refusals_of(records) == []
 
 
 @pytest.mark.parametrize("name", VALID)
@@ -90,13 +98,12 @@ def test_the_undamaged_files_are_valid(name):
 def test_damaged_files_are_read_without_exceptions(name, data, encoding):
     content = data.draw(damaged(VALID[name]))
 
-    records = list(files.read(io.BytesIO(content), name, encoding))
+    records = []
+    with suppress(UnreadableFile):
+        records.extend(files.read(io.BytesIO(content), name, encoding))
 
     lines = content.count(b"\n") + content.count(b"\r") + 2
     numbers = content.count(b",") + content.count(b"[") + 2  # of the entries in a JSON file
     assert all(isinstance(record, Record | CollectionRecord | InvalidRecord) for record in records)
     assert all(1 <= record.line <= max(lines, numbers) for record in records)
-    refusals = [
-        refusal for block in read_blocks(records, 10, with_collections=True) for refusal in block.invalid_records
-    ]
-    assert all(refusal.reason for refusal in refusals)
+    assert all(refusal.reason for refusal in refusals_of(records))

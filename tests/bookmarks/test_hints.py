@@ -34,6 +34,7 @@ def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group
         ("/path", "The URL has no scheme such as https://."),
         ("ftp://example.com/", "The URL is neither http nor https."),
         ("javascript:alert(1)", "The URL is neither http nor https."),
+        ("javascript:" + "%20void(0);" * 50, "The URL is neither http nor https."),
         (" https://example.com/", "The URL has surrounding white space."),
         ("https://example.com/\t", "The URL has control characters."),
         ("https://", "The URL is not valid by the WHATWG URL Standard."),

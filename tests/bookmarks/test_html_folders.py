@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import collection_names, folders, netscape
+from bookmarks.files import netscape, programs
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 
@@ -60,12 +60,12 @@ def test_deep_paths_stay_distinct():
     first, second = (record.collection for record in read(html))
 
     assert first != second
-    assert len(first) == len(second) == collection_names.MAX_PATH_LENGTH
-    assert collection_names.shortened(first) != collection_names.shortened(second)
+    assert len(first) == len(second) == programs.MAX_PATH_LENGTH
+    assert programs.shortened(first) != programs.shortened(second)
 
 
 def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
-    monkeypatch.setattr(folders, "MAX_DEPTH", 2)
+    monkeypatch.setattr(netscape, "MAX_DEPTH", 2)
 
     assert collections(f"<H3>A</H3><DL><H3>B</H3><DL><H3>C</H3><DL>{LINK}</DL></DL>{LINK}</DL>{LINK}") == [
         ("A / B", False), ("A", False), (None, False),
@@ -73,18 +73,18 @@ def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
 
 
 def test_deep_lists_take_no_memory():
-    open_folders = folders.OpenFolders()
+    open_folders = netscape.OpenFolders()
 
     for _ in range(5000):
         open_folders.start_list("dl")
-    assert len(open_folders.names) == folders.MAX_DEPTH
+    assert len(open_folders.names) == netscape.MAX_DEPTH
     for _ in range(5000):
         assert list(open_folders.end_list(1)) == []
     assert (open_folders.names, open_folders.deeper) == ([], 0)
 
 
 names = st.text(st.sampled_from("A/ \r\n<&é\t\"'~"), min_size=1, max_size=12)
-nested_names = st.lists(names, min_size=1, max_size=4).map(collection_names.joined)
+nested_names = st.lists(names, min_size=1, max_size=4).map(programs.joined)
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
 
 

@@ -7,9 +7,9 @@ from django.db import connection
 
 from bookmarks.files import importing
 from bookmarks.files.records import CollectionRecord, Record
-from bookmarks.files.report import Report
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import imported
 from tests.queries import deadlock, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
@@ -19,10 +19,7 @@ OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
 
 
 def update(user_group, *records, collection=None):
-    report = Report()
-    for chunk in importing.store(user_group, records, collection, update=True):
-        report.add(chunk)
-    return report
+    return imported(user_group, records, collection, update=True)
 
 
 @pytest.fixture
@@ -55,7 +52,7 @@ def test_titles_and_dates_are_repaired_where_the_file_has_them(user_group, bookm
 
 
 def test_without_update_nothing_is_repaired(user_group, bookmark):
-    [report] = importing.store(user_group, [Record(1, URL, "New", None, NEW)])
+    report = imported(user_group, [Record(1, URL, "New", None, NEW)])
 
     assert (report.updated, report.existing) == (0, 1)
     bookmark.refresh_from_db()
@@ -77,16 +74,15 @@ def test_a_bookmark_is_repaired_in_its_collection_only(user_group, bookmark):
 def test_new_bookmarks_are_created_meanwhile(user_group, bookmark):
     report = update(user_group, Record(1, f"{URL}new", "A", "New"), Record(2, URL, "B"), CollectionRecord(3, "Empty"))
 
-    assert (report.created, report.updated, report.existing, report.records) == (1, 1, 0, 3)
+    assert (report.created, report.updated, report.existing) == (1, 1, 0)
     assert set(Bookmark.objects.values_list("title", "collection__name")) == {("A", "New"), ("B", None)}
     assert Collection.objects.filter(name="Empty").exists()
 
 
-@pytest.mark.parametrize("block_size", [1, 2, 500])
+@pytest.mark.parametrize("chunk_size", [1, 2, 500])
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, block_size, exists):
-    monkeypatch.setattr(importing, "BLOCK_SIZE", block_size)
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 1)
+def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, chunk_size, exists):
+    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
     if exists:
         BookmarkFactory(user_group=user_group, url=URL)
     records = [Record(1, URL, "First", None, OLD), Record(2, URL, "Last"), Record(3, URL, "", None, NEW)]
@@ -123,8 +119,8 @@ def test_an_update_takes_few_statements(user_group, different):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Look up which bookmarks exist, look up which of them differ, lock these, and write them.
-    assert kinds == ["SELECT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
+    # Insert those that are missing, look up the others, lock those that differ, and write them.
+    assert kinds == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
 
 
 def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark):
@@ -151,7 +147,8 @@ def test_a_deadlock_with_an_update_is_retried():
     def lock_first(using):
         list(Bookmark.objects.using(using).filter(pk=first.pk).select_for_update())
 
-    with deadlock('SELECT "bookmarks_bookmark"', Bookmark.objects.filter(pk=last.pk).select_for_update(), lock_first):
+    locked = Bookmark.objects.filter(pk=last.pk).select_for_update()
+    with deadlock('SELECT "bookmarks_bookmark"', locked, lock_first, ending="FOR UPDATE"):
         report = update(user_group, Record(1, first.url, "New"), Record(2, last.url, "New"))
 
     assert report.updated == 2

@@ -1,6 +1,5 @@
 """Each index is used, and a page of a list reads only its own rows, whatever the other rows are."""
 
-import json
 import os
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,7 +10,7 @@ from django.db import connection
 from bookmarks import search
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
-from tests.queries import ON_CITUS, queries_of
+from tests.queries import ON_CITUS, plan_nodes, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.contract.pagination import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
@@ -62,17 +61,8 @@ def groups(user_group):
     return groups | {"unknown to the statistics": new_group(others, OLD + timedelta(days=1), 16_000)}
 
 
-def nodes(plan):
-    yield plan
-    for child in plan.get("Plans", []):
-        yield from nodes(child)
-
-
 def explain(sql):
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
-        [(plans,)] = cursor.fetchall()
-    return list(nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"]))
+    return plan_nodes(sql, "ANALYZE, FORMAT JSON")
 
 
 def rows_read(plan):
@@ -139,10 +129,9 @@ INDEXES = {
     Team: {"usergroups_team_pkey", "usergroups_team_name"},
     UserGroup: {
         "usergroups_usergroup_pkey",
-        "usergroups_usergroup_token_key",  # POST /api/user/resolve
+        "usergroups_token",  # POST /api/user/resolve
         "usergroups_provided_id",  # PUT /api/user
         "usergroups_by_creation",  # GET /api/users
-        "usergroups_deleted",  # finish_deletions
     },
     ApiToken: {
         "usergroups_apitoken_pkey",
@@ -160,7 +149,6 @@ INDEXES = {
         "bookmarks_collection_pkey",
         "bookmarks_collection_name",
         "bookmarks_collections",  # GET /v1/collections
-        "bookmarks_deleted",  # finish_deletions
     },
     Bookmark: {
         "bookmarks_bookmark_pkey",  # one bookmark, and the admin's list

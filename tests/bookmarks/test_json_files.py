@@ -3,25 +3,33 @@
 import io
 import json
 import tracemalloc
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, guess_format, json_folders
-from bookmarks.files.columns import MAX_LAYOUTS, ObjectReader
-from bookmarks.files.json_parser import JsonParser
-from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
+from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.programs import ObjectReader
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record, UnreadableFile
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'
-UNREADABLE = "The rest of the file cannot be read, because it is not valid JSON: "
+UNREADABLE = "The file cannot be read after {} bookmarks, because it is not valid JSON: "
 
 
 def read(text, name="json"):
     return list(FORMATS[name].read(io.BytesIO(text if isinstance(text, bytes) else text.encode())))
+
+
+def read_damaged(data):
+    """Return the records of a JSON file, and the reason why it cannot be read to its end."""
+    records = []
+    with pytest.raises(UnreadableFile) as error:
+        records.extend(FORMATS["json"].read(io.BytesIO(data)))
+    return records, str(error.value)
 
 
 # Structures
@@ -102,13 +110,12 @@ def test_empty_values_are_not_left_out(value):
     assert record.left_out == ("more",)
 
 
-def test_the_layouts_of_objects_are_forgotten():
+def test_objects_may_have_different_keys():
     objects = ObjectReader()
 
-    records = [objects.record(n, {"url": URL, f"key {n}": 1}) for n in range(250)]
+    records = [objects.record(n, {"url": URL, f"key {n % 3}": 1}) for n in range(9)]
 
-    assert [record.left_out for record in records] == [(f"key {n}",) for n in range(250)]
-    assert len(objects.layouts) <= MAX_LAYOUTS
+    assert [record.left_out for record in records] == [(f"key {n % 3}",) for n in range(9)]
 
 
 @pytest.mark.parametrize(
@@ -143,11 +150,12 @@ def test_a_folder_may_be_a_bookmark_too(text, more):
     assert last == Record(len(inner) + 1, "https://b/", "F")
 
 
-def test_the_lists_of_a_bookmark_are_left_out():
-    more = '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}]'
+def test_bookmarks_in_bookmarks_are_read_except_under_keys_that_have_other_urls():
+    more = '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}], "x": [1]'
 
     assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
-        Record(1, URL, "A", left_out=("annotations", "items"))
+        Record(1, "https://c/", None, "A"),
+        Record(2, URL, "A", left_out=("annotations", "x")),
     ]
 
 
@@ -164,21 +172,35 @@ def test_all_lists_of_a_file_are_read():
     ("text", "keys"),
     [
         ('{"bookmarks": [%s], "lists": [{"id": 1, "name": "B"}], "empty": [], "version": 1}', ["lists"]),
-        ('{"bookmarks": [%s], "more": [{"url": "https://b/"}]}', ["more"]),
-        ('{"more": [%s, {"name": "B"}, 1]}', ["more"]),
-        ('{"user": {"url": "https://b/", "more": {"a": 1}}, "bookmarks": [%s]}', ["user"]),
-        ('[{"name": "F", "links": [%s], "feeds": [{"url": "https://b/"}], "annos": [{"a": 1}]}]', ["feeds"]),
-        ('[{"feeds": [{"url": "https://b/"}], "bookmarks": [], "bookmarks": [%s]}]', ["feeds"]),
-        ('{"name": "F", "children": [%s], "x": {"y": {"url": "https://b/"}}}', ["x"]),
-        ('[%s, {"links": [], "content": {"x": [{"url": "https://b/"}]}}]', ["content"]),
-        ('[%s, {"links": [], "feeds": [{"url": "x"}]}, {"links": [], "feeds": [{"url": "x"}]}]', ["feeds"]),
+        ('{"bookmarks": [%s], "more": ["https://b/"]}', ["more"]),
+        ('{"data": {"links": [%s], "more": [1]}, "other": {"a": {"b": [1]}}}', ["more", "other"]),
+        ('[{"name": "F", "links": [%s], "rssSubscriptions": [{"url": "https://b/"}], "annos": [1]}]',
+         ["rssSubscriptions"]),
+        ('[%s, {"links": [], "feeds": [1]}, {"links": [%s], "x": [1]}, {"links": [{"url": "y"}], "x": [1]}]', ["x"]),
     ],
-)
-def test_keys_that_are_not_read_are_told_once(text, keys):
-    first, *told = read(text % OBJECT)
+)  # fmt: skip
+def test_keys_in_which_nothing_is_found_are_told_once(text, keys):
+    first, *others = read(text.replace("%s", OBJECT))
 
     assert first[:3] == (1, URL, "A")
-    assert told == [InvalidRecord(number, f"The key {key} is not imported.") for number, key in enumerate(keys, 2)]
+    told = [record.reason for record in others if isinstance(record, InvalidRecord)]
+    assert told == [f"The key {key} is not imported." for key in keys]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}',
+        '{"bookmarks": [], "more": [{"name": "B"}, %s]}',
+        '{"user": {"a": {"b": %s}}, "bookmarks": []}',
+        '{"bookmarks": [], "content": {"x": [%s]}}',
+        '{"url": "", "content": [%s]}',
+    ],
+)
+def test_an_object_with_a_url_is_a_bookmark_wherever_it_is(text):
+    found = [record for record in read(text % OBJECT) if isinstance(record, Record)]
+
+    assert [record[:3] for record in found] == [(1, URL, "A")]
 
 
 def test_a_file_without_lists_of_bookmarks_is_refused():
@@ -226,20 +248,20 @@ def test_old_files_of_firefox_name_their_folders_by_root():
     assert [record.collection for record in records] == [None, "Bookmarks Toolbar", "Other Bookmarks"]
 
 
+def test_tags_of_firefox_are_no_folders():
+    folders = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
+    reason = "This is a tag of a bookmark. Tags are not imported."
+
+    assert (
+        read('{"guid": "tags________", "title": "tags", "children": [%s]}' % folders) == [InvalidRecord(1, reason)] * 2
+    )
+
+
 def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
-    records = read('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT))
+    records, reason = read_damaged(('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT)).encode())
 
-    assert records == [Record(1, URL, "A"), Record(2, URL, "A"), InvalidRecord(3, f"{UNREADABLE}it ends too early.")]
-
-
-def test_the_memory_of_bookmarks_that_wait_for_a_name_is_limited(monkeypatch):
-    monkeypatch.setattr(json_folders, "MAX_WAITING", 2700)
-    reason = "The folder of this bookmark and others is unknown, because too many come before its name."
-
-    records = read(folder("A", *[OBJECT] * 5, first="name"))
-
-    bookmarks = [Record(number, URL, "A") for number in range(1, 6)]
-    assert records == [*bookmarks[:3], InvalidRecord(3, reason), *bookmarks[3:]]
+    assert records == [Record(1, URL, "A"), Record(2, URL, "A")]
+    assert reason == UNREADABLE.format(2) + "parse error: premature EOF."
 
 
 def test_folders_may_be_deep():
@@ -252,25 +274,6 @@ def test_folders_may_be_deep():
 
         assert record[:3] == (1, URL, "A")
         assert record.collection.startswith("F / F / F")
-
-
-@pytest.mark.parametrize("key", ["bookmarks", "children"])
-def test_waiting_for_the_names_of_folders_takes_limited_memory(monkeypatch, key):
-    monkeypatch.setattr(json_folders, "MAX_WAITING", 1_000_000)
-    bookmark = '{"url": "https://a/", "title": "%s"}' % ("a" * 1000)
-    inner = '{"%s": [%s], "name": "%s"}' % (key, bookmark, "F" * 1000)
-    text = '[{"%s": [%s], "name": "G"}]' % (key, ", ".join([inner] * 5000))
-    file = io.BytesIO(text.encode())
-
-    tracemalloc.start()
-    try:
-        number = sum(isinstance(record, Record) for record in FORMATS["json"].read(file))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-
-    assert number == 5000
-    assert peak < 3_000_000
 
 
 def test_a_long_name_of_a_folder_stays_unique():
@@ -286,51 +289,50 @@ def test_a_long_name_of_a_folder_stays_unique():
 @pytest.mark.parametrize(
     ("rest", "reason"),
     [
-        pytest.param("", "it ends too early", id="no end"),
-        pytest.param(", ", "it ends too early", id="no value"),
-        pytest.param(",]", "a value is missing", id="comma at the end"),
-        pytest.param(', {"url": "https://b/", "title": "b', "it ends too early", id="no end of a string"),
-        pytest.param(', {"url" "https://b/"}]', "a key is missing", id="no colon"),
-        pytest.param(', {"url": }]', "a value is missing", id="no value of a key"),
-        pytest.param(', {1: "https://b/"}]', "a key is missing", id="a number as key"),
-        pytest.param(" 1]", "a comma is missing", id="no comma"),
-        pytest.param("}", "a comma is missing", id="another bracket"),
-        pytest.param(", x]", "x is not JSON", id="not JSON"),
-        pytest.param(", 01]", "01 is not JSON", id="not a number"),
-        pytest.param(', "\\x"]', '"\\x" is not JSON', id="not an escape"),
-        pytest.param("]]", "a value is missing", id="text at the end"),
-        pytest.param("] nonsense", "nonsense is not JSON", id="nonsense at the end"),
+        pytest.param("", "premature EOF", id="no end"),
+        pytest.param(", ", "premature EOF", id="no value"),
+        pytest.param(",]", 'unallowed token at this point in JSON text, near example.com/", ', id="comma at the end"),
+        pytest.param(', {"url": "https://b/", "title": "b', "premature EOF", id="no end of a string"),
+        pytest.param(', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"),
+        pytest.param(', {"url": }]', "unallowed token", id="no value of a key"),
+        pytest.param(', {1: "https://b/"}]', "invalid object key", id="a number as key"),
+        pytest.param(" 1]", "after array element, I expect ',' or ']'", id="no comma"),
+        pytest.param("}", "after array element, I expect ',' or ']'", id="another bracket"),
+        pytest.param(", x]", 'near xample.com/", "title": "A"}, x]', id="not JSON"),
+        pytest.param(', "\\x"]', "occurs before a character which it may not", id="not an escape"),
+        pytest.param("]]", "unallowed token", id="text at the end"),
+        pytest.param("] nonsense", "invalid string in json text", id="nonsense at the end"),
+        pytest.param(", NaN]", "invalid char in json text", id="NaN"),
+        pytest.param(", 1e400]", "numeric (floating point) overflow", id="a number over the range"),
+        pytest.param(", 12345678901234567890]", "integer overflow", id="an integer of more than 64 bits"),
+        pytest.param(', "a\tb"]', "invalid character inside string", id="a tab in a string"),
+        pytest.param(', "\ud800"]', "can't decode byte 0xed", id="a surrogate"),
+        pytest.param(b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"),
         pytest.param(", " + "[" * 100_000, "it is nested deeper than 2000 levels", id="nested arrays"),
         pytest.param(", " + '{"a":' * 100_000, "it is nested deeper than 2000 levels", id="nested objects"),
         pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 2000 levels", id="nested folders"),
-        pytest.param(", " + "1" * 300_000, "1111", id="a long number"),
-        pytest.param(', "' + "a" * 300_000, "it ends too early", id="a long string"),
+        pytest.param(", " + "1" * 300_000, "integer overflow", id="a long number"),
+        pytest.param(', "' + "a" * 300_000, "premature EOF", id="a long string"),
     ],
 )
 def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
-    *records, last = read(f"[{OBJECT}{rest}")
+    rest = rest if isinstance(rest, bytes) else rest.encode(errors="surrogatepass")
+
+    records, error = read_damaged(b"[" + OBJECT.encode() + rest)
 
     assert records[0] == Record(1, URL, "A")
-    assert isinstance(last, InvalidRecord)
-    assert last.reason.startswith(UNREADABLE)
-    assert reason in last.reason
+    assert error.startswith(UNREADABLE.format(len(records)))
+    assert reason in error
 
 
-@pytest.mark.parametrize("more", ["", ', "more": {"a": [{}]}'], ids=["at once", "key by key"])
 @pytest.mark.parametrize(
     ("value", "title"),
-    [
-        ("NaN", None), ("1e400", None), ("1" * 5000, None), ("-0.5e-3", None), ('"a\nb\tc"', "a\nb\tc"),
-        ('"\\u0000"', "\0"), ('"\\ud800"', "\ud800"), (b'"\xff"', "\udcff"), ('"\u2028"', "\u2028"),
-    ],
-)  # fmt: skip
-def test_a_strange_value_does_not_end_the_file(value, title, more):
-    value = value if isinstance(value, bytes) else value.encode()
-    entry = b'{"url": "https://example.com/", "title": ' + value + more.encode() + b"}"
+    [("-0.5e-3", -0.0005), ('"\\u0000"', "\0"), ('"\\ud83d\\ude00"', "😀"), ('"\u2028"', "\u2028"), ("{}", False)],
+)
+def test_a_strange_value_does_not_end_the_file(value, title):
+    first, second = read('[{"url": "https://example.com/", "title": %s}, %s]' % (value, OBJECT))
 
-    first, second = read(b"[" + entry + b"," + OBJECT.encode() + b"]")
-
-    assert first.title == title or (title is None and not isinstance(first.title, str))
+    assert first.title == title
     assert second == Record(2, URL, "A")
 
 
@@ -341,57 +343,20 @@ def test_a_long_string_is_cut():
     assert second == Record(2, URL, "A")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(" " * 5_000_000, id="spaces"),
-        pytest.param('"' + "a" * 5_000_000 + '"', id="one string"),
-        pytest.param("1" * 5_000_000, id="one number"),
-        pytest.param("[" * 5_000_000, id="brackets"),
-        pytest.param(
-            '{"title":"A","children":[' + '{"url":"x","note":"%s"},' % ("a" * 500) * 5000 + "{}]}", id="objects"
-        ),
-    ],
-)
-def test_files_are_read_in_constant_memory(text):
-    file = io.BytesIO(text.encode())
-
+@pytest.mark.parametrize("data", [b" " * 20_000_000, b"[" * 20_000_000], ids=["spaces", "brackets"])
+def test_what_is_no_bookmark_takes_little_memory(data):
     tracemalloc.start()
     try:
-        for _ in FORMATS["json"].read(file):
-            pass
+        with suppress(UnreadableFile):
+            list(FORMATS["json"].read(io.BytesIO(data)))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert peak < len(text) / 4
+    assert peak < len(data) / 2
 
 
-# Comparison with Python's parser
-
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
-)
-
-
-def parsed(parser, kind, scalar):
-    """Return a value that the parser reads, with all its parts."""
-    if kind == "[":
-        return [parsed(parser, *first) for first in parser.parts("]")]
-    if kind == "{":
-        return {key: parsed(parser, *first) for key, *first in parser.members()}
-    return scalar
-
-
-@given(values, st.sampled_from([None, 1]), st.booleans())
-def test_json_is_parsed_as_by_python(value, indent, ensure_ascii):
-    text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
-    parser = JsonParser(io.StringIO(text))
-
-    assert parsed(parser, *parser.token()) == value
-    assert parser.token() == ("", None)
-
+# JSON Lines
 
 special = st.sampled_from("\r\n\u2028\u0085'\"\\{}[]")
 nasty = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)

@@ -1,174 +1,113 @@
-"""Deletion of objects with many dependants, which are hidden at once and deleted in chunks."""
-
-import threading
-from datetime import timedelta
+"""Deletion of objects to which many others belong, in one transaction."""
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
-from django.utils import timezone
 
-from bookmarks.files.exporting import load
 from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-from tests.queries import queries_of, row_locked
-from usergroups import deletion
+from tests.queries import concurrently, queries_of
+from usergroups import transactions
 from usergroups.models import Team, UserGroup
 
 URL = "https://example.com/"
 
 
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", 5)
-
-
-def wait_for_the_thread():
-    for thread in threading.enumerate():
-        if thread.name == "finish_deletions":
-            thread.join(timeout=60)
-
-
-def finish():
-    call_command("finish_deletions")
-
-
 @pytest.fixture
-def large_collection(user_group):
+def collection(user_group):
     collection = CollectionFactory(user_group=user_group, name="Large")
-    BookmarkFactory.create_batch(12, user_group=user_group, collection=collection)
+    BookmarkFactory.create_batch(5, user_group=user_group, collection=collection)
+    AccessTokenFactory(user_group=user_group)
     return collection
 
 
-def listed(call_bookmarks, **query):
-    return call_bookmarks("GET", "bookmarks", query=query).json()["bookmarks"]
+@pytest.fixture
+def delete(call_usergroups, call_bookmarks, collection):
+    """Return a function that deletes the user group or its collection by a call."""
+
+    def call(name):
+        if name == "collection":
+            return call_bookmarks("DELETE", "collection", collection.pk)
+        return call_usergroups("DELETE", "user", query={"user_group_id": collection.user_group.provided_id})
+
+    return call
 
 
-def test_a_deleted_large_collection_disappears_at_once(call_bookmarks, large_collection):
-    response = call_bookmarks("DELETE", "collection", large_collection.pk)
+@pytest.mark.parametrize("name", ["user_group", "collection"])
+@pytest.mark.parametrize(("bound", "status"), [(4, 409), (5, 200)])
+def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, name, bound, status):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", bound)
 
-    assert (response.status_code, response.json()) == (200, {"success": 1})
-    assert Bookmark.objects.filter(collection=large_collection).exists()
-    assert call_bookmarks("GET", "collection", large_collection.pk).status_code == 404
-    assert call_bookmarks("DELETE", "collection", large_collection.pk).status_code == 404
-    assert call_bookmarks("GET", "collections").json()["collections"] == []
-    assert call_bookmarks("GET", "bookmarks", query={"collection": large_collection.pk}).status_code == 400
-    assert call_bookmarks("POST", "collections", body={"name": "Large"}).status_code == 201
+    response = delete(name)
 
-
-def test_bookmarks_of_a_deleted_large_collection_are_in_no_collection_at_once(call_bookmarks, large_collection):
-    call_bookmarks("DELETE", "collection", large_collection.pk)
-
-    in_none = listed(call_bookmarks, collection="")
-    assert len(in_none) == 12
-    assert {bookmark["collection"] for bookmark in in_none} == {None}
-    one = Bookmark.objects.filter(collection=large_collection).first()
-    assert call_bookmarks("GET", "bookmark", one.pk).json()["bookmark"]["collection"] is None
-    titled = call_bookmarks("PATCH", "bookmark", one.pk, body={"title": "New"}).json()["bookmark"]
-    assert (titled["title"], titled["collection"]) == ("New", None)
+    if status == 409:
+        assert errors(response, 409) == [(None, "too_large_to_delete")]
+        assert "POST /v1/bookmarks/batch/delete" in response.json()["errors"][0]["detail"]
+    else:
+        assert (response.status_code, response.json()) == (200, {"success": 1})
+    model = {"user_group": UserGroup, "collection": Collection}[name]
+    assert model.objects.exists() == (status == 409)
+    assert Bookmark.objects.filter(collection__isnull=False).count() == (5 if status == 409 else 0)
 
 
-def test_bookmarks_of_a_deleted_large_collection_are_released_in_chunks(call_bookmarks, large_collection):
-    kept = set(Bookmark.objects.values_list("pk", flat=True))
-    call_bookmarks("DELETE", "collection", large_collection.pk)
+def test_the_bound_is_checked_without_counting_further(delete, monkeypatch):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
 
-    updates = [sql for sql in queries_of(finish) if sql.startswith("UPDATE")]
+    counts = [sql for sql in queries_of(delete, "collection") if "COUNT" in sql]
 
-    assert set(Bookmark.objects.filter(collection=None).values_list("pk", flat=True)) == kept
-    assert len(updates) == 2  # after the first chunk, which the call itself released
-    assert not Collection._base_manager.exists()
+    assert [sql.partition("LIMIT ")[2][0] for sql in counts] == ["5"]
 
 
-@pytest.mark.parametrize("age", [timedelta(days=1), -timedelta(seconds=1)], ids=["older", "newer"])
-def test_the_oldest_of_duplicates_is_kept(call_bookmarks, large_collection, user_group, age):
-    Bookmark.objects.update(created_at=timezone.now() - timedelta(hours=1))
-    inside = Bookmark.objects.filter(collection=large_collection).last()
-    outside = BookmarkFactory(user_group=user_group, url=inside.url, created_at=inside.created_at - age)
+@pytest.mark.parametrize("kind", ["team", "user_group"])
+def test_nothing_is_left_behind(collection, monkeypatch, kind):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
+    group = collection.user_group
 
-    call_bookmarks("DELETE", "collection", large_collection.pk)
-    finish()
+    {"team": group.team, "user_group": group}[kind].delete()
 
-    kept = Bookmark.objects.get(url=inside.url)
-    assert kept == min(inside, outside, key=lambda bookmark: bookmark.created_at)
-    assert kept.collection is None
+    assert [model.objects.count() for model in (UserGroup, AccessToken, Collection, Bookmark)] == [0, 0, 0, 0]
+    assert Team.objects.exists() == (kind == "user_group")
 
 
-def test_a_bookmark_that_is_created_after_the_deletion_is_kept(call_bookmarks, large_collection):
-    call_bookmarks("DELETE", "collection", large_collection.pk)
-    url = Bookmark.objects.filter(collection=large_collection).last().url
+def test_a_failed_deletion_changes_nothing(collection):
+    def fail(execute, sql, params, many, context):
+        if sql.startswith("DELETE") and "usergroups_usergroup" in sql:
+            raise RuntimeError
+        return execute(sql, params, many, context)
 
-    created = call_bookmarks("POST", "bookmarks", body={"url": url})
-    finish()
+    with connection.execute_wrapper(fail), pytest.raises(RuntimeError):
+        collection.user_group.delete()
 
-    assert created.status_code == 201
-    assert str(Bookmark.objects.get(url=url).pk) == created.json()["bookmark"]["id"]
+    assert Bookmark.objects.filter(collection=collection).count() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_group):
+    """The other transaction has the row of the group locked until it commits, so that the deletion waits for it."""
+    insert = (
+        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
+        f"VALUES ('{CollectionFactory.build().pk}', {user_group.pk}, '{URL}', '', '', now(), now())"
+    )
+
+    with concurrently('SELECT "usergroups_usergroup"."id"', insert):
+        assert delete("user_group").status_code == 200
+
+    assert not Bookmark.objects.exists()
 
 
 def test_several_collections_release_the_oldest_of_their_duplicates(user_group):
     collections = CollectionFactory.create_batch(3, user_group=user_group)
-    now = timezone.now()
-    for age, collection in enumerate(collections):
-        for number in range(4):
-            BookmarkFactory(
-                user_group=user_group, collection=collection, url=f"{URL}{number}", created_at=now - timedelta(days=age)
-            )
+    rows = [
+        BookmarkFactory(user_group=user_group, collection=collection, url=f"{URL}{number}")
+        for collection in collections
+        for number in range(4)
+    ]
 
     Collection.objects.all().delete()
-    finish()
 
-    assert {bookmark.created_at for bookmark in Bookmark.objects.all()} == {now - timedelta(days=2)}
-    assert sorted(Bookmark.objects.values_list("url", flat=True)) == [f"{URL}{number}" for number in range(4)]
-
-
-def test_an_export_lists_bookmarks_of_a_deleted_collection_without_it(large_collection, user_group):
-    Collection.objects.all().delete()
-
-    exported = list(load(user_group))
-
-    assert [bookmark.collection for bookmark in exported] == [None] * 12
-
-
-@pytest.fixture
-def large_group(user_group, large_collection):
-    AccessTokenFactory.create_batch(3, user_group=user_group)
-    return user_group
-
-
-def test_a_deleted_large_user_group_disappears_at_once(call_usergroups, call_bookmarks, large_group):
-    query = {"user_group_id": large_group.provided_id}
-
-    response = call_usergroups("DELETE", "user", query=query)
-
-    assert (response.status_code, response.json()) == (200, {"success": 1})
-    assert call_usergroups("GET", "user", query=query).status_code == 404
-    assert call_usergroups("DELETE", "user", query=query).status_code == 404
-    assert call_usergroups("GET", "users").json()["user_groups"] == []
-    assert call_bookmarks("GET", "bookmarks").status_code == 401
-    assert call_usergroups("POST", "user", query).status_code == 201
-    finish()
-    assert [model.objects.count() for model in (AccessToken, Collection, Bookmark)] == [0, 0, 0]
-    assert UserGroup._base_manager.count() == 1
-
-
-@pytest.mark.parametrize("hidden", ["user_group", "team"])
-def test_tokens_of_a_deleted_owner_are_refused(call_usergroups, call_bookmarks, user_group, hidden):
-    owner = {"user_group": user_group, "team": user_group.team}[hidden]
-    type(owner)._base_manager.filter(pk=owner.pk).update(deleted_at=timezone.now())
-
-    assert call_bookmarks("GET", "bookmarks").status_code == 401
-    assert call_usergroups("GET", "users").status_code == {"user_group": 200, "team": 401}[hidden]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="a database in memory cannot be shared with a thread")
-def test_a_new_process_continues_a_deletion(large_group):
-    Team.objects.update(deleted_at=timezone.now())
-
-    deletion.resume_deletions()
-    wait_for_the_thread()
-
-    assert not Bookmark.objects.exists()
-    assert not Team._base_manager.exists()
+    assert list(Bookmark.objects.order_by("created_at", "pk")) == rows[:4]
+    assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
 
 
 def test_a_manager_has_no_delete_method(user_group):
@@ -176,25 +115,33 @@ def test_a_manager_has_no_delete_method(user_group):
         UserGroup.objects.delete()
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
-def test_a_deletion_by_another_process_is_skipped(large_collection):
-    Collection._base_manager.update(deleted_at=timezone.now())
-
-    with row_locked(Collection._base_manager.get()):
-        finish()
-        assert Bookmark.objects.filter(collection=large_collection).count() == 12
-    finish()
-
-    assert Bookmark.objects.filter(collection=None).count() == 12
+# The command
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="a database in memory cannot be shared with a thread")
-def test_a_thread_finishes_the_deletion(call_bookmarks, large_collection):
-    call_bookmarks("DELETE", "collection", large_collection.pk)
+@pytest.mark.parametrize("label", ["usergroups.Team", "usergroups.usergroup", "bookmarks.Collection"])
+def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, label):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
+    group = collection.user_group
+    row = {"usergroups.Team": group.team, "usergroups.usergroup": group, "bookmarks.Collection": collection}[label]
 
-    wait_for_the_thread()
+    call_command("delete_object", label, str(row.pk))
 
-    assert not Collection._base_manager.exists()
-    assert Bookmark.objects.filter(collection=None).count() == 12
+    assert not type(row).objects.exists()
+    assert f"1 {row._meta.label}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bookmarks.Collection", "x"), "There is no collection with the id 'x'."),
+        (("usergroups.Team", "0"), "There is no team with the id '0'."),
+        (("usergroups.Nothing", "1"), "There is no model 'usergroups.Nothing' whose objects this command deletes."),
+        (("team", "1"), "There is no model 'team' whose objects this command deletes."),
+        (("auth.User", "1"), "There is no model 'auth.User' whose objects this command deletes."),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_delete(db, arguments, message):
+    with pytest.raises(CommandError) as refused:
+        call_command("delete_object", *arguments)
+
+    assert str(refused.value) == message

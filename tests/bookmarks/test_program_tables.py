@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bookmarks.files import guess_format, importing, read
-from bookmarks.files.report import Report
+from bookmarks.files import guess_format, read
 from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.imports import imported
+from tests.bookmarks.imports import refusals as listed_refusals
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -19,11 +20,8 @@ NO_URL = "The entry has no URL."
 
 def import_program(user_group, name):
     """Import the file of a program and return the report."""
-    report = Report()
     with (PROGRAMS / name).open("rb") as file:
-        for chunk in importing.store(user_group, read(file, guess_format(name))):
-            report.add(chunk)
-    return report
+        return imported(user_group, read(file, guess_format(name)))
 
 
 # For each file: the titles by collection, the refusals, what is left out, and the number of unusable dates.
@@ -106,7 +104,7 @@ def test_the_files_of_other_programs_are_imported(user_group, name):
         stored[bookmark.collection and bookmark.collection.name].append(bookmark.title)
     assert stored == {None: []} | titles
     assert report.created == Bookmark.objects.count()
-    assert report.refusals == refusals
+    assert listed_refusals(report) == refusals
     assert report.left_out == left_out
     assert report.unusable_dates == unusable_dates
 

@@ -7,10 +7,9 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from bookmarks import files
-from bookmarks.files import importing
-from bookmarks.files.report import Report
 from bookmarks.models import Bookmark, Collection
 from tests.admin.browser import CHROMIUM, needs_chromium
+from tests.bookmarks.imports import imported, refusals
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -92,13 +91,10 @@ def test_every_file_is_expected():
 
 @pytest.mark.parametrize(("name", "expected"), EXPECTED.items())
 def test_files_of_other_programs_are_imported(user_group, name, expected):
-    report = Report()
-
-    for chunk in importing.store(user_group, records(name)):
-        report.add(chunk)
+    report = imported(user_group, records(name))
 
     assert (report.created, report.existing) == (expected.imported, 0)
-    assert {refusal.line: refusal.reason for refusal in report.refusals} == expected.refused
+    assert {refusal.line: refusal.reason for refusal in refusals(report)} == expected.refused
     assert report.created + report.refused == expected.links
     assert (report.left_out, report.unusable_dates) == (expected.left_out, expected.unusable_dates)
     assert {
@@ -125,7 +121,7 @@ def test_files_of_other_programs_are_imported(user_group, name, expected):
     ],
 )
 def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
-    list(importing.store(user_group, records(name)))
+    imported(user_group, records(name))
 
     bookmark = Bookmark.objects.get(url=url)
     moment = bookmark.created_at.replace(tzinfo=None)

@@ -11,7 +11,7 @@ from bookmarks.files import EXPORT_FORMATS, exporting, importing, read
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.queries import queries_of
+from tests.bookmarks.imports import imported as store
 from tests.usergroups.factories import UserGroupFactory
 
 URL = "https://example.com/"
@@ -25,8 +25,8 @@ def exported(user_group, name):
 def imported(name, text):
     """Return a new user group into which the file was imported."""
     user_group = UserGroupFactory()
-    reports = list(importing.store(user_group, read(io.BytesIO(text.encode()), name)))
-    assert [report.refusals for report in reports if report.refused] == []
+    report = store(user_group, read(io.BytesIO(text.encode()), name))
+    assert report.refusals == []
     return user_group
 
 
@@ -66,10 +66,10 @@ def test_order_and_empty_collections_survive(user_group, name, places):
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)
-@pytest.mark.parametrize("block_size", [1, 7])
-def test_3000_collections_survive(user_group, name, block_size, monkeypatch):
+@pytest.mark.parametrize("chunk_size", [100, 700])
+def test_3000_collections_survive(user_group, name, chunk_size, monkeypatch):
     """Half of the collections are empty. They take two pages, and several chunks."""
-    monkeypatch.setattr(importing, "BLOCK_SIZE", 100 * block_size)
+    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
     collections = [Collection(user_group=user_group, name=str(n * 7919 % 3000)) for n in range(3000)]
     Collection.objects.bulk_create(collections)
     Bookmark.objects.bulk_create(
@@ -83,15 +83,6 @@ def test_3000_collections_survive(user_group, name, block_size, monkeypatch):
     assert exported(copy, name) == text
 
 
-def test_empty_collections_take_few_statements(user_group):
-    Collection.objects.bulk_create(Collection(user_group=user_group, name=str(n)) for n in range(3000))
-
-    queries = queries_of(lambda: list(exporting.load(user_group)))
-
-    # Those in no collection; two pages of collections and one that is empty; and 11 and 10 groups of 1, 2, 4... of them
-    assert len(queries) == 1 + 3 + 11 + 10
-
-
 place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.integers(0, 2))
 
 
@@ -100,14 +91,14 @@ place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.inte
 @given(
     places=st.lists(place, max_size=6, unique_by=lambda each: each[0]),
     page_size=st.integers(1, 4),
-    block_size=st.integers(1, 4),
+    chunk_size=st.integers(1, 4),
 )
-def test_any_order_survives(db, name, places, page_size, block_size):
+def test_any_order_survives(db, name, places, page_size, chunk_size):
     user_group = UserGroupFactory()
     fill(user_group, places)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PAGE_SIZE", page_size)
-        patch.setattr(importing, "BLOCK_SIZE", block_size)
+        patch.setattr(importing, "CHUNK_SIZE", chunk_size)
         text = exported(user_group, name)
 
         copy = imported(name, text)
@@ -125,9 +116,9 @@ def test_collections_are_created_in_the_order_of_the_file(user_group):
         CollectionRecord(5, ""),
     ]
 
-    [report] = importing.store(user_group, records)
+    report = store(user_group, records)
 
-    assert (report.created, report.existing, report.refused, report.records) == (2, 0, 0, 5)
+    assert (report.created, report.existing, report.refused) == (2, 0, 0)
     assert names(user_group) == ["C", "B", "A"]
     by_date = Collection.objects.order_by("created_at", "pk").values_list("name", flat=True)
     assert list(by_date) == ["C", "B", "A"]
@@ -136,22 +127,22 @@ def test_collections_are_created_in_the_order_of_the_file(user_group):
 def test_an_empty_collection_is_ignored_if_a_collection_is_given(user_group):
     collection = CollectionFactory(user_group=user_group)
 
-    [report] = importing.store(user_group, [CollectionRecord(1, "Other"), CollectionRecord(2, 1)], collection)
+    report = store(user_group, [CollectionRecord(1, "Other"), CollectionRecord(2, 1)], collection)
 
     assert (report.refused, names(user_group)) == (0, [collection.name])
 
 
 def test_an_invalid_name_of_an_empty_collection_is_refused(user_group):
-    [report] = importing.store(user_group, [CollectionRecord(1, 5)])
+    report = store(user_group, [CollectionRecord(1, 5)])
 
     assert [refusal.reason for refusal in report.refusals] == ["collection is not text."]
 
 
 def test_rows_with_equal_dates_keep_the_order_of_the_file(user_group):
     urls = [f"{URL}{n * 7 % 10}" for n in range(10)]
-    list(importing.store(user_group, [Record(9, f"{URL}5")]))
+    store(user_group, [Record(9, f"{URL}5")])
 
-    list(importing.store(user_group, [Record(n, url, "", None, TIME) for n, url in enumerate(urls)]))
+    store(user_group, [Record(n, url, "", None, TIME) for n, url in enumerate(urls)])
 
     stored = Bookmark.objects.filter(created_at=TIME).order_by("created_at", "pk").values_list("url", flat=True)
     assert list(stored) == [url for url in urls if url != f"{URL}5"]

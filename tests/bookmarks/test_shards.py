@@ -5,17 +5,15 @@ import re
 from contextlib import nullcontext
 
 import pytest
-from django.db import NotSupportedError, connection
+from django.db import connection
 
 from bookmarks.files.exporting import load
-from bookmarks.files.importing import store
 from bookmarks.files.records import Record
-from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import imported as store
 from tests.contract.conftest import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
-from usergroups import deletion
 
 TABLES = ("bookmarks_bookmark", "bookmarks_collection")
 
@@ -106,25 +104,14 @@ def test_each_statement_of_a_list_names_the_user_group(call_bookmarks, bookmarks
     check(queries_of(lambda: call_bookmarks("GET", "bookmarks", query=query)))
 
 
-def test_a_large_collection_is_deleted_in_its_shard(user_group, bookmarks, collection, monkeypatch):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", 2)
-    collection.delete()
-    assert Collection._base_manager.filter(pk=collection.pk).exists()
-
-    everywhere, *statements = queries_of(Collection.objects.delete_hidden)
-
-    assert everywhere.startswith("SELECT DISTINCT")
-    check(statements)
-
-
-@pytest.mark.parametrize("way", ["COPY", "INSERT", "UPDATE"])
+@pytest.mark.parametrize("way", ["INSERT", "UPDATE"])
 def test_an_import_names_the_user_group(user_group, bookmarks, way):
-    urls = ["https://example.com/new"] if way == "COPY" else ["https://example.com/new", bookmarks[0].url]
+    urls = ["https://example.com/new", bookmarks[0].url]
     names = ("A", bookmarks[0].collection.name, None)
     records = [Record(1, url, "New", collection=name) for url in urls for name in names]
 
     with received():
-        statements = queries_of(lambda: list(store(user_group, records, update=way == "UPDATE")))
+        statements = queries_of(lambda: store(user_group, records, update=way == "UPDATE"))
 
     check(statements)
     assert any(sql.strip().startswith("UPDATE") for sql in statements) == (way == "UPDATE")
@@ -132,32 +119,3 @@ def test_an_import_names_the_user_group(user_group, bookmarks, way):
 
 def test_an_export_names_the_user_group(user_group, bookmarks):
     check(queries_of(lambda: list(load(user_group))))
-
-
-@pytest.fixture
-def locks_of_one_shard():
-    """Refuse to lock rows of several shards in one statement, as Citus does."""
-
-    def wrapper(execute, sql, params, many, context):
-        if "FOR UPDATE" in sql and any(f'FROM "{table}"' in sql for table in TABLES):
-            literal = sql % tuple(map(repr, params))
-            if not re.search(r'"user_group_id" (= \d+|IN \(\d+\))', literal):
-                raise NotSupportedError("could not run distributed query with FOR UPDATE")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(wrapper):
-        yield
-
-
-@pytest.mark.usefixtures("receivers", "locks_of_one_shard", "bookmarks")
-@pytest.mark.parametrize("chunk_size", [2_000, 1], ids=["at once", "in chunks"])
-def test_rows_of_several_groups_are_deleted_together(monkeypatch, chunk_size):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", chunk_size)
-
-    Collection.objects.all().delete()
-    deletion.finish_deletions("default")
-    assert not Collection._base_manager.exists()
-    assert Bookmark.objects.filter(collection=None).count() == 11
-
-    Bookmark.objects.all().delete()
-    assert not Bookmark.objects.exists()

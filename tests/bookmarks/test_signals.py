@@ -7,20 +7,17 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.urls import reverse
-from django.utils import timezone
 
-from bookmarks.files.importing import store
 from bookmarks.files.records import Record
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.bookmarks.imports import chunks_of_two, way  # noqa: F401
-from tests.bookmarks.test_large_deletions import wait_for_the_thread
+from tests.bookmarks.imports import chunks_of_two  # noqa: F401
+from tests.bookmarks.imports import imported as store
 from tests.conftest import Caller
 from tests.queries import ON_CITUS, concurrently, deadlock, queries_of
 from tests.signals import expected, received, recorded
-from usergroups import deletion
+from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -243,37 +240,6 @@ def summary(sent):
     return [(name, sender, len(arguments["instances"]), arguments["actor"]) for name, sender, arguments in sent]
 
 
-@pytest.fixture
-def large_collection(collection, monkeypatch):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", 2)
-    BookmarkFactory.create_batch(5, user_group=collection.user_group, collection=collection)
-    return collection
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="a database in memory cannot be shared with a thread")
-def test_the_bookmarks_of_a_large_collection_are_announced_in_chunks(call_bookmarks, large_collection, access_token):
-    with received() as sent:
-        call_bookmarks("DELETE", "collection", large_collection.pk)
-        wait_for_the_thread()
-
-    assert summary(sent) == [
-        ("deleted", Collection, 1, access_token),
-        ("updated", Bookmark, 2, access_token),
-        ("updated", Bookmark, 2, None),
-        ("updated", Bookmark, 1, None),
-    ]
-
-
-def test_a_continued_deletion_announces_the_remaining_bookmarks(large_collection):
-    Collection.objects.update(deleted_at=timezone.now())
-
-    with recorded() as sent:
-        call_command("finish_deletions")
-
-    assert summary(sent) == [("updated", Bookmark, number, None) for number in (2, 2, 1)]
-
-
 # Access tokens
 
 
@@ -318,12 +284,12 @@ def test_no_argument_of_a_signal_contains_the_secret_of_a_token(call_access_toke
 # Imports
 
 
-@pytest.mark.usefixtures("way", "chunks_of_two")
+@pytest.mark.usefixtures("chunks_of_two")
 def test_an_import_announces_each_chunk(user_group):
     records = [Record(number, f"{URL}{number}", "", "Folder") for number in range(3)]
 
     with recorded() as sent:
-        list(store(user_group, records))
+        store(user_group, records)
 
     first, second, third = Bookmark.objects.order_by("url")
     created, *chunks = sent
@@ -333,13 +299,12 @@ def test_an_import_announces_each_chunk(user_group):
     assert {bookmark.collection.name for each in chunks for bookmark in each[2]["instances"]} == {"Folder"}
 
 
-@pytest.mark.usefixtures("way")
 def test_an_import_announces_only_new_bookmarks(user_group):
     existing = BookmarkFactory(user_group=user_group)
     records = [Record(1, existing.url), Record(2, URL), Record(3, URL), Record(4, "no URL")]
 
     with recorded() as sent:
-        list(store(user_group, records))
+        store(user_group, records)
 
     assert sent == [expected("created", Bookmark.objects.exclude(pk=existing.pk).get())]
 
@@ -352,7 +317,7 @@ def test_a_collection_that_another_transaction_created_during_an_import_is_not_a
     )
 
     with received() as sent, concurrently('INSERT INTO "bookmarks_collection"', insert):
-        list(store(user_group, [Record(1, URL, "", "Folder")]))
+        store(user_group, [Record(1, URL, "", "Folder")])
 
     assert sent == [expected("created", Bookmark.objects.get())]
 
@@ -384,7 +349,7 @@ def test_commands_announce_what_they_create(user_group):
 
 def move(call_bookmarks, bookmarks, collection):
     ids = [str(bookmark.pk) for bookmark in bookmarks]
-    call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ids, "collection": str(collection.pk)})
+    call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ids, "collection": None})
 
 
 def delete_many(call_bookmarks, bookmarks, collection):
@@ -403,7 +368,7 @@ def add_many(call_bookmarks, bookmarks, collection):
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}, {"url": f"{URL}2"}]})
 
 
-NUMBERS_OF_QUERIES = {add_many: 3, move: 5, delete_one: 2, delete_many: 3, delete_collection: 7}
+NUMBERS_OF_QUERIES = {add_many: 2, move: 4, delete_one: 2, delete_many: 3, delete_collection: 10}
 """The number of queries of a call without receivers."""
 
 
@@ -415,7 +380,7 @@ def test_no_query_is_added_without_receivers(call_bookmarks, collection, act):
 
 
 @pytest.mark.parametrize(
-    ("act", "more"), [(add_many, 0), (move, 0), (delete_one, 2), (delete_many, 2), (delete_collection, 1)]
+    ("act", "more"), [(add_many, 0), (move, 0), (delete_one, 1), (delete_many, 1), (delete_collection, 1)]
 )
 def test_only_deletions_take_more_queries_with_receivers(call_bookmarks, collection, act, more):
     bookmarks = BookmarkFactory.create_batch(3, user_group=collection.user_group, collection=collection)
@@ -426,20 +391,24 @@ def test_only_deletions_take_more_queries_with_receivers(call_bookmarks, collect
     assert len(queries) == NUMBERS_OF_QUERIES[act] + more
 
 
-def test_an_import_only_counts_the_new_bookmarks_without_receivers(user_group):
-    existing = BookmarkFactory(user_group=user_group)  # so that PostgreSQL cannot use COPY
-
-    *_, last = queries_of(lambda: list(store(user_group, [Record(1, existing.url), Record(2, URL)])))
-
-    assert last.startswith("COPY" if connection.vendor == "postgresql" else "SELECT COUNT")
-
-
-def test_a_chunk_that_is_copied_takes_one_more_query_with_receivers(user_group):
+def test_a_chunk_takes_no_more_queries_with_receivers(user_group):
     def import_file(name):
-        list(store(user_group, [Record(number, f"{URL}{name}/{number}") for number in range(100)]))
+        store(user_group, [Record(number, f"{URL}{name}/{number}") for number in range(100)])
 
     without = queries_of(import_file, "a")
     with received():
         queries = queries_of(import_file, "b")
 
-    assert len(queries) - len(without) == (1 if connection.vendor == "postgresql" else 0)
+    assert len(queries) == len(without)
+
+
+def test_an_update_and_a_deletion_of_a_group_take_no_more_queries_with_a_receiver(call_usergroups, user_group):
+    other = UserGroupFactory(team=user_group.team)
+
+    def change_and_delete(group):
+        call_usergroups("PUT", "user", {"user_group_id": group.provided_id, "name": "New"})
+        call_usergroups("DELETE", "user", query={"user_group_id": group.provided_id})
+
+    without = queries_of(change_and_delete, other)
+    with received():
+        assert len(queries_of(change_and_delete, user_group)) == len(without)

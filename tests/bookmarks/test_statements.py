@@ -66,7 +66,9 @@ def test_an_update_returns_the_rows_after_it(user_group):
     other = UserGroupFactory(team=user_group.team, name="Old")
     update = Update(UserGroup.objects.filter(**parameters(UserGroup, "id")), "name", "properties")
 
-    [updated] = update(id=user_group.pk, name="New", properties={"n": 10**30, "é": [None, 1.5]})
+    [updated] = update(
+        id=user_group.pk, name="New", properties={"n": 10**30, "é": [None, 1.5]}, updated_at=datetime.now(UTC)
+    )
 
     stored = UserGroup.objects.get(pk=user_group.pk)
     assert (stored.name, stored.properties) == ("New", {"n": 10**30, "é": [None, 1.5]})

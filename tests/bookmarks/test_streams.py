@@ -9,7 +9,9 @@ import threading
 import pytest
 from django.core.management import CommandError, call_command
 
-from bookmarks.files import guess_format, position, read
+from bookmarks.files import guess_format, positions, read
+from bookmarks.files.records import UnreadableFile
+from bookmarks.files.report import Refusal
 from bookmarks.models import Bookmark
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
@@ -41,8 +43,13 @@ class Stream:
 
 def records(file, name, **options):
     """Return the records of a file, and why it could not be read to its end."""
-    reader = read(file, name, **options)
-    return list(reader), reader.error
+    found = []
+    try:
+        for record in read(file, name, **options):
+            found.append(record)  # an exception must not lose those before it
+    except UnreadableFile as error:
+        return found, str(error)
+    return found, None
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -141,8 +148,17 @@ def test_the_format_of_a_compressed_file_is_the_extension_before_the_last(name, 
     assert guess_format(name) == expected
 
 
-def test_json_files_have_positions_and_others_have_lines():
-    assert [position(name, 3) for name in ("json", "jsonl", "csv", "html")] == ["bookmark 3", *["line 3"] * 3]
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        (Refusal("", 1, [3]), ["bookmark 3", "line 3"]),
+        (Refusal("", 2, [3, 4]), ["bookmarks 3, 4", "lines 3, 4"]),
+        (Refusal("", 5, [3, 4]), ["bookmarks 3, 4 and 3 more", "lines 3, 4 and 3 more"]),
+    ],
+)
+def test_json_files_have_positions_and_others_have_lines(refusal, expected):
+    assert [positions(name, refusal) for name in ("json", "jsonl")] == expected
+    assert positions("csv", refusal) == positions("html", refusal) == expected[1]
 
 
 # The commands

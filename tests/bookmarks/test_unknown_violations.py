@@ -3,11 +3,8 @@
 import pytest
 from django.db import IntegrityError, InternalError, connection
 
-from bookmarks.files.importing import store
-from bookmarks.files.records import Record
-from bookmarks.models import Bookmark
 from tests.answers import error_code, errors
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import CollectionFactory
 from tests.queries import ON_CITUS, on_another_connection
 from usergroups.statements import Insert
 from usergroups.transactions import ATTEMPTS, retry_on_conflict
@@ -68,16 +65,6 @@ def refusing():
 
     yield refuse
     execute("DROP FUNCTION IF EXISTS refuse CASCADE")
-
-
-def test_an_import_inserts_what_cannot_be_copied(user_group, refusing):
-    BookmarkFactory(user_group=user_group, url=URL)
-    refusing("COPY")
-
-    [outcome] = store(user_group, [Record(1, URL), Record(2, f"{URL}new")])
-
-    assert (outcome.created, outcome.existing) == (1, 1)
-    assert Bookmark.objects.count() == 2
 
 
 def test_a_collection_that_is_deleted_meanwhile_does_not_exist(create_bookmark, user_group, refusing, monkeypatch):

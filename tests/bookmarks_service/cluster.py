@@ -99,19 +99,6 @@ class Cluster:
                 connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
             self.reload("default_transaction_read_only", "off")
 
-    @contextmanager
-    def changed(self, setting: str, value: str) -> Iterator[None]:
-        """Change a setting until the block ends. ``value`` is what SHOW returns."""
-        with self.connect() as connection:
-            [before] = connection.execute(f"SHOW {setting}").fetchone()
-        self.execute(f"ALTER SYSTEM SET {setting} = '{value}'")
-        self.reload(setting, value)
-        try:
-            yield
-        finally:
-            self.execute(f"ALTER SYSTEM RESET {setting}")
-            self.reload(setting, before)
-
     def reload(self, setting: str, value: str) -> None:
         """Reload the configuration and wait until a setting has its new value."""
         self.execute("SELECT pg_reload_conf()")

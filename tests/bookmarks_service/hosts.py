@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -11,8 +10,18 @@ from typing import Any
 import httpx
 
 from tests.bookmarks_service.nginx import Nginx
-from tests.bookmarks_service.service import ROOT, environment
-from tests.servers import TIMEOUT, free_port, kill_server, listens, running_server, start_server, stop_server
+from tests.bookmarks_service.service import ROOT, documented_options, environment, server_command, workers_have_started
+from tests.servers import (
+    CERTIFICATES,
+    TIMEOUT,
+    free_port,
+    kill_server,
+    listens,
+    running_server,
+    start_server,
+    stop_server,
+    wait_until,
+)
 
 REDIS = shutil.which("redis-server")
 
@@ -36,11 +45,10 @@ class Host:
         self.address, self.port = address, free_port()
         self.netloc = f"{address}:{self.port}"
         self.log = folder / f"{address}.log"
-        self.variables = environment(PGAPPNAME=address, **variables)
+        self.variables = environment(PGAPPNAME=address, **documented_options() | variables)
 
     def start(self) -> None:
-        config = ["-c", "bookmarks_service/gunicorn.conf.py", "-b", self.netloc]
-        command = [sys.executable, "-m", "gunicorn", *config]
+        command = server_command(self.port, "--host", self.address)
         self.process = start_server(command, self.log, self.is_ready, cwd=ROOT, env=self.variables)
 
     def is_ready(self) -> bool:
@@ -49,6 +57,7 @@ class Host:
         return False
 
     def stop(self) -> None:
+        wait_until(lambda: self.process.poll() is not None or workers_have_started(self.log))
         stop_server(self.process)
 
     def kill(self) -> None:
@@ -68,7 +77,7 @@ class Host:
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Make a call past nginx."""
         url = f"http://{self.netloc}{path}"
-        return httpx.request(method, url, headers=FORWARDED, timeout=TIMEOUT, **options)
+        return httpx.request(method, url, headers=FORWARDED, timeout=TIMEOUT, verify=CERTIFICATES, **options)
 
 
 class Hosts:
@@ -82,7 +91,7 @@ class Hosts:
         self.api_token, self.access_token, self.password = secrets
         shared = {"DATABASE_URL": database_url, "CACHE_URL": cache_url, "HTTPS": "1", "SECRET_KEY": "x" * 50}
         self.hosts = [
-            Host(folder, address, **shared, WEB_CONCURRENCY="2", **variables) for address in ("127.0.0.2", "127.0.0.3")
+            Host(folder, address, **shared, GRANIAN_WORKERS="2", **variables) for address in ("127.0.0.2", "127.0.0.3")
         ]
         self.nginx = Nginx(folder, *(host.netloc for host in self.hosts))
 

@@ -10,14 +10,15 @@ from threading import Event, Thread
 from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import uuid4
 
-import jwt
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from joserfc import jws
+from joserfc.jwk import ECKey, OctKey, RSAKey
 
 CLIENT_ID, CLIENT_SECRET = "bookmarks", "the-secret-of-the-client"
 
-KEYS = {"RS256": rsa.generate_private_key(65537, 2048), "ES256": ec.generate_private_key(ec.SECP256R1())}
-STRANGER = rsa.generate_private_key(65537, 2048)
+KEYS = {"RS256": RSAKey.generate_key(2048), "ES256": ECKey.generate_key("P-256")}
+STRANGER = RSAKey.generate_key(2048)
 """A key that the provider does not publish."""
+CLIENT_SECRET_AS_KEY = OctKey.import_key(CLIENT_SECRET)
 
 ANNA = {"sub": "4711", "name": "Anna Schmidt", "email": "anna@example.com"}
 
@@ -35,6 +36,7 @@ class Provider:
         self.userinfo, self.roles = dict(ANNA), []
         self.metadata, self.id_token, self.token_response, self.documents = {}, {}, {}, {}
         self.algorithm, self.key, self.error, self.status, self.hangs = "RS256", None, None, {}, None
+        self.keys = dict(KEYS)
         self.requests.clear()
         self.released.set()
 
@@ -47,8 +49,7 @@ class Provider:
         paths = {"authorization_endpoint": "authorize", "token_endpoint": "token", "userinfo_endpoint": "userinfo",
                  "jwks_uri": "keys"}  # fmt: skip
         urls = {name: f"{self.issuer}/{path}" for name, path in paths.items()}
-        supported = {"token_endpoint_auth_methods_supported": ["client_secret_post"], "scopes_supported": ["openid"]}
-        return {"issuer": self.issuer, **urls, **supported, **self.metadata}
+        return {"issuer": self.issuer, **urls, "scopes_supported": ["openid"], **self.metadata}
 
     def authorize(self, query):
         """Return where the browser goes next."""
@@ -58,27 +59,26 @@ class Provider:
         self.codes[code] = query
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
 
-    def get_token(self, form):
+    def get_token(self, form, authorization):
         """Check what a provider checks, and return the token response, or None to refuse."""
         query = self.codes.pop(form["code"], None)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=")
         if query is None or query["code_challenge"] != challenge.decode() or query["code_challenge_method"] != "S256":
             return None
-        if form["redirect_uri"] != query["redirect_uri"] or form["client_secret"] != CLIENT_SECRET:
+        credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        if form["redirect_uri"] != query["redirect_uri"] or authorization != f"Basic {credentials}":
             return None
         now = int(time.time())
         claims = {"iss": self.issuer, "sub": self.userinfo["sub"], "aud": CLIENT_ID, "nonce": query["nonce"],
                   "iat": now, "exp": now + 60, **self.id_token}  # fmt: skip
         claims = {name: value for name, value in claims.items() if value is not None}
-        key = self.key or KEYS.get(self.algorithm)
-        id_token = jwt.encode(claims, key, self.algorithm, {"kid": "ES256" if self.algorithm == "ES256" else "RS256"})
+        header = {"alg": self.algorithm, "kid": "ES256" if self.algorithm == "ES256" else "RS256"}
+        key = self.key or self.keys[header["kid"]]
+        id_token = jws.serialize_compact(header, json.dumps(claims), key, algorithms=[self.algorithm])
         return {"access_token": "an-access-token", "token_type": "Bearer", "id_token": id_token, **self.token_response}
 
     def get_keys(self):
-        public = {
-            name: jwt.get_algorithm_by_name(name).to_jwk(key.public_key(), as_dict=True) for name, key in KEYS.items()
-        }
-        return {"keys": [{**jwk, "kid": name, "alg": name, "use": "sig"} for name, jwk in public.items()]}
+        return {"keys": [key.as_dict(kid=name, alg=name, use="sig") for name, key in self.keys.items()]}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -99,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         found = {
             "openid-configuration": provider.get_configuration,
-            "token": lambda: provider.get_token(parameters),
+            "token": lambda: provider.get_token(parameters, self.headers["Authorization"]),
             "userinfo": lambda: {**provider.userinfo, "roles": provider.roles},
             "keys": provider.get_keys,
         }[path]()

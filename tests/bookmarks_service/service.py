@@ -16,7 +16,9 @@ import httpx
 import pytest
 from django.conf import settings
 
-from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
+from tests.partitions import partition
+from tests.queries import ON_CITUS
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, start_server, stop_server, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,15 +33,20 @@ def empty_database(folder: Path) -> Iterator[str]:
     if database["ENGINE"] == "django.db.backends.sqlite3":
         yield f"sqlite:///{folder / 'db.sqlite3'}"
         return
+    import psycopg  # noqa: PLC0415
+
     from tests.databases import new_database  # noqa: PLC0415
 
     server = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     name = f"service_{uuid4().hex}"
     with new_database(f"{server}/postgres", name):
         if "TEST_DISTRIBUTE" in os.environ:
-            for command in (["migrate"], ["distribute", *os.environ["TEST_DISTRIBUTE"].split()]):
-                result = manage(*command, DATABASE_URL=f"{server}/{name}")
+            for command in ("migrate", "distribute") if ON_CITUS else ("migrate",):
+                result = manage(command, DATABASE_URL=f"{server}/{name}")
                 assert result.returncode == 0, result.stderr
+            if not ON_CITUS:
+                with psycopg.connect(f"{server}/{name}") as connection, connection.cursor() as cursor:
+                    partition(cursor, int(os.environ["TEST_DISTRIBUTE"]))
         yield f"{server}/{name}"
 
 
@@ -91,8 +98,28 @@ def secrets_in(text: str) -> list[str]:
     return [re.search(pattern, text)[1] for pattern in (r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)")]
 
 
+def documented_options() -> dict[str, str]:
+    """Return the variables for the server in docs/deploy.md."""
+    document = (ROOT / "docs/deploy.md").read_text()
+    block = re.search(r"^export (GRANIAN_.*?[^\\])$", document, re.DOTALL | re.MULTILINE)[1]
+    return dict(each.split("=", 1) for each in block.replace("\\\n", " ").split())
+
+
+def server_command(port: int, *options: str) -> list[str]:
+    return [sys.executable, "-m", "granian", "--port", str(port), *options, "bookmarks_service.wsgi:application"]
+
+
+def workers_have_started(log: Path) -> bool:
+    """Return whether all workers that the server has spawned are ready. Before that, they ignore SIGTERM."""
+    text = log.read_text()
+    spawned = set(re.findall(r"Spawning (worker-\d+)", text))
+    return bool(spawned) and all(
+        max(text.rfind(f"Started {name}{end}") for end in '\n"') > text.rfind(f"Spawning {name} ") for name in spawned
+    )
+
+
 class Service:
-    """The service as ``quickstart`` runs it."""
+    """The service with the data of ``quickstart`` and the documented options of the server."""
 
     root = ROOT
     """The folder of the code."""
@@ -104,46 +131,62 @@ class Service:
         self.base_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Service":
-        variables = environment(**{"DATABASE_URL": self.database_url, **self.variables})
-        command = [sys.executable, "manage.py", "quickstart", "--port", str(self.port)]
-        self.process = start_server(command, self.log, self.serves, cwd=self.root, env=variables)
+        self.create_data()
+        self.process = start_server(
+            server_command(self.port),
+            self.log,
+            lambda: workers_have_started(self.log),
+            cwd=self.root,
+            env=self.environment(),
+        )
         return self
 
-    def serves(self) -> bool:
-        if not listens(self.port):
-            return False
-        self.read_secrets()
-        return True
+    def environment(self) -> dict[str, str]:
+        variables = {"DATABASE_URL": self.database_url, "SECRET_KEY": "not-a-secret", **self.variables}
+        return environment(**{**documented_options(), **variables})
 
-    def read_secrets(self) -> None:
-        text = self.log.read_text()
+    def create_data(self) -> None:
+        result = manage("quickstart", "--no-serve", "--port", str(self.port), **self.environment())
+        assert result.returncode == 0, result.stderr
+        self.read_secrets(result.stdout)
+
+    def read_secrets(self, text: str) -> None:
         self.api_token, self.access_token, self.password = secrets_in(text)
         self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", text, re.MULTILINE)
 
     def __exit__(self, *exc_info: object) -> None:
+        wait_until(lambda: self.process.poll() is not None or workers_have_started(self.log))
         stop_server(self.process)
-        _, _, log = self.log.read_text().partition("Starting gunicorn")
-        assert not re.search(r"(uga|bma|ugt)_\w{38}", log), "a secret was logged"
+        assert not re.search(r"(uga|bma|ugt)_\w{38}", self.log.read_text()), "a secret was logged"
 
     def manage(self, *args: str) -> subprocess.CompletedProcess[str]:
         return manage(*args, DATABASE_URL=self.database_url, SECRET_KEY="not-a-secret")
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Make a call with these options of httpx, on a connection of its own."""
-        return httpx.request(method, self.base_url + path, timeout=TIMEOUT, **options)
+        return httpx.request(method, self.base_url + path, timeout=TIMEOUT, verify=CERTIFICATES, **options)
 
     def update_user_group(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Token {self.api_token}"}
         body = {"user_group_id": "example_1", **fields}
-        return (client or httpx).put(f"{self.base_url}/api/user", json=body, headers=headers, timeout=TIMEOUT)
+        if client:
+            return client.put(f"{self.base_url}/api/user", json=body, headers=headers, timeout=TIMEOUT)
+        return self.request("PUT", "/api/user", json=body, headers=headers)
 
     def create_bookmark(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.access_token}"}
-        return (client or httpx).post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=TIMEOUT)
+        if client:
+            return client.post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=TIMEOUT)
+        return self.request("POST", "/v1/bookmarks", json=fields, headers=headers)
 
     def worker_pids(self) -> list[int]:
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(pid) for pid in path.read_text().split()]
+        """Return the children of all threads of the server."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for children in tasks for pid in children.read_text().split()]
+
+    def wait_for_replacements(self, before: list[int]) -> None:
+        """Wait until the workers ``before`` have ended and their successors are ready."""
+        wait_until(lambda: not set(before) & set(self.worker_pids()) and workers_have_started(self.log))
 
     def waiting_calls(self) -> int:
         """Return how many calls wait for a lock. On SQLite, return how many connections to the database are open."""
@@ -175,13 +218,17 @@ class Service:
         connection.sendall(data)
         return connection
 
-    def send(self, request: bytes) -> bytes:
-        """Send bytes as they are and return everything that the service answers."""
+    def send(self, request: bytes, ends: bool = False) -> bytes:
+        """Send bytes as they are and return everything that the service answers until it closes the connection.
+
+        With ``ends``, the client closes its side after the request.
+        """
         with self.connect() as connection:
             answer = b""
             with suppress(OSError):  # The service closes the connection when it refuses a request early.
                 connection.sendall(request)
-                connection.shutdown(socket.SHUT_WR)
+                if ends:
+                    connection.shutdown(socket.SHUT_WR)
             with suppress(ConnectionResetError):
                 while received := connection.recv(65536):
                     answer += received

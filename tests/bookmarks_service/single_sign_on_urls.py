@@ -5,4 +5,4 @@ from django.urls import include, path
 from bookmarks_service.urls import *  # noqa: F403
 from bookmarks_service.urls import urlpatterns
 
-urlpatterns = [path("admin/", include("bookmarks_service.single_sign_on.urls")), *urlpatterns]
+urlpatterns = [path("admin/", include("bookmarks_service.single_sign_on")), *urlpatterns]

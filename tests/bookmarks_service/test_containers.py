@@ -14,7 +14,7 @@ from docker.utils import exclude_paths
 
 from tests.bookmarks_service.composed import COMPOSE, PROGRAMS, SERVICES, Composed
 from tests.bookmarks_service.image import Image, can_run, copy_context, dockerignore
-from tests.bookmarks_service.service import ROOT
+from tests.bookmarks_service.service import ROOT, documented_options
 from tests.servers import TIMEOUT, running_server
 
 pytestmark = pytest.mark.once
@@ -54,7 +54,14 @@ def test_secrets_have_no_default_and_come_from_the_documented_file():
 def test_the_settings_of_the_service_are_documented():
     table = (ROOT / "docs/deploy.md").read_text().partition("## Settings\n")[2].partition("\n## ")[0]
 
-    assert SERVICES["service"]["environment"].keys() <= set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
+    listed = {*re.findall(r"^\| `(\w+)`", table, re.MULTILINE), "GRANIAN_HOST"}
+    assert SERVICES["service"]["environment"].keys() <= listed
+
+
+def test_the_image_has_the_documented_options_of_the_server():
+    variables = dict(re.findall(r"(GRANIAN_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()))
+
+    assert variables == {**documented_options(), "GRANIAN_HOST": "0.0.0.0"}
 
 
 def host_files():
@@ -93,7 +100,7 @@ def test_the_image_has_no_tools_for_builds_or_tests(image):
     constraints = (ROOT / "constraints.txt").read_text().lower().replace("_", "-").split()
 
     names = {name.partition("==")[0] for name in installed}
-    assert {"django", "gunicorn", "psycopg", "psycopg-binary", "redis"} <= names
+    assert {"django", "granian", "psycopg", "psycopg-binary", "redis"} <= names
     assert names.isdisjoint({"hatchling", "hypothesis", "mypy", "pytest", "ruff", "tox"})
     assert installed <= set(constraints)
 
@@ -141,11 +148,11 @@ def test_the_documented_steps_lead_to_a_first_call(image, prepared):
     assert json.loads(first_call.stdout)["user_group"]["provided_id"] == "example_1"
 
 
-def test_sigterm_reaches_gunicorn(image, tmp_path):
+def test_sigterm_reaches_the_server(image, tmp_path):
     variables = {"SECRET_KEY": "x" * 50, "DATABASE_URL": "sqlite:////tmp/other.sqlite3"}
     with running_server(image.command(**variables), tmp_path / "service.log", image.is_healthy) as process:
         os.kill(image.first_process(process), signal.SIGTERM)
 
         assert process.wait(timeout=TIMEOUT) == 0
         assert not image.is_healthy()
-    assert "Handling signal: term" in (tmp_path / "service.log").read_text()
+    assert "Shutting down granian" in (tmp_path / "service.log").read_text()

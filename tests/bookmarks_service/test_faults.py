@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started"),
 ]
 
-TIMEOUTS = {"PGOPTIONS": "-c statement_timeout=2s -c lock_timeout=1s", "PGCONNECT_TIMEOUT": "2", "WEB_CONCURRENCY": "1"}
+TIMEOUTS = {"PGOPTIONS": "-c statement_timeout=2s -c lock_timeout=1s", "PGCONNECT_TIMEOUT": "2", "GRANIAN_WORKERS": "1"}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,14 @@ import re
 import subprocess
 import sys
 
-from tests.bookmarks_service.service import ROOT, empty_database, environment, manage
+from tests.bookmarks_service.service import (
+    ROOT,
+    documented_options,
+    empty_database,
+    environment,
+    manage,
+    server_command,
+)
 from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 
@@ -16,11 +23,9 @@ def test_the_documented_script_makes_and_reads_a_bookmark(tmp_path):
 
     with empty_database(tmp_path) as database_url:
         assert manage("migrate", DATABASE_URL=database_url).returncode == 0
-        variables = environment(DATABASE_URL=database_url, SECRET_KEY="not-a-secret", WEB_CONCURRENCY="1")
-        command = [sys.executable, "-m", "gunicorn", "-c", "bookmarks_service/gunicorn.conf.py", "-b"]
-        server = start_server(
-            [*command, f"127.0.0.1:{port}"], tmp_path / "log", lambda: listens(port), cwd=ROOT, env=variables
-        )
+        variables = environment(**documented_options(), DATABASE_URL=database_url, SECRET_KEY="not-a-secret")
+        log = tmp_path / "log"
+        server = start_server(server_command(port), log, lambda: listens(port), cwd=ROOT, env=variables)
         try:
             result = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", script.replace("127.0.0.1:8000", f"127.0.0.1:{port}")],

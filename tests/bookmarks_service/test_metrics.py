@@ -1,12 +1,9 @@
 """What is measured for Prometheus. test_metrics_server.py tests how it is served."""
 
 import re
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack, closing
-from pathlib import Path
-from types import SimpleNamespace
+from contextlib import closing
 
 import promql_parser
 import pytest
@@ -16,18 +13,14 @@ from django.urls import resolve
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
-from bookmarks_service import shared_metrics
-from bookmarks_service.metrics import REGISTRY, operation_of
-from bookmarks_service.shared_metrics import SharedMetrics
+from bookmarks_service.metrics import observe
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
 from tests.bookmarks_service.service import ROOT, environment
-from tests.servers import free_port
 from tests.test_docs import blocks, page, rows_under
-from usergroups.tokens.concurrency import expensive_call
 
 REQUESTS = "bookmarks_service_requests_total"
-THROTTLED = "bookmarks_service_throttled_requests_total"
 
 pytestmark = pytest.mark.once
 
@@ -35,17 +28,18 @@ pytestmark = pytest.mark.once
 @pytest.fixture
 def measured(settings):
     """Measure the requests of Django's test client. Return a function that returns the increase of a value."""
-    settings.METRICS_ADDRESS = "127.0.0.1:9100"
-    before = values_of(REGISTRY)
-    return lambda name, **labels: values_of(REGISTRY).get(key(name, labels), 0) - before.get(key(name, labels), 0)
+    settings.PROMETHEUS_MULTIPROC_DIR = "unused, because the metrics of this process are in its memory"
+    before = values()
+    return lambda name, **labels: values().get(key(name, labels), 0) - before.get(key(name, labels), 0)
 
 
 def key(name, labels):
     return name, *sorted(labels.items())
 
 
-def values_of(registry):
-    return {key(each.name, each.labels): each.value for family in registry.collect() for each in family.samples}
+def values():
+    families = [each for each in REGISTRY.collect() if each.name.startswith("bookmarks_service_")]
+    return {key(each.name, each.labels): each.value for family in families for each in family.samples}
 
 
 def test_the_documented_alerts_are_valid():
@@ -58,29 +52,31 @@ def test_the_documented_alerts_are_valid():
     for rule in rules:
         promql_parser.parse(rule["expr"])
         used = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"bookmarks_service_\w+", rule["expr"])}
-        assert used
+        of_granian = set(re.findall(r"granian_\w+", rule["expr"]))  # test_metrics_server.py finds those at Granian.
+        assert used or of_granian
         assert used <= documented
 
 
-def test_the_documented_scrape_configuration_has_the_documented_address():
+def test_the_documented_scrape_configuration_has_the_documented_addresses():
     [configuration] = [yaml.safe_load(block) for block in blocks(page("deploy"), "yaml") if "scrape" in block]
 
-    [[target]] = [each["targets"] for each in configuration["scrape_configs"][0]["static_configs"]]
-    assert f"METRICS_ADDRESS={target}" in page("deploy")
+    [targets] = [each["targets"] for each in configuration["scrape_configs"][0]["static_configs"]]
+    ports = re.findall(r"--port (\d+) --no-metrics|GRANIAN_METRICS_PORT=(\d+)", page("deploy"))
+    assert targets == [f"127.0.0.1:{service or granian}" for service, granian in ports]
 
 
-def test_all_operations_are_counted_by_their_id():
+def test_all_operations_are_counted_by_their_id(measured):
     for path, methods in SchemaGenerator().get_schema(public=True)["paths"].items():
         for method, operation in methods.items():
             request = RequestFactory().generic(method.upper(), path)
             request.resolver_match = resolve(path)
-            assert operation_of(request) == operation["operationId"]
+            observe(request, 299, 0.001)
+            assert measured(REQUESTS, operation=operation["operationId"], status="299") == 1
 
 
 OTHER_OPERATIONS = [
     ("/", "index"), ("/docs/", "docs"), ("/schema/", "schema"), ("/docs", "other"), ("/unknown", "other"),
-    ("/admin/login/", "admin"), ("/admin/unknown/", "admin"), ("/static/admin/css/base.css", "static"),
-    ("/livez", "livez"), ("/readyz", "readyz"),
+    ("/admin/login/", "login"), ("/admin/unknown/", "other"), ("/livez", "other"), ("/readyz", "other"),
 ]  # fmt: skip
 
 
@@ -105,56 +101,18 @@ def test_arbitrary_requests_add_few_series(measured):
         client.generic(method, f"/{path}")
 
     request()
-    before = len(values_of(REGISTRY))
+    before = len(values())
     for n in range(1000):
         client.generic(f"M{n % 10}", f"/v1/{n}/{n}?n={n}")
 
-    assert len(values_of(REGISTRY)) - before <= 2  # further statuses of the operation "other"
-
-
-def test_the_queries_of_a_request_are_measured(measured, update_user_group, user_group):
-    update_user_group({"user_group_id": user_group.provided_id, "name": "A"})
-
-    labels = {"operation": "update_user_group"}
-    assert measured("bookmarks_service_database_queries_total", **labels) == 4  # as in the request log
-    seconds = measured("bookmarks_service_database_seconds_total", **labels)
-    assert 0 < seconds < measured("bookmarks_service_request_duration_seconds_sum", **labels)
-
-
-def test_calls_beyond_the_rate_of_a_token_are_counted(measured, settings, create_bookmark):  # noqa: F811
-    settings.API_TOKEN_RATE = "1/day"
-
-    statuses = [create_bookmark({"url": "https://example.com/"}).status_code for _ in range(3)]
-
-    assert statuses == [201, 429, 429]
-    assert measured(THROTTLED, kind="token_rate") == 2
-
-
-def test_calls_of_a_blocked_address_are_counted(measured, settings, create_bookmark):  # noqa: F811
-    settings.API_FAILURE_RATE = "1/day"
-    invalid = {"HTTP_AUTHORIZATION": "Bearer unknown", "REMOTE_ADDR": "192.0.2.77"}
-
-    statuses = [create_bookmark({}, **invalid).status_code for _ in range(3)]
-
-    assert statuses == [401, 429, 429]
-    assert measured(THROTTLED, kind="failed_authentications") == 2
-
-
-def test_refused_expensive_calls_are_counted(measured, create_bookmark):  # noqa: F811
-    with ExitStack() as stack:
-        for _ in range(3):
-            stack.enter_context(expensive_call(create_bookmark.token.user_group))
-        response = create_bookmark(method="GET", QUERY_STRING="q=a")
-
-    assert response.status_code == 429
-    assert measured(THROTTLED, kind="expensive_calls") == 1
+    assert len(values()) - before <= 2  # further statuses of the operation "other"
 
 
 def test_nothing_is_measured_by_default(client, db):
-    before = values_of(REGISTRY)
+    before = values()
     client.get("/unknown")
 
-    assert values_of(REGISTRY) == before
+    assert values() == before
 
 
 def load_without_optional_packages(**variables):
@@ -179,42 +137,8 @@ def test_missing_packages_for_traces_are_reported():
     assert result.stderr.endswith("Install the extra `otel`.\n")
 
 
-def test_a_missing_package_for_metrics_is_reported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+def test_a_missing_package_for_metrics_is_reported(tmp_path):
+    result = load_without_optional_packages(PROMETHEUS_MULTIPROC_DIR=str(tmp_path))
 
-    with pytest.raises(SystemExit, match="METRICS_ADDRESS needs prometheus-client"):
-        SharedMetrics("127.0.0.1:9100")
-
-
-@pytest.mark.parametrize("address", ["9100", ":9100", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x"])
-def test_an_invalid_address_is_reported(address):
-    with pytest.raises(SystemExit, match="METRICS_ADDRESS is invalid"):
-        shared_metrics.listen(address)
-
-
-def test_an_address_in_use_is_reported(monkeypatch):
-    monkeypatch.setattr(shared_metrics, "SECONDS", 0)
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        address = f"127.0.0.1:{other.getsockname()[1]}"
-
-        with pytest.raises(SystemExit, match=f"METRICS_ADDRESS={address} cannot be used: Address already in use"):
-            shared_metrics.listen(address)
-
-
-def test_an_ipv6_address_is_possible():
-    with closing(shared_metrics.listen(f"[::1]:{free_port()}")) as listener:
-        socket.create_connection(listener.getsockname()[:2]).close()
-
-
-def test_a_worker_takes_the_lowest_free_number(monkeypatch):
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
-    metrics = SharedMetrics(f"127.0.0.1:{free_port()}")
-    with closing(metrics), closing(metrics.listener):
-        workers = [SimpleNamespace() for _ in range(4)]
-        for worker in workers[:3]:
-            metrics.add(worker)
-        metrics.remove(workers[1])
-        metrics.add(workers[3])
-
-    assert [worker.number for worker in workers] == [0, 1, 2, 1]
-    assert not Path(metrics.folder).exists()
+    assert result.returncode == 1
+    assert result.stderr.endswith("Install the extra `metrics`.\n")

@@ -3,7 +3,7 @@
 import os
 import re
 import signal
-import time
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -11,8 +11,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.bookmarks_service.service import Service, empty_database
-from tests.servers import TIMEOUT, free_port, wait_until
+from tests.bookmarks_service.service import ROOT, Service, empty_database, environment, workers_have_started
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server, wait_until
 from tests.test_docs import page, rows_under
 
 pytestmark = pytest.mark.once
@@ -21,19 +21,20 @@ pytestmark = pytest.mark.once
 class MeteredService(Service):
     """A service with two workers, whose metrics can be scraped."""
 
-    def __init__(self, folder, database_url, **variables):
-        self.metrics_port = free_port()
-        self.folder = folder / "temporary"
+    def __init__(self, folder, database_url):
+        self.folder = folder / "metrics"
         self.folder.mkdir()
-        address = f"127.0.0.1:{self.metrics_port}"
-        variables = {"TMPDIR": str(self.folder), "METRICS_ADDRESS": address, "WEB_CONCURRENCY": "2", **variables}
-        super().__init__(folder, database_url, **variables)
+        self.granian_port, self.metrics_port = free_port(), free_port()
+        super().__init__(
+            folder, database_url,
+            PROMETHEUS_MULTIPROC_DIR=str(self.folder), GRANIAN_RESPAWN_INTERVAL="0.1",
+            GRANIAN_METRICS_ENABLED="true", GRANIAN_METRICS_PORT=str(self.granian_port),
+            GRANIAN_METRICS_SCRAPE_INTERVAL="1",
+        )  # fmt: skip
 
-    def serves(self):
-        return super().serves() and self.value("request_threads") == 16
-
-    def scrape(self):
-        response = httpx.get(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=TIMEOUT, verify=False)
+    def scrape(self, port=None):
+        url = f"http://127.0.0.1:{port or self.metrics_port}/metrics"
+        response = httpx.get(url, timeout=TIMEOUT, verify=CERTIFICATES)
         assert response.status_code == 200
         return response.text
 
@@ -59,56 +60,60 @@ class MeteredService(Service):
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("metrics")
     with empty_database(folder) as database_url, MeteredService(folder, database_url) as running:
-        yield running
-    assert list(running.folder.glob("*metrics*")) == []
+        options = ["--interface", "wsgi", "--port", str(running.metrics_port), "--no-metrics"]
+        command = [sys.executable, "-m", "granian", *options, "bookmarks_service.metrics_server:application"]
+        variables = environment(PROMETHEUS_MULTIPROC_DIR=str(running.folder))  # and no settings of the service
+        log = folder / "metrics_server.log"
+        with running_server(command, log, lambda: workers_have_started(log), cwd=ROOT, env=variables):
+            yield running
+
+
+def granian_values(service, name):
+    scraped = service.scrape(service.granian_port)
+    return [int(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\d+)$", scraped, re.MULTILINE)]
 
 
 def test_the_requests_of_each_worker_are_counted(service):
-    before = service.updates()
+    wait_until(lambda: len(granian_values(service, "granian_requests_handled")) == 2)
+    before, handled, made = service.updates(), granian_values(service, "granian_requests_handled"), 0
 
-    for pid in service.worker_pids():  # While one worker is stopped, the other one answers and serves the metrics.
-        time.sleep(1)  # A thread that is stopped on its way out of a transaction would keep SQLite's lock.
-        os.kill(pid, signal.SIGSTOP)
+    def make_calls():
+        nonlocal made
         service.update(10)
-        seen = service.updates()
-        os.kill(pid, signal.SIGCONT)
-        before += 10
-        assert seen == before
+        made += 10
+        now = granian_values(service, "granian_requests_handled")
+        return all(later > earlier for earlier, later in zip(handled, now, strict=True))
+
+    wait_until(make_calls)
+
+    assert service.updates() == before + made
 
 
-def replace_a_worker(service):
-    before = set(service.worker_pids())
-    os.kill(min(before), signal.SIGKILL)
-    wait_until(lambda: set(service.worker_pids()) != before and service.value("request_threads") == 16)
+def kill_a_worker(service):
+    killed = service.worker_pids()[:1]
+    os.kill(killed[0], signal.SIGKILL)
+    service.wait_for_replacements(killed)
 
 
 def test_counts_survive_a_killed_worker_and_a_reload(service):
     before, timed = service.updates(), service.value("request_duration_seconds_count", operation="update_user_group")
     service.update(10)
 
-    replace_a_worker(service)
+    kill_a_worker(service)
     service.update(10)
-    replaced = set(service.worker_pids())
+    replaced = service.worker_pids()
     service.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: replaced.isdisjoint(service.worker_pids()) and service.value("request_threads") == 16)
+    service.wait_for_replacements(replaced)
     service.update(10)
 
     assert service.updates() == before + 30
     assert service.value("request_duration_seconds_count", operation="update_user_group") == timed + 30
 
 
-def test_a_replaced_worker_adds_no_files(service):
-    replace_a_worker(service)
-
-    [folder] = service.folder.glob("*metrics*")
-    numbers = {re.search(r"_(\d+)\.db$", file.name)[1] for file in folder.iterdir()}
-    assert numbers <= {"0", "1", "2", "3"}  # 2 and 3 if the service was reloaded
-
-
 def test_metrics_can_be_scraped_under_load(service):
+    seen = [service.updates()]
     with ThreadPoolExecutor(1) as pool:
         load = pool.submit(service.update, 100)
-        seen = [service.updates()]
         while not load.done():
             seen.append(service.updates())
         load.result()
@@ -129,27 +134,27 @@ def test_the_metrics_contain_nothing_of_a_request(service):
     service.create_bookmark(url="https://private.example/")
     service.request("GET", f"/private-path/{service.access_token}?token={service.api_token}")
     service.request("GET", "/v1/bookmarks", headers={"Authorization": f"Bearer {service.access_token}x"})
-    scraped = service.scrape().lower()
+    scraped = (service.scrape() + service.scrape(service.granian_port)).lower()
 
     private = ["private", "127.0.0.1", "example_1", "uga_", "bma_", "v1/bookmarks", service.password.lower()]
     assert [each for each in private if each in scraped] == []
     assert 'operation="create_bookmark"' in scraped
 
 
-def test_gauges_show_connections_and_threads(service):
-    with closing(service.connect(b"GET /livez HTTP/1.1\r\n")):
-        wait_until(lambda: service.value("connections", state="reading") == 1)
-    with httpx.Client() as client:
-        service.update_user_group(client)
-        wait_until(lambda: service.value("connections", state="idle") == 1)
-    wait_until(lambda: service.value("connections") == 0)
+def test_granian_counts_connections_and_workers(service):
+    """The metrics that the document names."""
+    section = page("deploy").partition("## Metrics\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"granian_\w+", section)) - {"granian_"}
 
-    assert service.value("database_connections") > 0
+    with closing(service.connect()):
+        wait_until(lambda: sum(granian_values(service, "granian_connections_active")) > 0)
+
+    assert named
+    assert {name for name in named if not granian_values(service, name)} == set()
 
 
 def test_all_metrics_are_documented_with_their_labels(service):
     service.update_user_group()
-    wait_until(lambda: service.value("request_threads") == 16)
     found = {}
     for family in service.families():
         for sample in family.samples:

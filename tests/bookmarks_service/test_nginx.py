@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx 
 @pytest.fixture(scope="module")
 def https_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("https_service")
-    variables = {"HTTPS": "1", "SECRET_KEY": "x" * 50, "API_FAILURE_RATE": "5/day", "WEB_CONCURRENCY": "1"}
+    variables = {"HTTPS": "1", "SECRET_KEY": "x" * 50, "API_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
     with empty_database(folder) as database_url, Service(folder, database_url, **variables) as service:
         yield service
 
@@ -51,8 +51,8 @@ def test_a_batch_of_8_mib_passes(nginx, https_service):
     assert "success" in response.json()
 
 
-def test_a_file_of_20_mib_is_imported(nginx, https_service):
-    file = b'{"url": "https://example.com/file"}\n' + (b" " * 999_999 + b"\n") * 21
+def test_a_file_of_8_mib_is_imported(nginx, https_service):
+    file = b'{"url": "https://example.com/file"}\n' + (b" " * 999_999 + b"\n") * 8
     with nginx.client(https_service, **{"Content-Type": "application/jsonl"}) as client:
         response = client.post("/v1/imports", content=file)
         exported = client.get("/v1/export")
@@ -68,8 +68,8 @@ def test_a_body_over_the_limit_is_refused_in_json(nginx, https_service):
     assert error_code(response, 413) == "payload_too_large"
 
 
-def test_the_longest_url_passes(nginx, https_service):
-    url = "https://example.com/".ljust(8000, "\N{GRINNING FACE}")
+def test_a_long_url_passes(nginx, https_service):
+    url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")
     with nginx.client(https_service) as client:
         made = client.post("/v1/bookmarks", json={"url": url})
     request = (
@@ -200,6 +200,23 @@ def test_a_request_that_timed_out_is_not_repeated(https_service, tmp_path):
 
     assert error_code(response, 504) == "service_unavailable"
     assert len(reached) == 1
+
+
+@pytest.mark.parametrize(("method", "size", "status"), [("POST", 1_100_000, 413), ("PUT", 900_000, 405)])
+def test_a_large_body_that_was_not_read_gets_its_response(nginx, https_service, method, size, status):
+    with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
+        statuses = {client.request(method, "/v1/bookmarks", content=b"{}".ljust(size)).status_code for _ in range(50)}
+
+    assert statuses == {status}
+
+
+def test_static_files_are_compressed(nginx, https_service):
+    with nginx.client(https_service) as client:
+        path = re.search(r'"(/static/[^"]+swagger-ui-bundle[^"]+)"', client.get("/docs/").text)[1]
+        response = client.get(path)
+
+    assert response.headers["Content-Encoding"] == "gzip"
+    assert response.headers["Cache-Control"] == "max-age=31536000"
 
 
 def test_a_forged_address_is_not_counted(nginx, https_service):

@@ -5,7 +5,6 @@ from axes.middleware import AxesMiddleware
 from django.conf import settings
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.module_loading import import_string
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from bookmarks_service.page_middleware import PagesOnly, is_page_path
 from bookmarks_service.urls import urlpatterns
@@ -14,12 +13,13 @@ pytestmark = pytest.mark.once
 
 STOCK = [
     "csp.middleware.CSPMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "axes.middleware.AxesMiddleware",
+    "django.utils.deprecation.MiddlewareMixin",
 ]
 
 
@@ -40,7 +40,6 @@ def entered(monkeypatch):
 
     record(MiddlewareMixin)
     record(AxesMiddleware)
-    record(WhiteNoiseMiddleware)
     return classes
 
 
@@ -66,7 +65,7 @@ def test_an_api_call_with_a_session_cookie_ignores_the_session(admin_client, ent
     assert entered == []
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown", "/static/unknown"])
+@pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"])
 def test_pages_enter_all_of_it(admin_client, path, entered):
     admin_client.get(path)
 
@@ -82,7 +81,7 @@ def test_all_of_it_is_in_the_settings():
 
 def test_the_pages_are_all_urls_of_the_service_itself():
     """The apps are mounted at the root."""
-    prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns} | {"static"}
+    prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns}
 
     assert prefixes == {"", *settings.PAGES.split("|")}
     assert all(is_page_path(f"/{prefix}") for prefix in prefixes)

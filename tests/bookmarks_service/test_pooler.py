@@ -55,7 +55,7 @@ def pooler(cluster):
 @pytest.fixture(scope="module")
 def service(pooler, tmp_path_factory):
     """The service, which has migrated its database through the pooler."""
-    with Service(tmp_path_factory.mktemp("pooler"), pooler.url, WEB_CONCURRENCY="2") as running:
+    with Service(tmp_path_factory.mktemp("pooler"), pooler.url, GRANIAN_WORKERS="2") as running:
         yield running
 
 
@@ -159,7 +159,7 @@ def unlimited(cluster, tmp_path_factory):
     url = cluster.database_url.removesuffix("/bookmarks") + "/unlimited"
     with (
         Pooler(url, query_wait_timeout=3) as pooler,
-        Service(tmp_path_factory.mktemp("unlimited"), pooler.url, WEB_CONCURRENCY="1") as running,
+        Service(tmp_path_factory.mktemp("unlimited"), pooler.url, GRANIAN_WORKERS="1") as running,
     ):
         yield running
 

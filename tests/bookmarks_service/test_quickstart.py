@@ -48,7 +48,7 @@ def test_a_port_in_use_is_reported_before_anything_is_created():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        with pytest.raises(CommandError, match="Choose another with --port"):
+        with pytest.raises(CommandError, match="Choose another port with --port"):
             call_command("quickstart", "--port", str(server.getsockname()[1]))
 
     assert not Team.objects.exists()

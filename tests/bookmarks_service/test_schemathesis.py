@@ -1,4 +1,4 @@
-"""schemathesis tests the running service against its OpenAPI document, with single calls and sequences of calls."""
+"""schemathesis tests the running service against its OpenAPI document, with the same calls each time."""
 
 import subprocess
 import sys
@@ -46,6 +46,7 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
 
     result = subprocess.run(
         [Path(sys.executable).with_name("schemathesis"), "run", f"{service.base_url}/schema/",
+         "--phases", "examples,coverage,fuzzing", "--seed", "1", "--generation-deterministic",
          "--max-examples", "10", "--continue-on-failure", "--no-color"],
         cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip

@@ -33,7 +33,7 @@ def test_a_full_disk_is_answered_with_503(tmp_path):
 def service_on_sqlite(folder, timeout):
     """Run one process of the service that waits for this number of seconds for a lock of its database."""
     variables = {"DJANGO_SETTINGS_MODULE": "tests.bookmarks_service.settings", "SQLITE_TIMEOUT": str(timeout)}
-    with Service(folder, f"sqlite:///{folder / 'db.sqlite3'}", WEB_CONCURRENCY="1", **variables) as service:
+    with Service(folder, f"sqlite:///{folder / 'db.sqlite3'}", GRANIAN_WORKERS="1", **variables) as service:
         yield service
 
 

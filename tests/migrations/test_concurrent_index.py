@@ -1,4 +1,4 @@
-"""Indexes are built concurrently on PostgreSQL, also after an interruption and on partitioned tables."""
+"""Indexes are built concurrently on PostgreSQL, also after an interruption."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -117,24 +117,3 @@ def test_time_limits_do_not_end_a_build_but_apply_after_it(database, monkeypatch
 
     assert build.result() == [("10ms",)]
     assert validity(database)[1] is True
-
-
-@only_postgresql
-def test_an_index_of_a_partitioned_table_is_built_concurrently(database):
-    execute(database, """
-        ALTER TABLE bookmarks_bookmark RENAME TO old;
-        CREATE TABLE bookmarks_bookmark (LIKE old) PARTITION BY HASH (user_group_id);
-        CREATE TABLE bookmarks_bookmark_0 PARTITION OF bookmarks_bookmark FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-        CREATE TABLE bookmarks_bookmark_1 PARTITION OF bookmarks_bookmark FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-        INSERT INTO bookmarks_bookmark SELECT * FROM old
-    """)  # fmt: skip
-
-    run(database, "apply_migration")
-    run(database, "apply_migration")
-
-    assert validity(database)[1] is True
-    for table in ("bookmarks_bookmark_0", "bookmarks_bookmark_1"):
-        assert indexes_of_titles(database, table) == [f"{table}_{NAME}"]
-
-    run(database, "unapply_migration")
-    assert indexes_of_titles(database, "bookmarks_bookmark_0") == []

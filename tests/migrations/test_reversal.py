@@ -37,7 +37,7 @@ def test_migrations_are_reversed_and_applied_again_with_rows(released_database):
     assert schema(released_database) == before
 
     migrate(released_database)
-    assert schema(released_database) == newest != before
+    assert schema(released_database) == newest
     assert rows(released_database) == [ROWS] * len(TABLES)
 
 

@@ -17,27 +17,38 @@ from tests.migrations.conftest import RELEASED
 from tests.servers import TIMEOUT, wait_until
 from tests.test_docs import page
 
-pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+LATER = [
+    path.relative_to(ROOT)
+    for app, name in RELEASED
+    for path in (ROOT / app / "migrations").glob("0*.py")
+    if path.stem > name
+]
+"""The migrations since release 1.0.0."""
+
+pytestmark = [
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time"),
+    pytest.mark.skipif(not LATER, reason="there are no migrations since the release"),
+]
 
 TOKEN = "id, name, digest, hint, read_only, created_at, expires_at, revoked_at, rotated_at, last_used_at"
-GROUP = "id, deleted_at, team_id, environment, provided_id, name, token, mapping, properties, created_at, updated_at"
+GROUP = "id, team_id, environment, provided_id, name, token, mapping, properties, created_at, updated_at"
 BOOKMARK = "id, user_group_id, collection_id, url, url_digest, title, created_at"
 STATEMENTS = [
-    f"SELECT {TOKEN}, team_id, environment, t.* FROM usergroups_apitoken JOIN (SELECT id AS team, deleted_at, "
+    f"SELECT {TOKEN}, team_id, environment, t.* FROM usergroups_apitoken JOIN (SELECT id AS team, "
     "name AS team_name FROM usergroups_team) t ON team_id = team WHERE digest = sha256('{caller}')",
     "UPDATE usergroups_apitoken SET last_used_at = now() WHERE id IN (SELECT id FROM usergroups_apitoken WHERE id = {caller} "
     "FOR NO KEY UPDATE SKIP LOCKED)",
     f"UPDATE usergroups_usergroup SET name = 'x', updated_at = now() WHERE id = {{caller}}; "
     f"SELECT {GROUP} FROM usergroups_usergroup WHERE team_id = {{caller}} AND environment = '' AND provided_id = 'group_{{caller}}'",
-    "INSERT INTO usergroups_usergroup (deleted_at, team_id, environment, provided_id, name, token, mapping, "
-    "properties, created_at, updated_at) VALUES (NULL, {caller}, '', {new}, 'x', {new}, '{{}}', NULL, now(), now())",
-    f"SELECT {TOKEN}, user_group_id, g.* FROM bookmarks_accesstoken JOIN (SELECT id AS group_id, deleted_at, team_id, "
+    "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, "
+    "properties, created_at, updated_at) VALUES ({caller}, '', {new}, 'x', {new}, '{{}}', NULL, now(), now())",
+    f"SELECT {TOKEN}, user_group_id, g.* FROM bookmarks_accesstoken JOIN (SELECT id AS group_id, team_id, "
     "token, mapping FROM usergroups_usergroup) g ON user_group_id = group_id WHERE digest = sha256('{caller}')",
     f"INSERT INTO bookmarks_bookmark ({BOOKMARK}) "
     "VALUES (gen_random_uuid(), {caller}, lpad('{caller}', 32, '0')::uuid, {new}, sha256({new}::bytea), '', now())",
-    "INSERT INTO bookmarks_collection (id, deleted_at, user_group_id, name, created_at) "
-    "VALUES (gen_random_uuid(), NULL, {caller}, {new}, now())",
-    f"SELECT {BOOKMARK}, c.* FROM bookmarks_bookmark LEFT JOIN (SELECT id AS collection, deleted_at, name "
+    "INSERT INTO bookmarks_collection (id, user_group_id, name, created_at) "
+    "VALUES (gen_random_uuid(), {caller}, {new}, now())",
+    f"SELECT {BOOKMARK}, c.* FROM bookmarks_bookmark LEFT JOIN (SELECT id AS collection, name "
     "FROM bookmarks_collection) c ON collection_id = collection WHERE user_group_id = {caller} ORDER BY created_at DESC, id",
     "UPDATE bookmarks_bookmark SET title = 'x' WHERE user_group_id = {caller}; "
     "DELETE FROM bookmarks_bookmark WHERE user_group_id = {caller} AND url LIKE {new}",
@@ -58,7 +69,7 @@ class Callers:
 
     def run(self, number):
         with closing(self.database.copy()) as own, own.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '10s'")  # as in gunicorn's configuration
+            cursor.execute("SET lock_timeout = '10s'")  # as on the connections of the server
             while not self.stopped.is_set():
                 for position, statement in enumerate(STATEMENTS):
                     try:
@@ -118,14 +129,8 @@ def git(*args):
 @pytest.fixture
 def previous_release(tmp_path):
     """Return a folder with the last version of the code that had only the migrations of release 1.0.0."""
-    later = [
-        path.relative_to(ROOT)
-        for app, name in RELEASED
-        for path in (ROOT / app / "migrations").glob("0*.py")
-        if path.stem > name
-    ]
-    commits = git("log", "--diff-filter=A", "--format=%H", "--", *later).decode().split()
-    if not later or not commits or not git("rev-parse", "--verify", f"{commits[-1]}^"):
+    commits = git("log", "--diff-filter=A", "--format=%H", "--", *LATER).decode().split()
+    if not commits or not git("rev-parse", "--verify", f"{commits[-1]}^"):
         pytest.skip("the history of the repository has no earlier migrations")
     folder = tmp_path / "code"
     folder.mkdir()

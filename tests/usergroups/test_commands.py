@@ -113,9 +113,11 @@ def test_an_unknown_team_is_an_error(command):
 
 def test_groups_are_synchronised_with_a_file(tmp_path, capsys):
     there = UserGroupFactory(team=TeamFactory(name="Acme"), provided_id="there", name="There", properties={"a": 1})
+    UserGroupFactory(team=there.team, provided_id="same", name="Same")
     file = tmp_path / "groups.jsonl"
     lines = [
         '{"user_group_id": "there", "name": "Renamed"}',
+        '{"user_group_id": "same", "name": "Same"}',
         '{"user_group_id": "new", "properties": {"b": 2}}',
         "{}",
         "[",
@@ -126,9 +128,9 @@ def test_groups_are_synchronised_with_a_file(tmp_path, capsys):
 
     out, err = capsys.readouterr()
     there.refresh_from_db()
-    assert out == "1 created, 1 updated, 2 refused.\n"
-    assert err.splitlines()[0] == "line 3: user_group_id: This field is required."
-    assert err.splitlines()[1].startswith("line 4: The text is not valid JSON: ")
+    assert out == "1 created, 1 updated, 1 unchanged, 2 refused.\n"
+    assert err.splitlines()[0] == "line 4: user_group_id: This field is required."
+    assert err.splitlines()[1].startswith("line 5: The text is not valid JSON: ")
     assert (there.name, there.properties) == ("Renamed", {"a": 1})
     assert UserGroup.objects.get(provided_id="new").properties == {"b": 2}
 
@@ -143,7 +145,8 @@ def test_a_dry_run_of_the_synchronisation_changes_nothing(tmp_path, capsys):
     call_command("sync_user_groups", str(file), "--team", "Acme", "--environment", "Testing")
 
     assert capsys.readouterr().out == (
-        "Dry run, nothing was changed: 1500 created, 0 updated, 0 refused.\n1500 created, 0 updated, 0 refused.\n"
+        "Dry run, nothing was changed: 1500 created, 0 updated, 0 unchanged, 0 refused.\n"
+        "1500 created, 0 updated, 0 unchanged, 0 refused.\n"
     )
     assert UserGroup.objects.filter(environment="Testing").count() == 1500
 

@@ -1,7 +1,6 @@
 """The user group of a user group token."""
 
 import pytest
-from django.utils import timezone
 
 from tests.answers import errors, user_group_detail_json
 from tests.conftest import comparable
@@ -63,12 +62,3 @@ def test_the_manager_finds_the_group_of_a_token_in_one_query(user_group):
 def test_any_text_may_be_looked_up(user_group, token):
     with pytest.raises(UserGroup.DoesNotExist):
         UserGroup.objects.get_by_token(token)
-
-
-@pytest.mark.parametrize("owner", ["user_group", "team"])
-def test_a_group_that_is_being_deleted_is_not_found(user_group, owner):
-    deleted = {"user_group": user_group, "team": user_group.team}[owner]
-    type(deleted)._base_manager.filter(pk=deleted.pk).update(deleted_at=timezone.now())
-
-    with pytest.raises(UserGroup.DoesNotExist):
-        UserGroup.objects.get_by_token(user_group.token)

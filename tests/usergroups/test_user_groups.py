@@ -283,9 +283,9 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 
     # The token with its team, the size of the answer, the stored groups, the insert, the inserted groups, the update.
     in_pieces = connection.features.max_query_params or 10**6
-    rows_each = in_pieces // 10
+    rows_each = in_pieces // 9
     inserts = sum(sql.startswith("INSERT") for sql in queries)
-    assert inserts == -(-600 // rows_each) + -(-400 // (in_pieces // 11))
+    assert inserts == -(-600 // rows_each) + -(-400 // (in_pieces // 10))
     assert len(queries) - inserts == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 

@@ -12,6 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants
+
 from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of
 from .confirmation import requires_confirmation
 from .context import ContextAdmin
@@ -36,8 +38,6 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
     change_form_template = "usergroups/admin/change_form.html"
     actions: Any = ("delete_selected",)
 
-    owner_lookups: ClassVar[tuple[str, ...]] = ()
-    """Lookups of the objects that own a row. A row is hidden while one of its owners is being deleted."""
     owner_columns: ClassVar[dict[str, Describe]] = {}
     """The lookups in ``list_display`` that are shown as links to the owner, and what the links show."""
     list_select_related: ClassVar[tuple[str, ...]] = ()
@@ -64,8 +64,7 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
         return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        not_deleted = {f"{lookup}__deleted_at": None for lookup in self.owner_lookups}
-        queryset = super().get_queryset(request).using(router.db_for_write(self.model)).filter(**not_deleted)
+        queryset = super().get_queryset(request).using(router.db_for_write(self.model))
         if self.list_select_related:  # on every page, because loading related rows later might read from a replica
             queryset = queryset.select_related(*self.list_select_related)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
@@ -85,7 +84,16 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
         return changelist
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
-        return deletion_summary(objs, request, self.admin_site)
+        descriptions, counts, perms_needed, protected = deletion_summary(objs, request, self.admin_site)
+        try:
+            rows: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
+            rows.require_few_dependants()
+        except TooManyDependants as error:
+            [model] = error.args
+            text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
+            rows = display_rows(MAX_DEPENDANTS, model._meta)
+            protected.append(text % {"rows": rows, "model": self.opts.label})
+        return descriptions, counts, perms_needed, protected
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices_of(db_field)

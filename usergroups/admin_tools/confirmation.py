@@ -13,7 +13,6 @@ from django.shortcuts import redirect
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from usergroups.distribution import is_distributed, lock
 from usergroups.transactions import retry_on_conflict
 
 from .admin_urls import admin_url
@@ -73,7 +72,10 @@ def requires_confirmation(
                 database = router.db_for_write(queryset.model)
                 confirmed = rows.using(database).order_by("pk")
                 outcome = retry_on_conflict(
-                    lambda: action(model_admin, request, _locked(confirmed), **form.cleaned_data), database
+                    lambda: action(
+                        model_admin, request, confirmed.select_for_update(of=("self",)), **form.cleaned_data
+                    ),
+                    database,
                 )
             if isinstance(outcome, HttpResponse):
                 return outcome
@@ -92,14 +94,6 @@ def _selected_rows(request: HttpRequest, queryset: models.QuerySet[Any], max_row
     else:
         keys = list(queryset.values_list("pk", flat=True)[:max_rows])
     return queryset.filter(pk__in=keys)
-
-
-def _locked(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Return a query that locks the rows. Distributed rows are locked now, and the query only reads them."""
-    if not is_distributed(rows.model):
-        return rows.select_for_update(of=("self",))
-    lock(rows, of=("self",))
-    return rows.all()
 
 
 class ConfirmationPage:

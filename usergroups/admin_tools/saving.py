@@ -11,7 +11,6 @@ from django.db import connections, models, router, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from usergroups.distribution import row_filter
 from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
@@ -56,7 +55,7 @@ class SavingAdmin(ModelAdmin):
         if obj is None or request.method != "POST" or not connections[obj._state.db].in_atomic_block:
             return obj
         # Lock the row until it is saved or deleted.
-        return self.get_queryset(request).select_for_update(of=("self",)).filter(**row_filter(obj)).first()
+        return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=obj.pk).first()
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         with acting_as(request.user):  # for the actions

@@ -1,7 +1,6 @@
 """Read the body of a request without trusting its Content-Length."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
@@ -52,18 +51,16 @@ def read_chunks(request: HttpRequest | Request, limit: int) -> Iterator[bytes]:
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     size = 0
-    while chunk := _read(stream, min(CHUNK_SIZE, limit + 1 - size)):
+    while size != length:
+        try:
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - size))
+        except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
+            raise ParseError("The body could not be read.") from None
+        if not chunk:
+            break
         size += len(chunk)
         if size > limit:
             raise PayloadTooLarge(limit)
         yield chunk
     if length is not None and size < length:
         raise ParseError("The body is shorter than its Content-Length.")
-
-
-def _read(stream: Any, size: int) -> bytes:
-    try:
-        chunk: bytes = stream.read(size)
-    except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
-        raise ParseError("The body could not be read.") from None
-    return chunk

@@ -7,6 +7,9 @@ DEFAULT_TOKEN_RATE = "60000/min"  # noqa: S105  # a rate, not a secret
 DEFAULT_FAILURE_RATE = "6000/min"
 MIN_BATCH_LIMIT = 8 * 1024 * 1024
 
+RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
+"""The format of both rates, a regular expression."""
+
 
 def max_body_size() -> int:
     """Return the maximum size of a request body in bytes, the setting ``API_MAX_BODY_SIZE``."""

@@ -18,7 +18,7 @@ DESCRIPTIONS = {
     401: "The request has no valid token of the required scheme.",
     403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
-    409: "The change would create a duplicate.",
+    409: "The change would create a duplicate, or too much belongs to the object to delete it.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",

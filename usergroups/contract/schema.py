@@ -24,8 +24,8 @@ from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
 from .etags import PreconditionFailed
 from .failures import component_name, failure_responses, validation_codes
+from .files import StorageUnavailable
 from .headers import IF_MATCH, response_headers
-from .spooled_files import StorageUnavailable
 from .views import ContractView
 
 with translation.override(None):  # DRF's details in English, as the views do
@@ -46,7 +46,7 @@ with translation.override(None):  # DRF's details in English, as the views do
     ]
 FAILURES_OF_FILES: list[APIException] = [
     ParseError("The body is shorter than its Content-Length."),
-    PayloadTooLarge(256 * 1024 * 1024),
+    PayloadTooLarge(8 * 1024 * 1024),
     UnsupportedMediaType("text/plain"),
 ]
 INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")

@@ -1,15 +1,31 @@
-"""The base class of the commands."""
+"""The base class of the commands, and dry runs."""
 
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
+from django.db import Error, transaction
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status of a program that Ctrl-C ends, as shells report it."""
+
+
+@contextmanager
+def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
+    """Roll back all changes in the block if ``dry_run``.
+
+    The changes hold their locks until the block ends. On SQLite this is the write lock.
+    """
+    if not dry_run:
+        yield
+        return
+    with transaction.atomic(using=using):
+        yield
+        transaction.set_rollback(True, using=using)
 
 
 class OperatorCommand(BaseCommand):

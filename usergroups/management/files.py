@@ -1,4 +1,4 @@
-"""Files and dry runs of commands."""
+"""The files that commands read and write."""
 
 import os
 import stat
@@ -10,28 +10,15 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from django.core.management.base import CommandError
-from django.db import transaction
 from tqdm import tqdm
-
-from usergroups.compressed_files import Readable
-
-
-class Source:
-    """A file that a command reads once, with a progress bar if standard error is a terminal."""
-
-    def __init__(self, file: Readable, size: int | None) -> None:
-        self.file = file
-        self.bar: tqdm[Any] = tqdm(total=size, unit="B", unit_scale=True, disable=None)
-
-    def read(self, size: int, /) -> bytes:
-        data = self.file.read(size)
-        self.bar.update(len(data))
-        return data
 
 
 @contextmanager
-def open_source(path: str) -> Iterator[Source]:
-    """Open a file, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
+def open_source(path: str) -> Iterator[Any]:
+    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened.
+
+    Reading shows a progress bar if standard error is a terminal.
+    """
     is_stdin = path == "-"
     if is_stdin and sys.stdin is None:
         raise CommandError("Standard input is closed.")
@@ -43,8 +30,8 @@ def open_source(path: str) -> Iterator[Source]:
     with file:
         os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
         status = os.fstat(file.fileno())
-        source = Source(file, status.st_size if stat.S_ISREG(status.st_mode) else None)
-        with source.bar:
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        with tqdm.wrapattr(file, "read", total=size, disable=None) as source:
             yield source
 
 
@@ -70,7 +57,9 @@ def open_target(path: str) -> Iterator[BinaryIO]:
 @contextmanager
 def _open_file(path: Path) -> Iterator[BinaryIO]:
     mode = path.stat().st_mode if path.exists() else None
-    if _is_descriptor(path) or (mode is not None and not stat.S_ISREG(mode)):
+    folder = Path(os.path.realpath(path.parent))
+    is_descriptor = folder == Path("/dev") or folder.is_relative_to("/proc")  # such as /dev/stdout or /dev/fd/3
+    if is_descriptor or (mode is not None and not stat.S_ISREG(mode)):
         with path.open("wb") as file:
             yield file
         return
@@ -87,23 +76,3 @@ def _open_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _is_descriptor(path: Path) -> bool:
-    """Return whether the path is one such as /dev/stdout or /dev/fd/3, whose file a shell has opened."""
-    folder = Path(os.path.realpath(path.parent))
-    return folder == Path("/dev") or folder.is_relative_to("/proc")
-
-
-@contextmanager
-def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
-    """Roll back all changes in the block if ``dry_run``.
-
-    The changes hold their locks until the block ends. On SQLite this is the write lock.
-    """
-    if not dry_run:
-        yield
-        return
-    with transaction.atomic(using=using):
-        yield
-        transaction.set_rollback(True, using=using)

@@ -5,24 +5,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import TextField
-from django.db.models.functions import Cast, Coalesce, Length
+from django.db.models.functions import Coalesce, Length
 
 from usergroups import signals
-from usergroups.deletion import DeletableQuerySet
-from usergroups.transactions import retry_on_conflict
+from usergroups.transactions import WritingQuerySet, retry_on_conflict
 
 if TYPE_CHECKING:
     from usergroups.models import UserGroup
 
-JSON_SIZE = Length(Cast("mapping", TextField())) + Coalesce(Length(Cast("properties", TextField())), 0)
+JSON_SIZE = Length("mapping") + Coalesce(Length("properties"), 0)
 """The size of a user group's mapping and properties as JSON, in characters."""
 
 UNIQUE_FIELDS = ["team", "environment", "provided_id"]
 UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 
-class UserGroupBatchQuerySet(DeletableQuerySet["UserGroup"]):
+class UserGroupBatchQuerySet(WritingQuerySet["UserGroup"]):
     """Updates or creates many user groups with a few queries."""
 
     def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
@@ -69,7 +67,7 @@ class UserGroupBatchQuerySet(DeletableQuerySet["UserGroup"]):
             stored |= self.locked(missing)
             tokens = {group.token for group in new}
             created = {key for key in missing if stored[key].token in tokens}
-        changed = [stored[key].assign(wanted[key]) for key in wanted.keys() - created if len(wanted[key]) > 1]
+        changed = [stored[key] for key in wanted.keys() - created if stored[key].assign(wanted[key])]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
         self._announce_upsert([stored[key] for key in wanted if key in created], changed, wanted)

@@ -1,32 +1,21 @@
-"""The querysets of teams and user groups."""
+"""The queryset of user groups."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import CharField, Value
-from django.db.models.functions import Cast, Concat, Left
+from django.db.models.functions import Left
 from django.utils import timezone
 
 from usergroups import signals
-from usergroups.deletion import DeletableQuerySet
 from usergroups.statements import Update, parameters
 from usergroups.transactions import retry_on_conflict
 
 from .batches import UserGroupBatchQuerySet
 
 if TYPE_CHECKING:
-    from usergroups.models import ApiToken, Team, UserGroup  # noqa: F401  # Ruff does not see Team in a base class.
-
-DELETED = "deleted"
-"""The environment of user groups that are being deleted. No API token has it."""
-
-
-class TeamQuerySet(DeletableQuerySet["Team"]):
-    def hidden_values(self) -> dict[str, Any]:
-        """Free the name, so that a team with this name can be created at once."""
-        return {**super().hidden_values(), "name": Concat(Value("deleted "), Cast("pk", CharField()))}
+    from usergroups.models import ApiToken, UserGroup
 
 
 class UserGroupQuerySet(UserGroupBatchQuerySet):
@@ -62,30 +51,30 @@ class UserGroupQuerySet(UserGroupBatchQuerySet):
     ) -> "UserGroup":
         """Do the same as ``filter(**scope).change(...)``, mostly by a statement that is compiled once.
 
-        This is for the manager: the filters of a queryset are ignored.
+        The mapping is not read, because the response to an update lacks it. This is for the manager: the filters of a
+        queryset are ignored.
         """
         if not changes or versions is not None:
             return self.filter(**scope).change(provided_id, versions, **changes)
         using = self.db_for_write
-        update = _update(type(self), self.model, using, (*scope, "provided_id"), (*changes, "updated_at"))
+        update = _update(type(self), self.model, using, (*scope, "provided_id"), (*changes,))
 
         def change() -> "UserGroup":
-            updated = update(**scope, provided_id=provided_id, **changes, updated_at=timezone.now())
+            now = timezone.now()
+            updated = update(**scope, provided_id=provided_id, **changes, updated_at=now)
             if not updated:
                 raise self.model.DoesNotExist
-            signals.announce_update(updated, using, changes)
+            if updated[0].updated_at == now:
+                signals.announce_update(updated, using, changes)
             return updated[0]
 
         return retry_on_conflict(change, using, atomic=False)
 
     def get_by_token(self, token: str) -> "UserGroup":
-        """Return the group with this user group token, which may be any text. Raises UserGroup.DoesNotExist.
-
-        A group that is being deleted, or whose team is, does not exist.
-        """
+        """Return the group with this user group token, which may be any text. Raises UserGroup.DoesNotExist."""
         if not token.isprintable():  # PostgreSQL refuses U+0000 and lone surrogates
             raise self.model.DoesNotExist
-        return self.get(token=token, team__deleted_at=None)
+        return self.get(token=token)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
         """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
@@ -99,9 +88,11 @@ class UserGroupQuerySet(UserGroupBatchQuerySet):
         return retry_on_conflict(rotate, groups.db)
 
     def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
-        """Delete the group and its dependants. Raises UserGroup.DoesNotExist or Modified."""
-        groups = self.for_write().filter(provided_id=provided_id)
-        retry_on_conflict(lambda: groups.delete_version(versions), groups.db)
+        """Delete the group and its dependants.
+
+        Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``, TooManyDependants.
+        """
+        self.for_write().filter(provided_id=provided_id).delete_version(versions)
 
     def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
         """Return the group with this id, and whether it was created with ``fields``.
@@ -113,15 +104,11 @@ class UserGroupQuerySet(UserGroupBatchQuerySet):
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )
 
-    def hidden_values(self) -> dict[str, Any]:
-        """Also replace the environment and the id, so that a new group can have this id at once."""
-        return {**super().hidden_values(), "environment": DELETED, "provided_id": Cast("pk", CharField())}
-
 
 @cache
 def _update(
     queryset: type[UserGroupQuerySet], model: "type[UserGroup]", using: str, key: Sequence[str], changes: Sequence[str]
 ) -> "Update[UserGroup]":
     """Return the statement that sets the fields ``changes`` of the group with these values of the fields ``key``."""
-    groups = queryset(model, using=using).filter(deleted_at=None, **parameters(model, *key))
-    return Update(groups, *changes)
+    groups = queryset(model, using=using).filter(**parameters(model, *key))
+    return Update(groups, *changes, deferred=["mapping"])

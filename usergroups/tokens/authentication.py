@@ -50,15 +50,16 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         try:
-            user, token = self.authenticate_credentials(credentials.lstrip(" "))
+            fields = getattr((request.parser_context or {}).get("view"), "owner_fields", {}).get(request.method, ())
+            user, token = self.authenticate_credentials(credentials.lstrip(" "), fields)
         except AuthenticationFailed:
             FailedAuthenticationThrottle().add(request)
             raise
         token.mark_used(request)
         return user, token
 
-    def authenticate_credentials(self, key: str) -> tuple[AnonymousUser, Token]:
-        token = self.model.objects.authenticate(key)
+    def authenticate_credentials(self, key: str, owner_fields: tuple[str, ...] = ()) -> tuple[AnonymousUser, Token]:
+        token = self.model.objects.authenticate(key, owner_fields)
         if token is None:
             prefix = key.partition("_")[0]
             if prefix != self.model.prefix and secret_format.is_well_formed(key, prefix):

@@ -28,10 +28,10 @@ OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotat
 class Token(StoredSecret):
     """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
 
-    owner_not_deleted: ClassVar[dict[str, None]] = {}
-    """A filter for tokens whose owner, and the owner of that owner, are not being deleted."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
+    owner_deferred: ClassVar[tuple[str, ...]] = ()
+    """Large fields of the owner, which authentication does not read unless they are asked for."""
 
     name = models.CharField(
         _("name"), max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text=_("What the token is for.")

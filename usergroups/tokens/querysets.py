@@ -92,22 +92,19 @@ class TokenQuerySet(WritingQuerySet[T]):
                     shown.append((token, secret))
         return shown
 
-    def authenticate(self, secret: str) -> T | None:
+    def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
         """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.
 
-        The query goes to the database for writes: a replica that lags behind would accept a revoked token. Tokens of an
-        owner that is being deleted are refused, although they may still be stored for a while.
+        The large fields of the owner are loaded only if they are among ``owner_fields``, or later, if they are read.
+        The query goes to the database for writes: a replica that lags behind would accept a revoked token.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
         digest, now = secret_format.digest(secret), timezone.now()
         if self.query.where:  # The compiled statement has no other filters.
-            return self.for_write()._with_secret(digest, now).select_related(self.model.owner_field).first()
-        look_up = _look_up(type(self), self.model, self.db_for_write)
-        return next(iter(look_up(digest=digest, expires_at=now)), None)
-
-    def _with_secret(self, digest: bytes | Parameter, now: datetime | Parameter) -> "TokenQuerySet[T]":
-        return self.active(now).filter(digest=digest, **self.model.owner_not_deleted)
+            return self.for_write().active(now).filter(digest=digest).select_related(self.model.owner_field).first()
+        found = _look_up(type(self), self.model, self.db_for_write, owner_fields)(digest=digest, expires_at=now)
+        return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
@@ -117,8 +114,8 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 @cache
-def _look_up(queryset: type[TokenQuerySet[T]], model: type[T], using: str) -> Select[T]:
+def _look_up(queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]) -> Select[T]:
     """Return the statement that reads an active token and its owner by the digest of its secret."""
     given = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using)._with_secret(given["digest"], given["expires_at"])
-    return Select(tokens, related=model.owner_field)
+    tokens = queryset(model, using=using).active(given["expires_at"]).filter(digest=given["digest"])
+    return Select(tokens, model.owner_field, [name for name in model.owner_deferred if name not in owner_fields])

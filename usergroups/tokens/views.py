@@ -1,7 +1,6 @@
 """The base class of views that require a token."""
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, router
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 
 from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
-from usergroups.signals import acting_as
+from usergroups.signals import acting_as, set_actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
 from .models import Token
@@ -27,15 +26,17 @@ class TokenView(ContractView):
     throttle_classes = [TokenThrottle]
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
+    owner_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """The large fields of the token's owner that a response has, by method. Other calls do not read them."""
     is_authenticated = False
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        with ExitStack() as self.during_call:  # initial() enters it, since the actor is known after authentication
+        with acting_as(None):  # initial() sets the actor, which is known after the authentication.
             return super().dispatch(*args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.during_call.enter_context(acting_as(request.auth))
+        set_actor(request.auth)
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""

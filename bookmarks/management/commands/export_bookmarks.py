@@ -1,13 +1,39 @@
+from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from bookmarks.files import EXPORT_FORMATS
+from bookmarks.files import EXPORT_FORMATS, guess_format
 from bookmarks.files.exporting import load
-from bookmarks.management import options as file_options
+from bookmarks.models import Collection
 from usergroups.management import options as shared
 from usergroups.management.base import OperatorCommand
 from usergroups.management.files import open_target
+from usergroups.models import UserGroup
+
+
+def add_file_options(parser: CommandParser, formats: Iterable[str], help_of_collection: str) -> None:
+    """Add the options that imports and exports share."""
+    shared.add_user_group(parser)
+    parser.add_argument("--collection", metavar="ID", help=help_of_collection)
+    parser.add_argument("--format", choices=formats, help="Default: the format of the file name's extension.")
+
+
+def find_collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
+    """Return the user group's collection that --collection names, if any. Raises CommandError if it does not exist."""
+    if options["collection"] is None:
+        return None
+    if collection := Collection.objects.find(user_group, options["collection"]):
+        return collection
+    raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
+
+
+def file_format(options: dict[str, Any], formats: Iterable[str]) -> str:
+    """Return the name of the file's format. Raises CommandError if it is none of the formats."""
+    name: str | None = options["format"] or guess_format(options["file"])
+    if name is None or name not in formats:
+        raise CommandError(f"Specify the file's format with --format: {', '.join(formats)}.")
+    return name
 
 
 class Command(OperatorCommand):
@@ -15,14 +41,12 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to write, or - for standard output.")
-        shared.add_user_group(parser)
-        file_options.add_collection(parser, "Export only the bookmarks in this collection.")
-        file_options.add_format(parser, EXPORT_FORMATS)
+        add_file_options(parser, EXPORT_FORMATS, "Export only the bookmarks in this collection.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        bookmarks = load(user_group, file_options.collection(options, user_group))
-        text = EXPORT_FORMATS[file_options.file_format(options, EXPORT_FORMATS)].write(bookmarks)
+        bookmarks = load(user_group, find_collection(options, user_group))
+        text = EXPORT_FORMATS[file_format(options, EXPORT_FORMATS)].write(bookmarks)
         with open_target(options["file"]) as file:
             file.writelines(piece.encode() for piece in text)
 

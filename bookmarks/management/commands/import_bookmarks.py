@@ -1,18 +1,26 @@
 import gc
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import router
 
-from bookmarks.files import position, read
-from bookmarks.files.chunks import UserGroupDeleted
+from bookmarks.files import FORMATS, encodings, positions, read
 from bookmarks.files.importing import store
 from bookmarks.files.report import Report
-from bookmarks.management import options as file_options
+from bookmarks.management.commands.export_bookmarks import add_file_options, file_format, find_collection
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand
-from usergroups.management.files import open_source, rollback_if
+from usergroups.management.base import OperatorCommand, rollback_if
+from usergroups.management.files import open_source
+
+
+def encoding(value: str) -> str:
+    """Check an argument, the label of an encoding."""
+    try:
+        return encodings.lookup(value)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 class Command(OperatorCommand):
@@ -26,10 +34,9 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
-        shared.add_user_group(parser)
-        file_options.add_collection(parser, "Import into this collection, not into those that the file names.")
-        file_options.add_format(parser)
-        file_options.add_encoding(parser)
+        add_file_options(parser, FORMATS, "Import into this collection, not into those that the file names.")
+        help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
+        parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
         parser.add_argument(
             "--update", action="store_true", help="Give existing bookmarks the titles and dates that are in the file."
         )
@@ -38,29 +45,22 @@ class Command(OperatorCommand):
     @no_translations  # Reasons are in English, like the rest of the output.
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)
-        collection = file_options.collection(options, user_group)
-        name = file_options.file_format(options)
+        collection = find_collection(options, user_group)
+        name = file_format(options, FORMATS)
         report = Report()
-        self.summarize(report, options)
         gc.freeze()  # Rows trigger the garbage collector often. Keep it from scanning the modules of Django each time.
         try:
             with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
-                records = read(source, name, options["encoding"])
-                for chunk in store(user_group, records, collection, options["update"]):
-                    source.bar.clear()  # make room for other text
-                    for number, reason in chunk.refusals:
-                        self.stderr.write(f"{position(name, number)}: {reason}")
-                    report.add(chunk)
-                    self.summarize(report, options)
-        except UserGroupDeleted:
-            text = "The user group and its bookmarks were deleted during the import. Result until then: "
-            raise CommandError(text + self.summary) from None
+                store(user_group, read(source, name, options["encoding"]), report, collection, options["update"])
         finally:
             gc.unfreeze()
+            self.summarize(report, options)
+            for refusal in report.refusals:
+                self.stderr.write(f"{positions(name, refusal)}: {refusal.reason}")
             for remark in report.remarks:
                 self.stderr.write(remark)
-        if records.error:
-            raise CommandError(f"{records.error} Only what comes before was read: {self.summary}")
+        if report.error:
+            raise CommandError(f"{report.error} Only what comes before was read: {self.summary}")
         read_rows = report.created + report.updated + report.existing
         if not read_rows + report.refused:
             self.stderr.write("The file contains no bookmarks.")

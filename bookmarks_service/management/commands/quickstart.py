@@ -3,23 +3,22 @@
 import json
 import os
 import secrets
-import socket
 import sys
-from pathlib import Path
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-import bookmarks_service
 from bookmarks.models import AccessToken, Collection
 from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 
 NAME = "quickstart"
-GUNICORN_CONFIG = Path(bookmarks_service.__file__).with_name("gunicorn.conf.py")
 
 NEXT_STEPS = """
 The team {team} has the user group {user_group} with the collection {collection}.
@@ -64,18 +63,25 @@ class Command(OperatorCommand):
             self.write_result(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
         if options["no_serve"]:
             return
-        bind = f"127.0.0.1:{options['port']}"
-        os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(GUNICORN_CONFIG), "-b", bind])  # noqa: S606
+        call_command("collectstatic", interactive=False, verbosity=0)
+        arguments = [
+            "--interface",
+            "wsgi",
+            "--port",
+            str(options["port"]),
+            "--static-path-mount",
+            str(settings.STATIC_ROOT),
+        ]
+        os.execv(sys.executable, [sys.executable, "-m", "granian", *arguments, "bookmarks_service.wsgi:application"])  # noqa: S606
 
     def check_port(self, port: int) -> None:
-        with socket.socket() as server:
-            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        """Raise CommandError if a server uses the port. Granian would share the port with another Granian."""
+        with closing(HTTPConnection("127.0.0.1", port)) as connection:
             try:
-                server.bind(("127.0.0.1", port))
-            except OSError as error:
-                raise CommandError(
-                    f"Port {port} cannot be used ({error.strerror}). Choose another with --port."
-                ) from None
+                connection.connect()
+            except ConnectionRefusedError:
+                return
+        raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
 
     def create_demo_data(self) -> dict[str, str]:
         """Create missing demo data, replace the secrets of the last quickstart, and return the values to print."""

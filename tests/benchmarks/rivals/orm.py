@@ -1,7 +1,4 @@
-"""Plain Django views with the ORM: no middleware, no validation, no rate limit and no log.
-
-The base managers are used because the default manager of user groups adds a condition to each query.
-"""
+"""Plain Django views with the ORM: no middleware, no validation, no rate limit and no log."""
 
 import hashlib
 import json
@@ -18,9 +15,9 @@ from usergroups.models import ApiToken, UserGroup
 
 def authenticate(request, model):
     secret = request.headers["Authorization"].partition(" ")[2]
-    tokens = model._base_manager.select_related(model.owner_field)
+    tokens = model.objects.select_related(model.owner_field)
     token = tokens.get(digest=hashlib.sha256(secret.encode()).digest(), revoked_at=None)
-    if token.owner.deleted_at or (token.expires_at and token.expires_at <= timezone.now()):
+    if token.expires_at and token.expires_at <= timezone.now():
         raise model.DoesNotExist
     return token
 
@@ -51,7 +48,7 @@ def user(request):
     """PUT /api/user"""
     token = authenticate(request, ApiToken)
     fields = json.loads(request.body)
-    groups = UserGroup._base_manager.filter(
+    groups = UserGroup.objects.filter(
         team=token.team_id, environment=token.environment, provided_id=fields.pop("user_group_id")
     )
     with transaction.atomic():
@@ -64,15 +61,15 @@ def bookmarks(request):
     """POST /v1/bookmarks, GET /v1/bookmarks"""
     group = authenticate(request, AccessToken).user_group
     if request.method == "GET":
-        rows = Bookmark._base_manager.filter(user_group=group).order_by("-created_at", "-id")[:50]
+        rows = Bookmark.objects.filter(user_group=group).order_by("-created_at", "-id")[:50]
         return JsonResponse({"success": 1, "bookmarks": [bookmark_fields(row) for row in rows]})
     fields = json.loads(request.body)
     try:
         with transaction.atomic():
-            row, status = Bookmark._base_manager.create(user_group=group, **fields), 201
+            row, status = Bookmark.objects.create(user_group=group, **fields), 201
     except IntegrityError:
         digest = web_url.digest(fields["url"])
-        row, status = Bookmark._base_manager.get(user_group=group, url_digest=digest, collection=None), 200
+        row, status = Bookmark.objects.get(user_group=group, url_digest=digest, collection=None), 200
     data = {"success": 1, "user_group": group_fields(group), "bookmark": bookmark_fields(row)}
     return JsonResponse(data, status=status)
 
@@ -80,7 +77,7 @@ def bookmarks(request):
 def bookmark(request, pk):
     """GET /v1/bookmarks/{id}"""
     group = authenticate(request, AccessToken).user_group
-    row = Bookmark._base_manager.get(user_group=group, pk=pk)
+    row = Bookmark.objects.get(user_group=group, pk=pk)
     return JsonResponse({"success": 1, "bookmark": bookmark_fields(row)})
 
 

@@ -14,15 +14,15 @@ from bookmarks import web_url
 
 API_TOKEN = """
     SELECT token.team_id, token.environment
-    FROM usergroups_apitoken AS token JOIN usergroups_team AS team ON team.id = token.team_id
-    WHERE token.digest = %s AND token.revoked_at IS NULL AND team.deleted_at IS NULL
+    FROM usergroups_apitoken AS token
+    WHERE token.digest = %s AND token.revoked_at IS NULL
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
 ACCESS_TOKEN = """
     SELECT user_group.id, user_group.team_id, user_group.token, user_group.name, user_group.provided_id,
         user_group.properties, user_group.environment
     FROM bookmarks_accesstoken AS token JOIN usergroups_usergroup AS user_group ON user_group.id = token.user_group_id
-    WHERE token.digest = %s AND token.revoked_at IS NULL AND user_group.deleted_at IS NULL
+    WHERE token.digest = %s AND token.revoked_at IS NULL
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
 UPDATE = """

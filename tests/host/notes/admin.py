@@ -8,6 +8,5 @@ from .report_tokens import ReportToken
 @admin.register(ReportToken)
 class ReportTokenAdmin(TokenAdmin):
     owner_fields = ("team",)
-    owner_lookups = ("team",)
     autocomplete_fields = ("team",)
     ordering = ("-id",)

@@ -9,7 +9,6 @@ from usergroups.tokens.views import TokenView
 class ReportToken(Token):
     prefix = "rep"
     owner_field = "team"
-    owner_not_deleted = {"team__deleted_at": None}
     team = models.ForeignKey("usergroups.Team", models.CASCADE)
 
     class Meta:

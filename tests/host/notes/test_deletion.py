@@ -2,7 +2,6 @@
 
 import pytest
 from django.apps import apps
-from django.core.management import call_command
 from django.db.models import ProtectedError
 
 if not apps.is_installed("tests.host.notes"):
@@ -12,7 +11,7 @@ from bookmarks.models import Bookmark
 from tests.admin.actions import ask, confirm, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.host.notes.models import Mark, Mention, Note, Pin, Step
-from usergroups import deletion
+from usergroups import transactions
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -49,8 +48,7 @@ def test_protected_rows_prevent_a_deletion(admin_client, user_group):
 
 
 @pytest.mark.parametrize("owner", ["user_group", "team"])
-def test_protected_rows_prevent_a_large_deletion(user_group, monkeypatch, owner):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
+def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
     BookmarkFactory.create_batch(3, user_group=user_group)
     Pin.objects.create(user_group=user_group)
 
@@ -61,18 +59,26 @@ def test_protected_rows_prevent_a_large_deletion(user_group, monkeypatch, owner)
     assert Bookmark.objects.count() == 3
 
 
-def test_the_rows_of_the_host_are_deleted_with_a_large_group(user_group, monkeypatch):
-    monkeypatch.setattr(deletion, "CHUNK_SIZE", 1)
+def test_the_rows_of_the_host_are_deleted_with_a_group(user_group):
     for _ in range(3):
         Mention.objects.create(token=user_group)
         Note.objects.create(user_group=user_group, above=Note.objects.create(user_group=user_group))
     Mark.objects.create(user_group=user_group)
 
     user_group.delete()
-    call_command("finish_deletions")
 
     assert [model.objects.count() for model in (Note, Mention, Mark)] == [0, 0, 1]
-    assert not UserGroup._base_manager.exists()
+    assert not UserGroup.objects.exists()
+
+
+def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, monkeypatch):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 2)
+    for _ in range(3):
+        Mention.objects.create(token=user_group)
+
+    response = call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
+
+    assert (response.status_code, Mention.objects.count()) == (409, 3)
 
 
 def test_a_page_does_not_link_to_unregistered_models(admin_client, user_group):

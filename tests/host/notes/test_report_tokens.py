@@ -17,7 +17,6 @@ from tests.conftest import Caller
 from tests.host.notes.models import ReportToken
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, TokenFactory, UserGroupFactory
-from usergroups.models import Team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
 
@@ -78,12 +77,6 @@ def test_a_token_of_another_kind_is_refused(read_report, factory):
 
 def test_another_scheme_is_refused(read_report, token):
     assert errors(read_report(token, "Token"), 401) == [(None, "wrong_scheme")]
-
-
-def test_a_token_of_a_team_that_is_being_deleted_is_refused(read_report, token):
-    Team._base_manager.update(deleted_at="2026-01-31T09:26:53Z")
-
-    assert errors(read_report(token), 401) == [(None, "authentication_failed")]
 
 
 def test_a_token_is_rotated(read_report, token):

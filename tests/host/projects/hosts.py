@@ -13,7 +13,7 @@ from typing import NamedTuple
 import httpx
 
 from tests.host.projects.calls import Call
-from tests.servers import TIMEOUT, free_port, running_server
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server
 from tests.test_docs import blocks, page
 from usergroups.tokens import secret_format
 
@@ -65,7 +65,7 @@ class Host(NamedTuple):
 
         def is_ready() -> bool:
             with suppress(httpx.TransportError):
-                return bool(httpx.get(address))
+                return bool(httpx.get(address, verify=CERTIFICATES))
             return False
 
         command = [sys.executable, "-m", *(argument.format(port=port) for argument in self.command)]
@@ -84,11 +84,11 @@ class Host(NamedTuple):
             headers["Authorization"] = f"{SCHEMES[app]} {seeded}" if seeded else fill_in(call.authorization)
         url = address + self.prefixes[app] + fill_in(call.path)
         content = iter(body) if isinstance(body, tuple) else body
-        return httpx.request(call.method, url, content=content, headers=headers, timeout=TIMEOUT)
+        return httpx.request(call.method, url, content=content, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
 
 
 def service(folder: Path) -> Host:
-    command = ["gunicorn", "--config=bookmarks_service/gunicorn.conf.py", "--bind=127.0.0.1:{port}", "--workers=1"]
+    command = ["granian", "--interface=wsgi", "--port={port}", "bookmarks_service.wsgi:application"]
     environment = {
         "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",

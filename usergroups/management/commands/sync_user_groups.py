@@ -5,15 +5,17 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import IntegrityError, router
+from django.utils import timezone
 from rest_framework.exceptions import ValidationError
+from tqdm import tqdm
 
 from usergroups import json_lines
-from usergroups.compressed_files import DecompressedFile
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
+from usergroups.contract.files import DecompressedFile
 from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand
-from usergroups.management.files import open_source, rollback_if
+from usergroups.management.base import OperatorCommand, rollback_if
+from usergroups.management.files import open_source
 from usergroups.models import UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
 
@@ -40,21 +42,24 @@ class Command(OperatorCommand):
             file = DecompressedFile(source)
             lines = json_lines.read(file)
             while chunk := list(islice(lines, MAX_ITEMS)):
-                source.bar.clear()
-                items = list(self.valid_items(chunk))
+                with tqdm.external_write_mode():  # It clears the progress bar for the messages.
+                    items = list(self.valid_items(chunk))
+                start = timezone.now()
                 try:
                     stored = UserGroup.objects.upsert(items, scope)
                 except IntegrityError:
                     raise CommandError("The team was deleted during the synchronization.") from None
                 new = sum(is_new for _, is_new in stored)
-                counts.update(created=new, updated=len(stored) - new, refused=len(chunk) - len(items))
+                changed = sum(not is_new and group.updated_at >= start for group, is_new in stored)
+                unchanged = len(stored) - new - changed
+                counts.update(created=new, updated=changed, unchanged=unchanged, refused=len(chunk) - len(items))
                 self.summarize(counts, options["dry_run"])
         if file.error:
             raise CommandError(f"{file.error} Only what comes before was read: {self.summary}")
         self.stdout.write(self.summary)
 
     def summarize(self, counts: Counter[str], dry_run: bool) -> None:
-        numbers = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "refused"))
+        numbers = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "refused"))
         self.summary = f"{'Dry run, nothing was changed: ' if dry_run else ''}{numbers}."
 
     def describe_progress(self) -> str:

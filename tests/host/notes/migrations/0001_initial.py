@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('usergroups', '0002_verbose_names'),
+        ('usergroups', '0001_initial'),
     ]
 
     operations = [

@@ -1,14 +1,22 @@
-"""Read files from start to end, decompress those that are compressed with gzip, and survive damaged ones."""
+"""Files of any size: those that are read from start to end, also compressed or damaged ones, and downloads."""
 
 import io
 import re
-import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from gzip import BadGzipFile, GzipFile
-from typing import Any, Protocol
+from os import SEEK_END
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Protocol
 
+from django.conf import settings
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
+from rest_framework.exceptions import APIException
+
+from .body import CHUNK_SIZE
 
 GZIP = b"\x1f\x8b"
 
@@ -19,7 +27,6 @@ BINARY = re.compile(
 """How archives, databases and other binary files begin, such as those in which browsers keep bookmarks."""
 
 BEGINNING = 16  # bytes, enough for the expressions above
-BLOCK = 64 * 1024  # bytes
 
 
 class Readable(Protocol):
@@ -29,13 +36,13 @@ class Readable(Protocol):
 class DecompressedFile(io.BufferedReader):
     """The content of a file, decompressed if it is in gzip's format, in constant memory.
 
-    ``file`` is only read forward, so it may be a pipe. If an error occurs, if there are more than ``limit`` bytes, or
-    ``seconds`` after it was opened, the content ends with the last whole line before that, and ``error`` is the reason.
+    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
+    the content ends with the last whole line before that, and ``error`` is the reason.
     """
 
-    def __init__(self, file: Readable, limit: int | None = None, seconds: float | None = None) -> None:
-        self.content = _Content(file, limit, seconds)
-        super().__init__(self.content, BLOCK)
+    def __init__(self, file: Readable, limit: int | None = None) -> None:
+        self.content = _Content(file, limit)
+        super().__init__(self.content, CHUNK_SIZE)
 
     @property
     def error(self) -> str | None:
@@ -47,9 +54,8 @@ class _Unreadable(Exception):
 
 
 class _Content(io.RawIOBase):
-    def __init__(self, file: Readable, limit: int | None, seconds: float | None) -> None:
+    def __init__(self, file: Readable, limit: int | None) -> None:
         self.file, self.limit = file, limit
-        self.end = None if seconds is None else time.monotonic() + seconds
         self.blocks = self._blocks()
         self.block = memoryview(b"")
         self.error: str | None = None
@@ -85,14 +91,12 @@ class _Content(io.RawIOBase):
     def _pieces(self) -> Iterator[bytes]:
         """Yield the content. Raises _Unreadable, or an error of the file or of gzip."""
         read, size = self._open(), 0
-        while data := read(BLOCK):
+        while data := read(CHUNK_SIZE):
             size += len(data)
             if self.limit is not None and size > self.limit:
                 yield data[: self.limit - size]
                 text = _("The file is larger than %(max)s bytes when it is decompressed.")
                 raise _Unreadable(text % {"max": self.limit})
-            if self.end is not None and time.monotonic() > self.end:
-                raise _Unreadable(_("The file takes too long to read."))
             yield data
 
     def _open(self) -> Callable[[int], bytes]:
@@ -115,3 +119,50 @@ class _Beginning:
     def read(self, size: int) -> bytes:
         data, self.unread = self.unread[:size], self.unread[size:]
         return data or self.file.read(size)
+
+
+class StorageUnavailable(APIException):
+    status_code = 503
+    default_code = "service_unavailable"
+    default_detail = "The server cannot store the file. Try again later."
+    wait = 60  # seconds
+
+
+def download(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any], **options: Any) -> StreamingHttpResponse:
+    """Return a response with the pieces, which are written to a temporary file before it begins.
+
+    An error in their source is therefore an error response, a slow client does not keep the source open, and a client
+    sees by the Content-Length that a download has broken off. ``while_sent`` is entered until the response is closed,
+    and ``options`` are those of the response. Raises StorageUnavailable if the disk is full, for example.
+    """
+    blocks = _blocks(pieces, while_sent)
+    size = next(blocks)
+    response = StreamingHttpResponse(blocks, **options)
+    response["Content-Length"] = size
+    return response
+
+
+def _blocks(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any]) -> Iterator[Any]:
+    """Yield the size of the file, and then its blocks."""
+    with while_sent, _stored(pieces) as file:
+        yield file.seek(0, SEEK_END)
+        file.seek(0)
+        yield from iter(partial(file.read, CHUNK_SIZE), b"")
+
+
+@contextmanager
+def _stored(pieces: Iterable[bytes]) -> Iterator[BinaryIO]:
+    """Open a new file without a name in FILE_UPLOAD_TEMP_DIR with the pieces. Raises StorageUnavailable."""
+    file = None
+    try:
+        file = TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115
+        file.writelines(pieces)
+        file.flush()
+    except OSError as error:
+        raise StorageUnavailable from error
+    else:
+        yield file
+    finally:
+        with suppress(OSError):  # It tries again to write what the disk did not take.
+            if file is not None:
+                file.close()

@@ -1,0 +1,239 @@
+"""What parsers cannot know about the files of other programs: the names of values and folders, and forms of dates."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from hashlib import sha256
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
+
+from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record, means_something
+
+NAMES = {
+    "url": ("url", "uri", "href", "link", "content.url"),
+    "title": ("title", "name"),
+    "collection": ("collection", "folder"),
+    "created_at": (
+        "created_at",
+        "created",
+        "createdat",
+        "time_added",
+        "timestamp",
+        "time",
+        "date_added",
+        "dateadded",
+        "savedat",
+    ),
+}
+"""The columns of CSV and keys of JSON for each field, in lower case. If a record has several, the first one counts."""
+
+PINBOARD_TITLE = "description"
+"""The title, if the URL is named ``href``."""
+
+IDENTIFIERS = {
+    "_id", "content.type", "guid", "hash", "hashed_given_url", "hashed_url", "id", "index", "meta", "root", "slug",
+    "type", "typecode", "uid",
+}  # fmt: skip
+"""Names of values that have no meaning outside of the program. Nobody needs to know that they are left out."""
+
+NESTED = "content"
+"""The key under which Karakeep has an object with the URL."""
+
+LISTS = frozenset(
+    {"bookmarks", "children", "collections", "data", "entries", "folders", "items", "links", "results", "roots"}
+)
+"""Keys of arrays in JSON in which everything should be a bookmark or a folder."""
+
+NOT_BOOKMARKS = frozenset({"annotations", "media", "pinnedLinks", "rssSubscriptions"})
+"""Keys under which objects with URLs are not bookmarks: of wallabag, Raindrop and, the last two, Linkwarden."""
+
+KEYS = LISTS.union({PINBOARD_TITLE, "guid", "root", "type"}, *NAMES.values())
+"""Keys of values in JSON that are needed, in lower case."""
+
+FOLDER_TYPES = ("folder", "text/x-moz-place-container")
+SEPARATOR_TYPE = "text/x-moz-place-separator"
+
+TAGS = "\0"  # not the name of any other folder that can be stored
+ROOTS = {
+    "root________": "", "placesRoot": "",
+    "menu________": "", "bookmarksMenuFolder": "",
+    "toolbar_____": "Bookmarks Toolbar", "toolbarFolder": "Bookmarks Toolbar",
+    "unfiled_____": "Other Bookmarks", "unfiledBookmarksFolder": "Other Bookmarks",
+    "mobile______": "Mobile Bookmarks", "mobileFolder": "Mobile Bookmarks",
+    "tags________": TAGS, "tagsFolder": TAGS,
+    "other": "", "synced": "",
+}  # fmt: skip
+"""The names of the folders that a browser has from the start, as in the HTML files that it exports.
+
+Firefox identifies them by ``guid``, or by ``root`` in old files, and Chrome by their keys in ``roots``. Folders without
+a name are the top level of the HTML files.
+"""
+
+HEADINGS_OF_ROOTS = {"personal_toolbar_folder": "Bookmarks Toolbar", "unfiled_bookmarks_folder": "Other Bookmarks"}
+"""The names of Firefox's folders in HTML, by attributes, for headings that are empty."""
+
+
+def folder_name(values: Mapping[str, Any]) -> str | None:
+    """Return the name of a folder with these values in JSON, or None if it is not among them."""
+    for key in ("guid", "root"):
+        if (root := ROOTS.get(str(values.get(key)))) is not None:
+            return root
+    return next((str(values[key] or "") for key in ("title", "name") if key in values), None)
+
+
+MAX_LAYOUTS = 100  # that are kept
+
+
+class Layout:
+    """The meaning of the columns of a row, or of the keys of an object, by their positions."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        positions = {name.strip().casefold(): position for position, name in reversed(list(enumerate(names)))}
+        accepted = dict(NAMES)
+        if "href" in positions and "url" not in positions:
+            accepted["title"] += (PINBOARD_TITLE,)
+        found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
+        self.length = len(names)
+        self.no_url = _("The entry has no URL.")  # translating takes a while
+        self.url_positions = found[0]
+        self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
+        self.others = [
+            (position, name.strip())
+            for position, name in enumerate(names)
+            if position not in self.first_positions and name.strip().casefold() not in IDENTIFIERS
+        ]
+
+    def record(self, line: int, values: list[Any]) -> FileRecord:
+        """Return the record of the values. There may be more of them than names, or fewer."""
+        number = min(len(values), self.length)
+        url, title, collection, created_at = [
+            values[position] if position < number else None for position in self.first_positions
+        ]
+        left_out = self.left_out(values[:number]) if self.others else ()
+        if not url:
+            if collection and not (title or created_at or left_out):
+                return CollectionRecord(line, collection)
+            if not self.url_positions:
+                return InvalidRecord(line, self.no_url)
+            url = next(filter(None, (values[position] for position in self.url_positions if position < number)), "")
+        return Record(line, url.strip() if isinstance(url, str) else url, title, collection, created_at, left_out)
+
+    def left_out(self, values: list[Any]) -> tuple[str, ...]:
+        found = (name for position, name in self.others if position < len(values) and means_something(values[position]))
+        return tuple(dict.fromkeys(found))
+
+
+class ObjectReader:
+    """Converts the JSON objects of one file to records."""
+
+    def __init__(self) -> None:
+        self.layouts: dict[tuple[str, ...], Layout] = {}
+
+    def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        if isinstance(nested := values.get(NESTED), dict):
+            values = {**values, NESTED: None, **{f"{NESTED}.{name}": value for name, value in nested.items()}}
+        names = tuple(values)
+        if names not in self.layouts:
+            if len(self.layouts) == MAX_LAYOUTS:
+                self.layouts.clear()
+            self.layouts[names] = Layout(names)
+        return self.layouts[names].record(line, list(values.values()))
+
+
+# Dates
+
+NUMBER = re.compile(r"\d{1,17}(\.\d+)?", re.ASCII)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = 10**8  # seconds since 1970
+WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def parse_date(value: Any) -> datetime | None:
+    """Return the time that a value of a file stands for, in UTC, or None if it stands for no time in the past.
+
+    The value is a datetime, text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of
+    seconds, milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since
+    1601. A time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and
+    other small numbers are mistakes.
+    """
+    try:
+        if isinstance(value, str):
+            time = _from_number(value) if value.isdecimal() else _from_text(value)
+        else:
+            time = value if isinstance(value, datetime) else _from_number(value)
+        if time.tzinfo is not UTC:
+            time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return time if time <= datetime.now(UTC) else None
+
+
+def _from_text(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        text = text.strip()
+        if NUMBER.fullmatch(text):
+            return _from_number(text)
+        return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
+
+
+def _from_number(value: Any) -> datetime:
+    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
+    try:
+        number: float = int(value) if isinstance(value, str) else value
+    except ValueError:
+        number = float(value)
+    if not number >= EARLIEST:
+        raise ValueError
+    if number < 10**11:
+        return datetime.fromtimestamp(number, UTC)
+    if number < 10**14:
+        return EPOCH + timedelta(milliseconds=number)
+    return (EPOCH if number < 10**16 else WEBKIT_EPOCH) + timedelta(microseconds=number)
+
+
+# The names of the collections that folders become
+
+SEPARATOR = " / "
+SLASHES = re.compile(r"(?:^|(?<= ))/+(?= |$)")
+"""What a separator could be mistaken for in the name of a folder."""
+
+MAX_PATH_LENGTH = 1000  # characters
+DIGEST_LENGTH = 8
+
+
+def joined(folders: Sequence[str]) -> str:
+    """Return the name of the collection for a path of folders, outermost first.
+
+    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
+    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``.
+    """
+    return reduce(within, folders, "")
+
+
+def within(path: str, folder: str) -> str:
+    """Return the name for a folder in the one with the name ``path``, which is empty for the outermost.
+
+    It is shortened to 1,000 characters, so that deeply nested folders take little memory.
+    """
+    folder = SLASHES.sub(r"\g<0>/", folder)
+    return shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
+
+
+def split(name: str) -> list[str] | None:
+    """Return the path of folders for which ``joined`` returns this name, or None if there is none."""
+    folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
+    return folders if all(folders) and joined(folders) == name else None
+
+
+def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:
+    """Return the name, or its beginning and a digest of the whole if it is too long for a collection."""
+    if len(name) <= length:
+        return name
+    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+    return f"{name[: length - DIGEST_LENGTH - 1]}~{digest}"

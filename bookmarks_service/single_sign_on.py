@@ -1,0 +1,130 @@
+"""The sign-in of operators with OpenID Connect. Authlib implements the protocol."""
+
+import logging
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from hashlib import sha256
+from threading import BoundedSemaphore
+from typing import Any
+
+from authlib.integrations.django_client import OAuth
+from django.conf import settings
+from django.contrib.auth import login, models
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from .handlers import page
+
+logger = logging.getLogger(__name__)
+FAILED = "admin/sign_in_failed.html"
+WAITING = BoundedSemaphore(4)  # threads of a process that may wait for the provider; the others are left for the API
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")  # characters that the database refuses
+
+
+def start(request: HttpRequest) -> HttpResponse:
+    """Redirect to the provider. The session keeps a state, a nonce and the verifier of PKCE meanwhile."""
+    callback_url = request.build_absolute_uri(reverse("single_sign_on_callback"))
+    sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
+    if sign_in is None:
+        return render(request, FAILED, {"reason": "provider"}, status=502)
+    request.session["sign_in"] = {**sign_in, "callback_url": callback_url, "next": request.GET.get("next", "")}
+    if not request.user.is_authenticated:
+        request.session.set_expiry(600)  # seconds at the provider
+    return HttpResponseRedirect(sign_in["url"])
+
+
+def callback(request: HttpRequest) -> HttpResponse:
+    """Log in the operator whom the provider has sent back."""
+    sign_in = request.session.pop("sign_in", None)
+    if sign_in is None or request.GET.get("state") != sign_in["state"]:
+        return render(request, FAILED, {"reason": "unknown"}, status=400)
+    if "code" not in request.GET:  # but an error, such as access_denied
+        return render(request, FAILED, {"reason": "refused"}, status=403)
+    claims = ask_provider(lambda client: get_claims(client, request.GET["code"], sign_in))
+    if claims is None:
+        return render(request, FAILED, {"reason": "provider"}, status=502)
+    user = update_account(claims)
+    if user is None or not (user.is_staff and user.is_active):
+        return render(request, FAILED, {"reason": "account"}, status=403)
+    login(request, user, "django.contrib.auth.backends.RemoteUserBackend")
+    request.session.set_expiry(timezone.now() + timedelta(hours=8))  # Then the provider decides on the roles again.
+    index = reverse("admin:index")
+    return HttpResponseRedirect(sign_in["next"] if sign_in["next"].startswith(index) else index)
+
+
+def ask_provider(call: Callable[[Any], Any]) -> Any:
+    """Return what the call with a client returns, or None if the provider cannot be used.
+
+    The log names only the kind of error, because its message may quote what the provider sent.
+    """
+    if not WAITING.acquire(blocking=False):
+        return None
+    try:
+        return call(get_client())
+    except Exception as error:  # Authlib does not check the shape of responses.
+        logger.warning("Single sign-on failed: %s %s", type(error).__name__, getattr(error, "response", ""))
+        return None
+    finally:
+        WAITING.release()
+
+
+def get_client() -> Any:
+    """Return a client that has read the provider's metadata. Each reads them anew, and the keys, so none are old."""
+    client = OAuth().register("provider")  # as AUTHLIB_OAUTH_CLIENTS describes it
+    metadata = client.load_server_metadata()
+    scheme = settings.OIDC_ISSUER.partition("://")[0]
+    if metadata["issuer"] != settings.OIDC_ISSUER or not all(metadata[each].startswith(scheme) for each in ENDPOINTS):
+        raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
+    if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
+        client.authorize_params = {"scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"}
+    metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
+    return client
+
+
+def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any]:
+    """Return the claims of the ID token and of the userinfo endpoint, which must have the same subject."""
+    token = client.fetch_access_token(sign_in["callback_url"], code=code, code_verifier=sign_in["code_verifier"])
+    required = {"iss": {"value": settings.OIDC_ISSUER}, "aud": {"value": client.client_id}, "sub": {"essential": True}}
+    id_token = client.parse_id_token(token, sign_in["nonce"], required)
+    userinfo = client.userinfo(token={"access_token": token["access_token"]})
+    if userinfo["sub"] != id_token["sub"] or not id_token["sub"].isascii():
+        raise ValueError("The subject differs, or is not in ASCII.")
+    return {**userinfo, **id_token}
+
+
+@transaction.atomic
+def update_account(claims: dict[str, Any]) -> models.User | None:
+    """Give the account of these claims exactly their roles. The first sign-in with a role creates it.
+
+    Its username depends on the issuer and the subject only. Names and e-mail addresses can be given to somebody else.
+    """
+    username = "sso-" + sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:32]
+    value = claims.get(settings.OIDC_ROLES_CLAIM)
+    roles = value if isinstance(value, list) else [value]
+    groups = [group for group in models.Group.objects.all() if group.name in roles]
+    has_role = bool(groups) or "Superusers" in roles
+    if not has_role and not models.User.objects.filter(username=username).exists():
+        return None
+    texts = {name: UNSTORABLE.sub("", text).strip()[:150] for name, text in claims.items() if isinstance(text, str)}
+    values = {
+        "first_name": texts.get("name") or texts.get("preferred_username") or texts.get("email") or texts["sub"],
+        "email": texts.get("email", ""),
+        "is_staff": has_role,
+        "is_superuser": "Superusers" in roles,
+        "password": "!",  # unusable
+    }
+    user, _ = models.User.objects.update_or_create(username=username, defaults=values)
+    user.groups.set(groups)
+    return user
+
+
+urlpatterns = [
+    path("single-sign-on/", page(never_cache(start)), name="single_sign_on"),
+    path("single-sign-on/callback/", page(never_cache(callback)), name="single_sign_on_callback"),
+]

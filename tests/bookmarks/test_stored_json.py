@@ -1,0 +1,123 @@
+"""Stored JSON is copied to a response as text, and read only by a call whose response has it."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.conftest import Caller
+from tests.queries import queries_of
+from usergroups import fields
+from usergroups.models import UserGroup
+
+pytestmark = pytest.mark.django_db
+
+MAPPING, PROPERTIES = {"40": "warehouse_eu"}, {"plan": [1.0, 10**30, "ü\u2028"]}
+
+
+@pytest.fixture
+def user_group(user_group):
+    UserGroup.objects.filter(pk=user_group.pk).update(mapping=MAPPING, properties=PROPERTIES)
+    return UserGroup.objects.get(pk=user_group.pk)
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """Return a list of the texts that are decoded."""
+    texts, loads = [], json.loads
+
+    def decode(text):
+        texts.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(fields.json, "loads", decode)
+    return texts
+
+
+@pytest.fixture
+def calls(client, user_group, api_token):
+    """Return a function for each operation."""
+    by_group = Caller(client, "", "", "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True))
+    by_team = Caller(client, "", "", "Token", api_token)
+    key = {"user_group_id": user_group.provided_id}
+    query = f"?user_group_id={user_group.provided_id}"
+    urls = {
+        "PUT user": (by_team, "usergroups:user", "", {**key, "name": "New"}),
+        "POST user": (by_team, "usergroups:user", "", key),
+        "GET user": (by_team, "usergroups:user", query, None),
+        "GET users": (by_team, "usergroups:users", "", None),
+        "POST token": (by_team, "usergroups:user-token", "", key),
+        "POST access token": (by_team, "access_tokens:access-tokens", "", key),
+        "GET access tokens": (by_team, "access_tokens:access-tokens", query, None),
+        "GET bookmarks": (by_group, "bookmarks:bookmarks", "?limit=1", None),
+        "POST bookmark": (by_group, "bookmarks:bookmarks", "", {"url": "https://example.com/"}),
+        "POST collection": (by_group, "bookmarks:collections", "", {"name": "New"}),
+    }
+
+    def call(name):
+        caller, url_name, suffix, body = urls[name]
+        caller.url = reverse(url_name) + suffix
+        return caller(b"" if body is None else body, method=name.partition(" ")[0])
+
+    return call
+
+
+READ = {
+    "PUT user": {"properties"},
+    "POST user": {"mapping", "properties"},
+    "GET user": {"mapping", "properties"},
+    "GET users": {"mapping", "properties"},
+    "POST token": {"properties"},
+    "POST access token": set(),
+    "GET access tokens": set(),
+    "GET bookmarks": set(),
+    "POST bookmark": {"properties"},
+    "POST collection": set(),
+}
+"""The columns that each call reads."""
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(calls, decoded, name):
+    statements = queries_of(calls, name)
+
+    assert {column for column in ("mapping", "properties") if any(f'"{column}"' in sql for sql in statements)} == READ[
+        name
+    ]
+    assert decoded == []
+
+
+@pytest.mark.parametrize("name", [name for name, columns in READ.items() if columns])
+def test_json_comes_back_as_it_was_stored(calls, name):
+    response = calls(name)
+
+    body = json.loads(response.content)
+    group = body["user_groups"][0] if name == "GET users" else body["user_group"]
+    assert group["properties"] == PROPERTIES
+    assert group.get("mapping", MAPPING) == MAPPING
+    assert '{"plan":[1.0,1000000000000000000000000000000,"ü\u2028"]}' in response.content.decode()
+
+
+def test_an_attribute_is_decoded_once(user_group, decoded):
+    assert [user_group.properties, user_group.properties] == [PROPERTIES, PROPERTIES]
+
+    assert len(decoded) == 1
+
+
+def test_saving_a_row_does_not_decode_it(user_group, decoded):
+    user_group.name = "New"
+    user_group.save()
+
+    assert decoded == []
+    assert UserGroup.objects.get(pk=user_group.pk).properties == PROPERTIES
+
+
+def test_a_changed_attribute_is_saved(user_group):
+    user_group.properties["new"] = None
+    user_group.mapping = {}
+    user_group.save()
+
+    stored = UserGroup.objects.get(pk=user_group.pk)
+    assert (stored.properties, stored.mapping) == ({**PROPERTIES, "new": None}, {})
+    assert UserGroup.objects.values_list("mapping", flat=True).get() == "{}"

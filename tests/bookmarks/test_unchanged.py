@@ -1,0 +1,109 @@
+"""A write of the values that a row has already changes nothing."""
+
+import pytest
+from django.db import connection
+
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory
+from tests.queries import queries_of
+from tests.signals import recorded
+from usergroups.models import UserGroup
+
+pytestmark = pytest.mark.django_db
+
+FIELDS = {"name": "A", "mapping": {"1": "x"}, "properties": {"a": [1, None], "b": 2}}
+
+
+@pytest.fixture
+def user_group(user_group):
+    user_group.name, user_group.mapping, user_group.properties = FIELDS.values()
+    user_group.save()
+    return user_group
+
+
+@pytest.fixture
+def bookmark(user_group, collection):
+    return BookmarkFactory(user_group=user_group, collection=collection, url="https://example.com/", title="T")
+
+
+@pytest.fixture
+def write(call_usergroups, call_bookmarks, user_group, bookmark, collection):
+    """Return a function that makes a call with these values, or the stored ones, and returns the response."""
+
+    def call(operation, **values):
+        group = {"user_group_id": user_group.provided_id}
+        stored = {"url": bookmark.url, "title": bookmark.title, "collection": str(collection.pk)}
+        ids = {"ids": [str(bookmark.pk)]}
+        match operation:
+            case "PUT":
+                return call_usergroups("PUT", "user", {**group, **(values or FIELDS)})
+            case "batch of user groups":
+                return call_usergroups("POST", "users-batch", {"user_groups": [{**group, **(values or FIELDS)}]})
+            case "PATCH bookmark":
+                return call_bookmarks("PATCH", "bookmark", bookmark.pk, body=values or stored)
+            case "PATCH collection":
+                return call_bookmarks("PATCH", "collection", collection.pk, body=values or {"name": collection.name})
+        place = values or {"collection": str(collection.pk)}
+        return call_bookmarks("POST", "bookmarks-batch-move", body={**ids, **place})
+
+    return call
+
+
+def versions():
+    return [row.updated_at for model in (UserGroup, Collection, Bookmark) for row in model.objects.all()]
+
+
+CHANGES = {
+    "PUT": [{"name": "B"}, {"mapping": {}}, {"properties": None}, {"properties": {"b": 2, "a": [1, None]}}],
+    "batch of user groups": [{"name": "B"}, {"mapping": {"1": 1}}, {"properties": {"a": [1.0, None], "b": 2}}],
+    "PATCH bookmark": [{"title": ""}, {"collection": None}, {"url": "https://EXAMPLE.com/"}],
+    "PATCH collection": [{"name": "B"}],
+    "move": [{"collection": None}],
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_write_of_the_same_values_changes_nothing(write, name):
+    before = versions()
+
+    with recorded() as sent:
+        response = write(name)
+
+    assert response.status_code == 200
+    assert versions() == before
+    assert sent == []
+
+
+@pytest.mark.parametrize(("name", "values"), [(name, values) for name, each in CHANGES.items() for values in each])
+def test_another_value_changes_the_version(write, name, values):
+    before = versions()
+
+    with recorded() as sent:
+        assert write(name, **values).status_code == 200
+
+    assert len(set(versions()) - set(before)) == 1
+    [(signal, _, arguments)] = sent
+    assert (signal, arguments["fields"]) == ("updated", set(values))
+
+
+def test_null_is_the_value_of_a_row_without_properties(write, user_group):
+    UserGroup.objects.filter(pk=user_group.pk).update(properties=None)
+    before = versions()
+
+    write("PUT", properties=None)
+
+    assert versions() == before
+
+
+@pytest.mark.parametrize("name", ["PUT", "PATCH bookmark"])
+def test_the_etag_changes_with_the_object_only(write, name):
+    first, again, changed = write(name), write(name), write(name, **CHANGES[name][0])
+
+    assert first["ETag"] == again["ETag"] != changed["ETag"]
+
+
+def test_the_statement_that_writes_compares(write):
+    updates = [sql for sql in queries_of(write, "PUT") if "usergroups_usergroup" in sql]
+
+    assert len(updates) == 1
+    assert {"postgresql": " IS NOT DISTINCT FROM ", "sqlite": " IS "}[connection.vendor] in updates[0]

@@ -1,0 +1,39 @@
+"""Hash partitions of PostgreSQL, whose keys and statements are those of a database that Citus has distributed."""
+
+from typing import Any
+
+COLLECTIONS, BOOKMARKS = TABLES = ["bookmarks_collection", "bookmarks_bookmark"]
+
+
+def statements_of(cursor: Any, table: str) -> list[str]:
+    """Return the statements that recreate the indexes and the foreign keys of a table."""
+    cursor.execute(
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary", [table]
+    )
+    statements = [statement for (statement,) in cursor.fetchall()]
+    cursor.execute(
+        "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'f'",
+        [table],
+    )
+    for name, definition in cursor.fetchall():
+        keys = definition.replace("(collection_id)", "(user_group_id, collection_id)")
+        keys = keys.replace(f"{COLLECTIONS}(id)", f"{COLLECTIONS}(user_group_id, id)")
+        statements.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {keys}")
+    return statements
+
+
+def partition(cursor: Any, number: int) -> None:
+    """Divide the empty tables of collections and bookmarks into this number of partitions by user group."""
+    later = [statement for table in TABLES for statement in statements_of(cursor, table)]
+    for table in TABLES:
+        cursor.execute(
+            f"CREATE TABLE new (LIKE {table} INCLUDING ALL EXCLUDING INDEXES) PARTITION BY HASH (user_group_id)"
+        )
+        for remainder in range(number):
+            bounds = f"FOR VALUES WITH (MODULUS {number}, REMAINDER {remainder})"
+            cursor.execute(f"CREATE TABLE {table}_{number}_{remainder} PARTITION OF new {bounds}")
+        cursor.execute(f"DROP TABLE {table} CASCADE")
+        cursor.execute(f"ALTER TABLE new RENAME TO {table}")
+        cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (id, user_group_id)")
+    for statement in later:
+        cursor.execute(statement)
