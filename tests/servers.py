@@ -1,7 +1,7 @@
 """Start servers, and stop them in any case."""
 
+import itertools
 import os
-import random
 import shutil
 import signal
 import socket
@@ -32,9 +32,13 @@ def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> Non
         time.sleep(0.02)
 
 
+PORTS = itertools.count(10_000 + 1_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 22))
+"""Each process of the tests has ports of its own, outside the range of those of outgoing connections."""
+
+
 def free_port() -> int:
-    """Return a free port outside the range from which the kernel takes those of outgoing connections."""
-    for port in random.sample(range(10_000, 32_000), 100):
+    """Return a port that no server of this machine and no other test uses."""
+    for port in itertools.islice(PORTS, 100):
         with suppress(OSError), socket.socket() as server:
             server.bind(("127.0.0.1", port))
             return port

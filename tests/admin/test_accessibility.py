@@ -116,6 +116,7 @@ def open_page(page, path, *clicks):
     for selector in clicks:
         page.locator(selector).first.click()
     page.wait_for_load_state()
+    page.locator(".loading-results").wait_for(state="detached")
 
 
 @pytest.mark.parametrize("steps", ADMIN.values(), ids=ADMIN)

@@ -85,7 +85,8 @@ class Nginx:
 
     def __enter__(self):
         subprocess.run([*self.command, "-t"], check=True, capture_output=True)
-        self.process = start_server(self.command, self.folder / "nginx.log", lambda: listens(self.port))
+        log = self.folder / "nginx.log"
+        self.process = start_server(self.command, log, lambda: listens(self.port) and listens(self.tls_port))
         return self
 
     def __exit__(self, *exc_info):

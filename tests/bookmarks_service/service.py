@@ -18,7 +18,7 @@ from django.conf import settings
 
 from tests.partitions import partition
 from tests.queries import ON_CITUS
-from tests.servers import CERTIFICATES, TIMEOUT, free_port, start_server, stop_server, wait_until
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, start_server, stop_server, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,7 +135,7 @@ class Service:
         self.process = start_server(
             server_command(self.port),
             self.log,
-            lambda: workers_have_started(self.log),
+            lambda: workers_have_started(self.log) and listens(self.port),
             cwd=self.root,
             env=self.environment(),
         )

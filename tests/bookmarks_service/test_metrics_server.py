@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.bookmarks_service.service import ROOT, Service, empty_database, environment, workers_have_started
-from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server, wait_until
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, running_server, wait_until
 from tests.test_docs import page, rows_under
 
 pytestmark = pytest.mark.once
@@ -64,7 +64,12 @@ def service(tmp_path_factory):
         command = [sys.executable, "-m", "granian", *options, "bookmarks_service.metrics_server:application"]
         variables = environment(PROMETHEUS_MULTIPROC_DIR=str(running.folder))  # and no settings of the service
         log = folder / "metrics_server.log"
-        with running_server(command, log, lambda: workers_have_started(log), cwd=ROOT, env=variables):
+
+        def is_ready():
+            return workers_have_started(log) and listens(running.metrics_port)
+
+        with running_server(command, log, is_ready, cwd=ROOT, env=variables):
+            wait_until(lambda: listens(running.granian_port))
             yield running
 
 
