@@ -22,7 +22,7 @@ from tests.partitions import partition
 from tests.queries import ON_CITUS
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import CacheOutage, blocked_until
+from usergroups.tokens.throttling import FixedWindowThrottle, blocked_until
 
 settings.register_profile("default", max_examples=50, derandomize=True)
 settings.register_profile(
@@ -113,7 +113,7 @@ def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 def reset_rate_limits():
     """Reset the rate limits before each test."""
     cache.clear()
-    CacheOutage.until = 0
+    FixedWindowThrottle.cache_fails_until = 0
     blocked_until.clear()
 
 

@@ -15,22 +15,18 @@ deleted = Signal()
 rotated = Signal()
 revoked = Signal()
 
-_actor: ContextVar[Any] = ContextVar("actor", default=None)
+actor: ContextVar[Any] = ContextVar("actor", default=None)
+"""Who writes: the token of an API call, or the argument of ``acting_as``."""
 
 
 @contextmanager
-def acting_as(actor: Any) -> Iterator[None]:
-    """Send the signals of all writes in the block with this ``actor``."""
-    reset_token = _actor.set(actor)
+def acting_as(writer: Any) -> Iterator[None]:
+    """Send the signals of all writes in the block with the ``actor`` ``writer``."""
+    actor_before = actor.set(writer)
     try:
         yield
     finally:
-        _actor.reset(reset_token)
-
-
-def set_actor(actor: Any) -> None:
-    """Change the actor for the rest of the block of ``acting_as``."""
-    _actor.set(actor)
+        actor.reset(actor_before)
 
 
 def announce(signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any) -> None:
@@ -42,10 +38,10 @@ def announce(signal: Signal, instances: Sequence[models.Model], using: str, **ar
     if not instances or not signal.has_listeners(type(instances[0])):
         return
     # The caller may still change the instances. For example, a view adds a token's secret to show it in the response.
-    copies, actor = [copy(instance) for instance in instances], _actor.get()
+    copies, writer = [copy(instance) for instance in instances], actor.get()
 
     def send() -> None:
-        signal.send_robust(type(copies[0]), instances=copies, actor=actor, using=using, **arguments)
+        signal.send_robust(type(copies[0]), instances=copies, actor=writer, using=using, **arguments)
 
     transaction.on_commit(send, using=using, robust=True)  # Logging an error of a receiver may itself fail.
 

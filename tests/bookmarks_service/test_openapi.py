@@ -15,7 +15,7 @@ from bookmarks.files import FORMATS_BY_TYPE, read
 from bookmarks.openapi.files import EXAMPLES, OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
-from usergroups.contract.views import ContractView
+from usergroups.tokens.views import TokenView
 
 pytestmark = pytest.mark.once
 
@@ -100,7 +100,7 @@ def test_headers_are_documented_on_every_answer_that_has_them(document, name):
 def test_no_docstring_of_the_code_is_a_description(document):
     text = json.dumps(document)
 
-    for view in [ContractView, *descendants(ContractView)]:
+    for view in [TokenView, *descendants(TokenView)]:
         assert not view.__doc__ or view.__doc__.split("\n")[0] not in text, view
     for word in ("subclass", "serializer", "A view", "``"):
         assert word not in text, word

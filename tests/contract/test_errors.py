@@ -17,15 +17,15 @@ from tests.queries import without_garbage_collection
 from usergroups.contract.body import read_body
 from usergroups.contract.errors import failure
 from usergroups.contract.fields import Envelope
-from usergroups.contract.views import ContractView
+from usergroups.tokens.views import TokenView
 
 
 def answer_to(exception):
-    class View(ContractView):
-        authentication_classes = []
-        permission_classes = []
-
+    class View(TokenView):
         def get(self, request):
+            raise AssertionError
+
+        def initial(self, request):
             raise exception
 
     return View.as_view()(APIRequestFactory().get("/")).render()
@@ -98,11 +98,12 @@ def test_a_request_is_not_kept_after_its_response(body):
     class Serializer(serializers.Serializer):
         url = serializers.CharField()
 
-    class View(ContractView):
+    class View(TokenView):
         request_serializers = {"POST": Serializer}
         response_serializers = {"POST": Envelope}
-        authentication_classes = []
-        permission_classes = []
+
+        def initial(self, request):
+            """Require no token."""
 
         def post(self, request):
             requests.append(weakref.ref(request))

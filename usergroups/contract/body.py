@@ -1,7 +1,5 @@
 """Read the body of a request without trusting its Content-Length."""
 
-from collections.abc import Iterator
-
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
@@ -35,12 +33,7 @@ def may_exceed(request: HttpRequest, limit: int) -> bool:
 
 
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
-    """Return the body. Raises the exceptions of ``read_chunks``."""
-    return b"".join(read_chunks(request, limit))
-
-
-def read_chunks(request: HttpRequest | Request, limit: int) -> Iterator[bytes]:
-    """Yield the body in chunks, without reading more than ``limit + 1`` bytes of it.
+    """Return the body, without reading more than ``limit + 1`` bytes of it.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
     its Content-Length.
@@ -50,17 +43,17 @@ def read_chunks(request: HttpRequest | Request, limit: int) -> Iterator[bytes]:
     # server sets ``wsgi.input_terminated``.
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
-    size = 0
-    while size != length:
+    body = bytearray()
+    while len(body) != length:
         try:
-            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - size))
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
         except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
             raise ParseError("The body could not be read.") from None
         if not chunk:
             break
-        size += len(chunk)
-        if size > limit:
+        body += chunk
+        if len(body) > limit:
             raise PayloadTooLarge(limit)
-        yield chunk
-    if length is not None and size < length:
+    if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")
+    return bytes(body)

@@ -1,4 +1,4 @@
-"""Document the methods of a ContractView for the OpenAPI document."""
+"""Document the methods of a TokenView for the OpenAPI document."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
 
+from usergroups.tokens.views import TokenView
+
 from .schema import ContractSchema, Documentation
-from .views import ContractView
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,8 +22,8 @@ def missing(field: str) -> ValidationError:
 
 
 def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Exclude all ContractViews from an OpenAPI document. For drf-spectacular's PREPROCESSING_HOOKS."""
-    return [endpoint for endpoint in endpoints if not issubclass(endpoint[3].cls, ContractView)]
+    """Exclude all TokenViews from an OpenAPI document. For drf-spectacular's PREPROCESSING_HOOKS."""
+    return [endpoint for endpoint in endpoints if not issubclass(endpoint[3].cls, TokenView)]
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:

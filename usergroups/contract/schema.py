@@ -1,4 +1,4 @@
-"""Generate the part of the OpenAPI document that describes a ContractView."""
+"""Generate the part of the OpenAPI document that describes a TokenView."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
 )
 
+from usergroups.tokens.views import TokenView
+
 from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
@@ -26,7 +28,6 @@ from .etags import PreconditionFailed
 from .failures import component_name, failure_responses, validation_codes
 from .files import StorageUnavailable
 from .headers import IF_MATCH, response_headers
-from .views import ContractView
 
 with translation.override(None):  # DRF's details in English, as the views do
     FAILURES: list[APIException] = [
@@ -69,7 +70,7 @@ class Documentation:
 
 
 class ContractSchema(AutoSchema):
-    """Describe a method of a ContractView, with the view's serializers.
+    """Describe a method of a TokenView, with the view's serializers.
 
     The names of components begin with the label of the app that defines them, so that they differ from the names in a
     host project.
@@ -127,8 +128,8 @@ class ContractSchema(AutoSchema):
         return self.method in self.contract_view.methods_with_query
 
     @property
-    def contract_view(self) -> ContractView:
-        return cast(ContractView, self.view)
+    def contract_view(self) -> TokenView:
+        return cast(TokenView, self.view)
 
     @property
     def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:

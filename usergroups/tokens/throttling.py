@@ -6,6 +6,8 @@ unavailable, these limits do not apply.
 
 import logging
 import time
+from contextlib import suppress
+from typing import ClassVar
 
 from django.core.cache import cache
 from rest_framework.exceptions import Throttled
@@ -19,16 +21,11 @@ from .addresses import address_of
 
 logger = logging.getLogger(__name__)
 
+CACHE_OUTAGE = 5  # seconds
+
 
 class TooManyFailures(Throttled):
     """The address has too many failed authentications."""
-
-
-class CacheOutage:
-    """Skip the cache for five seconds after it fails."""
-
-    seconds = 5
-    until = 0.0
 
 
 class FixedWindowThrottle(SimpleRateThrottle):
@@ -39,27 +36,24 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
     num_requests: int
     duration: int
+    cache_fails_until: ClassVar[float] = 0
+    """All throttles skip the cache until this time, CACHE_OUTAGE after it failed."""
 
     def count(self, ident: str) -> int:
         """Add a call to the count of the current window and return the count, or 0 while the cache fails."""
-        if time.monotonic() < CacheOutage.until:
+        if time.monotonic() < FixedWindowThrottle.cache_fails_until:
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
         try:
-            return self.increment(key)
-        except ValueError:  # the key has just expired
+            with suppress(ValueError):  # The window has no calls yet.
+                return cache.incr(key)
+            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
+        except ValueError:  # The key has just expired.
             return 1
-        except Exception as error:  # cache backends raise different exceptions
-            CacheOutage.until = time.monotonic() + CacheOutage.seconds
+        except Exception as error:  # Cache backends raise different exceptions.
+            FixedWindowThrottle.cache_fails_until = time.monotonic() + CACHE_OUTAGE
             logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
             return 0
-
-    def increment(self, key: str) -> int:
-        """Increment the number at this key of the cache and return it. Raises ValueError if it expires meanwhile."""
-        try:
-            return cache.incr(key)
-        except ValueError:  # The window has no calls yet.
-            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
 
     def wait(self) -> float:
         """Return the number of seconds until the window ends."""

@@ -1,62 +1,179 @@
-"""The base class of views that require a token."""
+"""The base class of all API views."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import threading
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, cast
 
-from django.db import IntegrityError, router
+from django.db import IntegrityError, connections, router, transaction
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import translation
+from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
 
-from usergroups.contract.errors import DatabaseUnavailable
-from usergroups.contract.views import ContractView
-from usergroups.signals import acting_as, set_actor
+from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
+from usergroups.contract.etags import etag
+from usergroups.contract.parsers import ContractRequest, JSONNegotiation, JSONObjectParser
+from usergroups.contract.renderers import CompactJSONRenderer
+from usergroups.signals import actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
 from .models import Token
 from .throttling import TokenThrottle
 
 
-class TokenView(ContractView):
-    """A view that requires a token. A subclass sets ``authentication_classes``."""
+class TokenView(APIView):
+    """A view that requires a token. A subclass sets ``authentication_classes``.
 
-    permission_classes = [TokenPermission]
-    throttle_classes = [TokenThrottle]
+    It sets every DRF policy itself, so that the API does not depend on the host's REST_FRAMEWORK setting.
+    """
+
+    request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    """The serializer of the query parameters (GET, DELETE) or of the body (POST, PUT, PATCH), by method."""
+    response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    """The serializer of a successful response, by method."""
+    methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
+    """The methods whose requests have validated query parameters. Those of the others have a JSON object as body."""
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
     owner_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The large fields of the token's owner that a response has, by method. Other calls do not read them."""
-    is_authenticated = False
 
-    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        with acting_as(None):  # initial() sets the actor, which is known after the authentication.
-            return super().dispatch(*args, **kwargs)
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    renderer_classes = [CompactJSONRenderer]
+    parser_classes = [JSONObjectParser]
+    content_negotiation_class = JSONNegotiation
+    permission_classes = [TokenPermission]
+    throttle_classes = [TokenThrottle]
+    versioning_class = None
+    metadata_class = None
+    schema = AutoSchema()
+    format_kwarg = None  # URLs have no format suffix
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        # Under ATOMIC_REQUESTS, Django would commit after the view has returned, and the exception handler could not
+        # handle an error that the commit raises.
+        view = super().as_view(**initkwargs)
+        for alias in connections:
+            view = transaction.non_atomic_requests(alias)(view)
+        return view
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {**super().default_response_headers, **NO_STORE}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        actor_before = actor.set(None)  # until initial() has authenticated the token
+        try:
+            with translation.override(None):  # DRF's error messages in English, whatever the client's language is
+                return super().dispatch(request, *args, **kwargs)
+        finally:
+            actor.reset(actor_before)
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        return ContractRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+            parser_context=self.get_parser_context(request),
+        )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        set_actor(request.auth)
+        """Check the method, the authentication, the rate limit and the permission, in this order.
+
+        This replaces DRF's order, which checks the method last and counts only permitted requests.
+        """
+        if request.method not in self.allowed_methods:
+            self.http_method_not_allowed(request)
+        self.perform_authentication(request)
+        self.check_throttles(request)
+        self.check_permissions(request)
+        actor.set(request.auth)
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
-        super().perform_authentication(request)
-        self.is_authenticated = isinstance(request.auth, Token)
-        if self.is_authenticated:
+        if isinstance(request.auth, Token):
             return
         if get_authorization_header(request):
             first = next(iter(self.get_authenticators()), None)
             raise WrongScheme(getattr(first, "usage", None))
         raise NotAuthenticated
 
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        return exception_handler
+
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
-        elif isinstance(exc, IntegrityError) and self.is_authenticated:
+        elif isinstance(exc, IntegrityError) and (token := actor.get()):
             # Either the token's owner was deleted during the request, and the token with it, or all retries failed.
-            owner: Any = self.request.auth.owner  # type: ignore[union-attr]
-            exists = type(owner).objects.using(router.db_for_write(type(owner))).filter(pk=owner.pk).exists()
-            error = DatabaseUnavailable() if exists else InvalidToken()
+            owners = type(token.owner).objects.using(router.db_for_write(type(token.owner)))
+            error = DatabaseUnavailable() if owners.filter(pk=token.owner.pk).exists() else InvalidToken()
             error.__cause__ = exc  # for the log
             exc = error
         return super().handle_exception(exc)
+
+    def validated(self, **context: Any) -> dict[str, Any]:
+        """Return the validated query parameters of a request with one of the ``methods_with_query``, or the body.
+
+        A PATCH request may omit required fields. Raises ValidationError.
+        """
+        method = self._documented_method
+        serializer = self._serializer(self.request_serializers[method], method == "PATCH")
+        serializer.context.update(context)
+        try:
+            data = self.request.query_params if method in self.methods_with_query else self.request.data
+            validated: dict[str, Any] = serializer.run_validation(data)
+        finally:
+            serializer.context.clear()  # It refers to the request.
+        return validated
+
+    def respond(
+        self,
+        fields: Mapping[str, Any],
+        *,
+        tagged: Any = None,
+        status: int = 200,
+        location: str | None = None,
+    ) -> Response:
+        """Return a response with the fields of the envelope and, if there is only one object, its ETag."""
+        headers = {}
+        if tagged is not None:
+            headers["ETag"] = etag(tagged.updated_at)
+        if location is not None:
+            headers["Location"] = location
+        serializer = self._serializer(self.response_serializers[self._documented_method])
+        try:
+            return Response(serializer.to_representation(fields), status, headers=headers)
+        finally:
+            serializer.context.clear()
+
+    def _serializer(self, serializer_class: type[Serializer[Any]], partial: bool = False) -> Any:
+        """Return a cached serializer whose context has the request and the view. Clear the context after use."""
+        serializer = _serializer(serializer_class, partial, threading.get_ident())
+        cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
+        return serializer
+
+    @property
+    def _documented_method(self) -> str:
+        """The method of the request. HEAD requests are handled as GET requests."""
+        method = cast(str, self.request.method)
+        return "GET" if method == "HEAD" else method
+
+
+@lru_cache(maxsize=1000)
+def _serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Serializer[Any]:
+    """Return a cached serializer.
+
+    Each thread has its own, because the context is changed for each request. DRF copies all fields when it creates a
+    serializer, so that to validate a user group takes 91 µs instead of 10, and to render it 97 instead of 8.
+    """
+    return serializer_class(partial=partial, context={})
