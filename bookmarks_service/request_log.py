@@ -29,15 +29,8 @@ NOT_LOGGED = {*vars(logging.makeLogRecord({})), "message", "asctime", "request",
 View = Callable[[HttpRequest], Any]
 
 
-class CurrentRequest:
-    """The ID of a request, and the number of its database queries."""
-
-    def __init__(self, request_id: str) -> None:
-        self.id = request_id
-        self.queries = 0
-
-
-current_request: ContextVar[CurrentRequest | None] = ContextVar("current_request", default=None)
+current_request: ContextVar[Any] = ContextVar("current_request", default=None)
+"""The HttpRequest. It has the additional attributes ``id`` and ``queries``, the number of its database queries."""
 
 
 def count_query(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
@@ -63,20 +56,21 @@ def log_requests(get_response: View) -> View:
     if settings.PROMETHEUS_MULTIPROC_DIR:
         from .metrics import observe  # noqa: PLC0415  # it imports an optional dependency
 
-    def middleware(request: HttpRequest) -> Any:
+    def middleware(request: Any) -> Any:
         sent = request.META.get("HTTP_X_REQUEST_ID", "")
-        current = CurrentRequest(sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex)
-        reset, start = current_request.set(current), time.perf_counter()
+        request.id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
+        request.queries = 0
+        reset, start = current_request.set(request), time.perf_counter()
         try:
             response = get_response(request)
-            response["X-Request-ID"] = current.id
+            response["X-Request-ID"] = request.id
             seconds = time.perf_counter() - start
             fields = {
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
                 "ms": round(seconds * 1000, 1),
-                "queries": current.queries,
+                "queries": request.queries,
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
             with suppress(OSError):  # Like a logger, which would take more time than all of this, survive a full disk.

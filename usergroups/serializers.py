@@ -45,8 +45,10 @@ class MappingField(ObjectField):
     child = DataSourceField()
 
     def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            self.fail("not_an_object")
         problems: dict[str, Any] = {}
-        for key, value in super().to_internal_value(data).items():
+        for key, value in data.items():
             # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
             if (type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH) or type(value) is int:
                 continue

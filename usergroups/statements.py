@@ -75,8 +75,20 @@ class Statement(Generic[M]):
 
     def __call__(self, **values: Any) -> list[M]:
         """Execute the statement with these values of its parameters, and return the instances of its rows."""
-        connection = connections[self.using]
-        return [self._load(row, connection) for row in self.execute(connection, values)]
+        connection, own = connections[self.using], len(self.names)
+        instances = []
+        for returned in self.execute(connection, values):
+            row = [*returned]
+            for position, converter, expression in self.converters:
+                row[position] = converter(row[position], expression, connection)
+            instance = self.model.from_db(self.using, self.names, row[:own])
+            if self.relation:
+                model: Any = self.relation.related_model
+                exists = row[own + self.related_names.index(model._meta.pk.attname)] is not None
+                related = model.from_db(self.using, self.related_names, row[own:]) if exists else None
+                self.relation.set_cached_value(instance, related)
+            instances.append(instance)
+        return instances
 
     def execute(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> list[Row]:
         """Execute the statement and return its rows.
@@ -109,22 +121,6 @@ class Statement(Generic[M]):
             cursor.execute(self.sql, params)
             rows: list[Row] = cursor.fetchall()
             return rows
-
-    def _load(self, row: Row, connection: BaseDatabaseWrapper) -> M:
-        if self.converters:
-            converted = list(row)
-            for position, converter, expression in self.converters:
-                converted[position] = converter(converted[position], expression, connection)
-            row = converted
-        own = len(self.names)
-        instance = self.model.from_db(self.using, self.names, row[:own])
-        if self.relation:
-            values = row[own:]
-            model = self.relation.related_model
-            exists = values[self.related_names.index(model._meta.pk.attname)] is not None
-            related = model.from_db(self.using, self.related_names, values) if exists else None
-            self.relation.set_cached_value(instance, related)
-        return instance
 
 
 class Select(Statement[M]):

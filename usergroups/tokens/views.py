@@ -126,11 +126,11 @@ class TokenView(APIView):
 
         A PATCH request may omit required fields. Raises ValidationError.
         """
-        method = self._documented_method
-        serializer = self._serializer(self.request_serializers[method], method == "PATCH")
+        serializer = self._serializer(self.request_serializers, partial=self.request.method == "PATCH")
         serializer.context.update(context)
         try:
-            data = self.request.query_params if method in self.methods_with_query else self.request.data
+            has_query = self.request.method in ("HEAD", *self.methods_with_query)
+            data = self.request.query_params if has_query else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -150,23 +150,21 @@ class TokenView(APIView):
             headers["ETag"] = etag(tagged.updated_at)
         if location is not None:
             headers["Location"] = location
-        serializer = self._serializer(self.response_serializers[self._documented_method])
+        serializer = self._serializer(self.response_serializers)
         try:
             return Response(serializer.to_representation(fields), status, headers=headers)
         finally:
             serializer.context.clear()
 
-    def _serializer(self, serializer_class: type[Serializer[Any]], partial: bool = False) -> Any:
-        """Return a cached serializer whose context has the request and the view. Clear the context after use."""
-        serializer = _serializer(serializer_class, partial, threading.get_ident())
+    def _serializer(self, classes: Mapping[str, type[Serializer[Any]]], partial: bool = False) -> Any:
+        """Return a cached serializer whose context has the request and the view. Clear the context after use.
+
+        HEAD requests are handled as GET requests.
+        """
+        method = "GET" if self.request.method == "HEAD" else cast(str, self.request.method)
+        serializer = _serializer(classes[method], partial, threading.get_ident())
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
-
-    @property
-    def _documented_method(self) -> str:
-        """The method of the request. HEAD requests are handled as GET requests."""
-        method = cast(str, self.request.method)
-        return "GET" if method == "HEAD" else method
 
 
 @lru_cache(maxsize=1000)
