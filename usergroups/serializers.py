@@ -122,10 +122,8 @@ class StoredObjectField(ObjectField):
     """A JSONObjectField of a model, which is copied to the response without decoding it."""
 
     def get_attribute(self, instance: models.Model) -> Any:
-        return stored_text(instance, str(self.source))
-
-    def to_representation(self, value: Any) -> Any:
-        return orjson.Fragment(value.encode())  # It takes no subclasses of str.
+        text = stored_text(instance, str(self.source))
+        return None if text is None else orjson.Fragment(text.encode())  # It takes no subclasses of str.
 
 
 class UserGroupSerializer(serializers.Serializer[UserGroup]):

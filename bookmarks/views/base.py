@@ -1,11 +1,10 @@
 """The base view of all bookmark operations."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, cast
 
 from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
+from rest_framework.response import Response
 
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.exceptions import BookmarkNotFound, CollectionNotFound, InvalidCollection
@@ -31,6 +30,9 @@ class AccessTokenView(TokenView):
         TooManyDependants: TooLargeToDelete,
     }
 
+    collection: Collection | None = None
+    """The collection to which the request refers, once it has been found."""
+
     @property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
@@ -43,19 +45,18 @@ class AccessTokenView(TokenView):
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
-    @contextmanager
-    def writing_to(self, collection: Collection | None) -> Iterator[None]:
-        """Raise InvalidCollection in place of an IntegrityError if the collection has been deleted meanwhile."""
-        try:
-            yield
-        except IntegrityError:
-            if collection and not self.collections.for_write().filter(pk=collection.pk).exists():
-                raise InvalidCollection from None
-            raise
-
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        return Collection.objects.find(self.user_group, public_id)
+        self.collection = Collection.objects.find(self.user_group, public_id)
+        return self.collection
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, IntegrityError) and self.collection and not self._exists(self.collection):
+            exc = InvalidCollection()  # It has been deleted since it was found.
+        return super().handle_exception(exc)
+
+    def _exists(self, collection: Collection) -> bool:
+        return self.collections.for_write().filter(pk=collection.pk).exists()
 
     def look_up_collections(self, items: Any) -> dict[object, Collection]:
         """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""

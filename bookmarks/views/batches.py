@@ -77,7 +77,7 @@ class BookmarkBatchMoveView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
-        with self.writing_to(collection), expensive_call(self.user_group):
+        with expensive_call(self.user_group):
             moved = self.bookmarks.move_many(batch.valid(ids), collection)
         return self.respond({"results": batch.results(ids, map(self.result, moved))})
 

@@ -44,8 +44,7 @@ class BookmarksView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         user_group = self.user_group
-        with self.writing_to(fields.get("collection")):
-            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, tagged=bookmark)
@@ -65,8 +64,7 @@ class BookmarkView(AccessTokenView):
     def patch(self, request: Request, public_id: str) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         try:
-            with self.writing_to(fields.get("collection")):
-                bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
+            bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
         except Duplicate:
             raise BookmarkExists("url" if "url" in fields else "collection") from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)

@@ -49,22 +49,16 @@ class TokenAuthentication(authentication.TokenAuthentication):
             refuse_blocked_address(request)
         if scheme.lower() != self.keyword.lower():
             return None
-        try:
-            fields = getattr((request.parser_context or {}).get("view"), "owner_fields", {}).get(request.method, ())
-            user, token = self.authenticate_credentials(credentials.lstrip(" "), fields)
-        except AuthenticationFailed:
-            FailedAuthenticationThrottle().add(request)
-            raise
-        token.mark_used(request)
-        return user, token
-
-    def authenticate_credentials(self, key: str, owner_fields: tuple[str, ...] = ()) -> tuple[AnonymousUser, Token]:
-        token = self.model.objects.authenticate(key, owner_fields)
+        secret = credentials.lstrip(" ")
+        owner_fields = getattr((request.parser_context or {}).get("view"), "owner_fields", {}).get(request.method, ())
+        token = self.model.objects.authenticate(secret, owner_fields)
         if token is None:
-            prefix = key.partition("_")[0]
-            if prefix != self.model.prefix and secret_format.is_well_formed(key, prefix):
+            FailedAuthenticationThrottle().add(request)
+            prefix = secret.partition("_")[0]
+            if prefix != self.model.prefix and secret_format.is_well_formed(secret, prefix):
                 raise WrongTokenKind(f"The token is of another kind. {self.usage}")
             raise InvalidToken
+        token.mark_used(request)
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
