@@ -6,14 +6,13 @@ from typing import Any
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 from django.db.models import F, Value
-from django.db.models.functions import Coalesce, Now
-from django.utils import timezone
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
-from usergroups.transactions import WritingModel
+from usergroups.transactions import DatedModel
 
 from . import web_url
 from .fields import SameGroupForeignKey, URLDigestField
@@ -48,7 +47,7 @@ class AccessToken(Token):
         indexes = [models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group")]
 
 
-class Collection(WritingModel):
+class Collection(DatedModel):
     """A named set of a user group's bookmarks."""
 
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
@@ -58,8 +57,6 @@ class Collection(WritingModel):
     name = models.CharField(
         _("name"), max_length=MAX_COLLECTION_NAME_LENGTH, help_text=_("Unique within the user group.")
     )
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(_("updated"), default=timezone.now, db_default=Now(), editable=False)
 
     objects = CollectionQuerySet.as_manager()
 
@@ -83,7 +80,7 @@ class Collection(WritingModel):
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
-class Bookmark(WritingModel):
+class Bookmark(DatedModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
@@ -109,8 +106,6 @@ class Bookmark(WritingModel):
     )
     url_digest = URLDigestField(max_length=32, editable=False)
     title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True, help_text=_("The title of the page."))
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(_("updated"), default=timezone.now, db_default=Now(), editable=False)
 
     objects = BookmarkQuerySet.as_manager()
 

@@ -10,7 +10,7 @@ from .fields import JSONObjectField
 from .querysets.user_groups import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
-from .transactions import WritingModel, WritingQuerySet
+from .transactions import DatedModel, WritingModel, WritingQuerySet
 
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
@@ -82,7 +82,7 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
-class UserGroup(WritingModel):
+class UserGroup(DatedModel):
     """A customer of a team. A dashboard that is rendered with the group's token shows the group's data."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False, verbose_name=_("team"))
@@ -120,8 +120,6 @@ class UserGroup(WritingModel):
     properties = JSONObjectField(
         _("properties"), null=True, blank=True, help_text=_("Variables for dashboards and the SQL editor.")
     )
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(_("updated"), default=timezone.now, editable=False)
 
     objects = UserGroupQuerySet.as_manager()
 

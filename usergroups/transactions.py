@@ -19,6 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.signals import post_save
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .database_errors import is_conflict, is_violation
 from .dependants import dependants
@@ -173,6 +174,21 @@ class WritingModel(models.Model):
         """Do what the method of the queryset does, for this row."""
         rows = type(self)._default_manager.using(using or router.db_for_write(type(self), instance=self))
         return rows.filter(pk=self.pk).delete()
+
+
+class DatedModel(WritingModel):
+    """A model whose rows have the times of their creation and of their last change, which are equal at first."""
+
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("updated"), default=timezone.now, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
+            self.updated_at = self.created_at
 
 
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:

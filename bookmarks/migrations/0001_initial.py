@@ -4,7 +4,6 @@ import bookmarks.fields
 import bookmarks.web_url
 import django.db.models.deletion
 import django.db.models.functions.comparison
-import django.db.models.functions.datetime
 import django.utils.timezone
 import uuid
 import uuid_utils.compat
@@ -26,7 +25,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='Unique within the user group.', max_length=255, verbose_name='name')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
-                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), default=django.utils.timezone.now, editable=False, verbose_name='updated')),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
                 ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='collections', to='usergroups.usergroup', verbose_name='user group')),
             ],
             options={
@@ -42,7 +41,7 @@ class Migration(migrations.Migration):
                 ('url_digest', bookmarks.fields.URLDigestField(max_length=32)),
                 ('title', models.CharField(blank=True, help_text='The title of the page.', max_length=1000, verbose_name='title')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
-                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), default=django.utils.timezone.now, editable=False, verbose_name='updated')),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
                 ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to='usergroups.usergroup', verbose_name='user group')),
                 ('collection', models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to='bookmarks.collection', verbose_name='collection')),
             ],

@@ -115,17 +115,20 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
 
         Return the results in the items' order. Either all items are stored or none.
         """
-        bookmarks = self.for_write().filter(user_group=user_group)
-        candidates = [self.model(user_group=user_group, **item) for item in items]
+        bookmarks, now = self.for_write().filter(user_group=user_group), timezone.now()
+        candidates = [
+            self.model(**{"created_at": now, **item}, updated_at=now, user_group=user_group) for item in items
+        ]
         keys = [candidate.unique_key for candidate in candidates]
         new = dict(zip(reversed(keys), reversed(candidates), strict=True))  # keeps the first of several duplicates
-        stored = retry_on_conflict(lambda: bookmarks._add_many(user_group, new), bookmarks.db)
+        stored = retry_on_conflict(lambda: bookmarks._add_many(user_group, new, now), bookmarks.db)
         return [(stored[key], stored[key].pk == own.pk) for key, own in zip(keys, candidates, strict=True)]
 
-    def _add_many(self, user_group: UserGroup, new: dict[UniqueKey, "Bookmark"]) -> dict[UniqueKey, "Bookmark"]:
-        now = timezone.now()
+    def _add_many(
+        self, user_group: UserGroup, new: dict[UniqueKey, "Bookmark"], now: datetime
+    ) -> dict[UniqueKey, "Bookmark"]:
         for (_, digest), bookmark in new.items():
-            bookmark.url_digest, bookmark.updated_at = digest, now
+            bookmark.url_digest = digest
         created = self.insert_missing(user_group, [NewRow(*_values(bookmark)) for bookmark in new.values()], now)
         stored = {key: bookmark for key, bookmark in new.items() if bookmark.pk in created}
         for bookmark in stored.values():

@@ -55,6 +55,22 @@ def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, client):
     assert read.json()["bookmark"] == response.json()["bookmark"]
 
 
+@pytest.mark.parametrize(
+    ("url_name", "body", "path"),
+    [
+        ("bookmarks", {"url": URL}, ["bookmark"]),
+        ("bookmarks-batch", {"bookmarks": [{"url": URL}]}, ["results", 0, "bookmark"]),
+        ("collections", {"name": "To read"}, ["collection"]),
+    ],
+)
+def test_a_new_object_was_last_changed_when_it_was_created(call_bookmarks, url_name, body, path):
+    new = call_bookmarks("POST", url_name, body=body).json()
+    for key in path:
+        new = new[key]
+
+    assert new["updated_at"] == new["created_at"]
+
+
 def test_a_bookmark_is_read(call_bookmarks, bookmark):
     response = call_bookmarks("GET", "bookmark", bookmark.pk)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID, uuid4
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -82,19 +82,6 @@ def test_the_server_sets_the_times(create_bookmark):
 
     for name in ("created_at", "updated_at"):
         assert before <= datetime.fromisoformat(bookmark[name]) <= timezone.now()
-
-
-def test_the_previous_release_can_insert_after_the_migration(create_bookmark, user_group):
-    create_bookmark({"url": URL})
-    table, columns = Bookmark._meta.db_table, "user_group_id, title, created_at"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} (id, url, url_digest, {columns}) SELECT %s, %s, %s, {columns} FROM {table}",
-            [uuid4().hex, f"{URL}old", b"digest"],
-        )
-
-    bookmark = Bookmark.objects.get(url=f"{URL}old")
-    assert abs(bookmark.updated_at - timezone.now()) < timedelta(minutes=10)
 
 
 @pytest.mark.parametrize(
