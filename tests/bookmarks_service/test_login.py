@@ -64,7 +64,7 @@ def test_the_lockout_ends_after_the_cool_off_time(operator):
     ],
 )
 def test_failures_are_counted_by_the_forwarded_address(operator, settings, proxies, forwarded, counted):
-    settings.API_TRUSTED_PROXIES = proxies
+    settings.USERGROUPS_TRUSTED_PROXIES = proxies
 
     response = Client(REMOTE_ADDR="192.0.2.1").post(
         LOGIN, {"username": "operator", "password": "wrong"}, headers={"X-Forwarded-For": forwarded}

@@ -171,7 +171,7 @@ def test_a_malformed_request_line_is_refused(service, request_line):
 @pytest.mark.once
 def test_no_header_changes_the_address(tmp_path):
     """Failed authentications are counted by address, so a forged address would avoid the limit."""
-    variables = {"API_FAILURE_RATE": "3/day", "GRANIAN_WORKERS": "1"}
+    variables = {"USERGROUPS_FAILURE_RATE": "3/day", "GRANIAN_WORKERS": "1"}
     with empty_database(tmp_path) as database_url, Service(tmp_path, database_url, **variables) as service:
         bad = {"Authorization": "Bearer x"}
         for _ in range(10):

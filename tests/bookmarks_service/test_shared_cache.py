@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(REDIS is None, reason="Redis is not installed")
 
 
 def test_all_processes_share_the_rate_of_a_token(tmp_path):
-    settings = {"API_TOKEN_RATE": "10/day", "GRANIAN_WORKERS": "2"}
+    settings = {"USERGROUPS_CALL_RATE": "10/day", "GRANIAN_WORKERS": "2"}
 
     with (
         redis_server(tmp_path) as cache_url,

@@ -143,7 +143,7 @@ def test_the_client_of_the_minute_is_kept():
 
 @pytest.mark.django_db
 def test_the_address_is_that_of_the_client_behind_trusted_proxies(settings):
-    settings.API_TRUSTED_PROXIES = 1
+    settings.USERGROUPS_TRUSTED_PROXIES = 1
     request = RequestFactory().get("/", headers={"X-Forwarded-For": "198.51.100.1, 2001:db8:1:2:3:4:5:6"})
 
     assert last_use.client_of(request)["last_used_address"] == "2001:db8:1:2::"
