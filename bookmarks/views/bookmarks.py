@@ -57,21 +57,21 @@ class BookmarkView(AccessTokenView):
     response_serializers = {"GET": BookmarkEnvelope, "PATCH": BookmarkEnvelope, "DELETE": Envelope}
 
     @openapi.get_bookmark
-    def get(self, request: Request, public_id: str) -> Response:
-        bookmark = Bookmark.objects.find(self.user_group, public_id)
+    def get(self, request: Request, id: str) -> Response:
+        bookmark = Bookmark.objects.find(self.user_group, id)
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark
-    def patch(self, request: Request, public_id: str) -> Response:
+    def patch(self, request: Request, id: str) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         try:
             with self.writing_to(fields.get("collection")):
-                bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
+                bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
         except Duplicate:
             raise BookmarkExists("url" if "url" in fields else "collection") from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
-    def delete(self, request: Request, public_id: str) -> Response:
-        self.bookmarks.remove(public_id, accepted_versions(request))
+    def delete(self, request: Request, id: str) -> Response:
+        self.bookmarks.remove(id, accepted_versions(request))
         return self.respond({})

@@ -45,20 +45,20 @@ class CollectionView(AccessTokenView):
     response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
 
     @openapi.get_collection
-    def get(self, request: Request, public_id: str) -> Response:
-        collection = self.collections.get_by_public_id(public_id)
+    def get(self, request: Request, id: str) -> Response:
+        collection = self.collections.get_by_public_id(id)
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.update_collection
-    def patch(self, request: Request, public_id: str) -> Response:
+    def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(public_id, accepted_versions(request), **fields)
+            collection = self.collections.change(id, accepted_versions(request), **fields)
         except Duplicate:
             raise CollectionExists from None
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
-    def delete(self, request: Request, public_id: str) -> Response:
-        self.collections.remove(public_id, accepted_versions(request))
+    def delete(self, request: Request, id: str) -> Response:
+        self.collections.remove(id, accepted_versions(request))
         return self.respond({})

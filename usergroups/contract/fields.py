@@ -107,8 +107,8 @@ class StrictIntegerField(serializers.IntegerField):
 class SuccessField(serializers.Field[Any, Any, int, Any]):
     """The integer 1."""
 
-    def __init__(self) -> None:
-        super().__init__(source="*")
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(source="*", **kwargs)
 
     def to_representation(self, value: Any) -> int:
         return 1

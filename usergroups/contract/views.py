@@ -55,7 +55,9 @@ class ContractView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {**super().default_response_headers, **NO_STORE}
+        if self.request.method in self.allowed_methods:
+            return NO_STORE
+        return {**NO_STORE, "Allow": ", ".join(self.allowed_methods)}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with translation.override(None):  # DRF's error messages in English, whatever the client's language is
