@@ -11,8 +11,8 @@ class Answered:
         self.operation, self.path = operation, path
 
     def find(self, answers: dict[str, Any]) -> Any:
-        """Return the value. ``answers`` has the last answer of each operation, as an object of the client."""
-        return reduce(getattr, self.path, answers[self.operation])
+        """Return the value. ``answers`` has the last answer of each operation."""
+        return reduce(dict.__getitem__, self.path, answers[self.operation])
 
 
 class Call(NamedTuple):
