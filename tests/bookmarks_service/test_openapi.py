@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.core.management import call_command
@@ -79,14 +80,14 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     def codes(name, status):
         return codes_of(resolved(document, operations_of(document)[name][2]["responses"][status]))
 
-    body = {"bad_request", "parse_error"}
+    body = {"bad_request", "parse_error", "unknown_parameter"}
     assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
     assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
     assert codes("update_collection", "400") == codes("create_collection", "400") - {"required"}
     assert "too_many_errors" in codes("update_user_group", "400")
     assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
     assert "required" not in codes("list_collections", "400")
-    assert codes("get_bookmark", "400") == {"bad_request"}
+    assert codes("get_bookmark", "400") == body
     assert codes("get_bookmark", "404") == {"bookmark_not_found", "not_found"}
     assert codes("get_bookmark", "405") == {"method_not_allowed"}
     assert codes("update_collection", "409") == {"already_exists"}
@@ -112,12 +113,45 @@ def test_no_docstring_of_the_code_is_a_description(document):
         assert word not in text, word
 
 
+def test_no_enumeration_has_a_minimum_length(document):
+    parameters = [
+        each["schema"]
+        for _, _, operation in operations_of(document).values()
+        for each in operation.get("parameters", [])
+    ]
+
+    enumerations = [schema for schema in parameters if "enum" in schema]
+    assert enumerations
+    assert [schema for schema in enumerations if "minLength" in schema] == []
+
+
+def test_every_parameter_has_an_example(document):
+    parameters = [
+        each for _, _, operation in operations_of(document).values() for each in operation.get("parameters", [])
+    ]
+
+    assert [each["name"] for each in parameters if not {"example", "examples"} & each.keys()] == []
+
+
+@pytest.mark.parametrize(
+    "any_operation", ["list_user_groups", "list_bookmarks", "list_collections", "list_access_tokens"], indirect=True
+)
+def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, request):
+    _, _, operation = operations_of(document)[request.node.callspec.params["any_operation"]]
+    url, _, own = any_operation.url.partition("?")
+    examples = {each["name"]: each["example"] for each in operation["parameters"]}
+
+    any_operation.url = f"{url}?{urlencode({**examples, **dict(parse_qsl(own))})}"
+
+    assert any_operation(b"").status_code == 200
+
+
 def descendants(parent):
     return [each for child in parent.__subclasses__() for each in (child, *descendants(child))]
 
 
 def test_the_enumerations_do_not_depend_on_the_settings_of_the_host(document, settings):
-    hooks = [*settings.SPECTACULAR_SETTINGS["POSTPROCESSING_HOOKS"], "drf_spectacular.hooks.postprocess_schema_enums"]
+    hooks = ["drf_spectacular.hooks.postprocess_schema_enums", *settings.SPECTACULAR_SETTINGS["POSTPROCESSING_HOOKS"]]
     with patched_settings({"POSTPROCESSING_HOOKS": hooks}):
         hooked = SchemaGenerator().get_schema(request=None, public=True)
 

@@ -118,9 +118,9 @@ def test_links_keep_the_filters(listing):
     for _ in range(3):
         make(MOMENT)
 
-    link = page("?limit=1&other=a%26b")["next"]
+    link = page("?limit=1&order=oldest")["next"]
 
-    assert "limit=1&other=a%26b&cursor=" in link
+    assert "limit=1&order=oldest&cursor=" in link
     assert link.startswith("http://testserver/")
 
 

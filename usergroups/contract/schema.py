@@ -36,11 +36,14 @@ from .failures import (
     validation_codes,
 )
 from .headers import HEADERS, IF_MATCH, header_names
+from .parsers import UnknownParameter
 from .views import ContractView
 
 with translation.override(None):  # DRF's details in English, as the views do
     FAILURES: list[APIException] = [
         BadRequest(),
+        ParseError("The query string is not UTF-8 or has too many parameters."),
+        UnknownParameter(["update_since"], ["updated_since"]),
         NotAuthenticated(),
         NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
         AuthenticationFailed("The token is unknown, expired or revoked."),
@@ -51,12 +54,10 @@ with translation.override(None):  # DRF's details in English, as the views do
         DatabaseUnavailable(),
     ]
     FAILURES_OF_BODIES: list[APIException] = [
-        ParseError("The body is not a JSON object."),
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
         UnsupportedMediaType("text/plain"),
     ]
     UNKNOWN_PATH = NotFound()
-INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class ContractSchema(AutoSchema):
         for parameter in described.get("parameters", []):
             if "enum" in parameter["schema"]:
                 parameter["schema"].pop("minLength", None)  # Generators of code do not know what to do with both.
+                parameter["schema"].pop("x-spec-enum-id", None)  # It is for drf-spectacular's hook only.
             if parameter["name"] in self.documentation.query:
                 parameter["example"] = self.documentation.query[parameter["name"]]
         for status, response in described["responses"].items():
@@ -217,7 +219,7 @@ class ContractSchema(AutoSchema):
         codes = set[str]().union(*map(validation_codes, fields))
         if self._has_query:
             of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
-            return [*failures, INVALID_QUERY, *of_body], codes - {"null"}, set()
+            return [*failures, *of_body], codes - {"null"}, set()
         items = [cast(Any, field).child for field in fields if getattr(field, "has_results", False)]
         codes_of_items = set[str]().union(*map(validation_codes, items))
         if any(isinstance(field, serializers.DictField) for field in fields):

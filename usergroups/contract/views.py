@@ -1,7 +1,7 @@
 """The base class of all API views."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from .errors import NO_STORE, exception_handler
 from .etags import etag
-from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser
+from .parsers import ContractRequest, JSONNegotiation, JSONObjectParser, UnknownParameter
 from .renderers import CompactJSONRenderer
 
 
@@ -56,7 +56,7 @@ class ContractView(APIView):
     @property
     def default_response_headers(self) -> dict[str, str]:
         if self.request.method in self.allowed_methods:
-            return NO_STORE
+            return {**NO_STORE}
         return {**NO_STORE, "Allow": ", ".join(self.allowed_methods)}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -73,7 +73,7 @@ class ContractView(APIView):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check the method, the authentication, the rate limit and the permission, in this order.
+        """Check the method, the authentication, the rate limit, the permission and the query string, in this order.
 
         This replaces DRF's order, which checks the method last and counts only permitted requests.
         """
@@ -82,6 +82,22 @@ class ContractView(APIView):
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)
+        self.check_query(request)
+
+    def check_query(self, request: Request) -> None:
+        """Raise ValidationError for unknown query parameters, because a misspelt filter would find every object.
+
+        A method without serializers may have any parameters.
+        """
+        method = self._documented_method
+        is_described = method in self.request_serializers or method in self.response_serializers
+        if not request.META.get("QUERY_STRING") or not is_described:
+            return
+        known: Iterable[str] = ()
+        if self._has_query(method):
+            known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
+        if unknown := [name for name in cast(ContractRequest, request).query_params if name not in known]:
+            raise UnknownParameter(unknown, known)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return exception_handler
@@ -95,7 +111,7 @@ class ContractView(APIView):
         serializer = self._serializer(self.request_serializers[method], method == "PATCH")
         serializer.context.update(context)
         try:
-            data = self.request.query_params if method in self.methods_with_query else self.request.data
+            data = self.request.query_params if self._has_query(method) else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -126,6 +142,10 @@ class ContractView(APIView):
         serializer = _serializer(serializer_class, partial, threading.get_ident())
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
+
+    def _has_query(self, method: str) -> bool:
+        """Whether the serializer of the method's requests is for the query parameters."""
+        return method in self.methods_with_query and method in self.request_serializers
 
     @property
     def _documented_method(self) -> str:
