@@ -20,7 +20,7 @@ list_collections = operation(
     summary="List collections",
     description="Lists the collections of the access token's user group. Request `next` until it is null.",
     tags=TAGS,
-    query=page_query(COLLECTION["id"]),
+    query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
     read_only=True,
     responses={200: success_response("A page of collections.", collections=[COLLECTION], next=None, previous=None)},
     failures=[INVALID_LIMIT],

@@ -49,7 +49,7 @@ class BookmarksView(AccessTokenView):
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, tagged=bookmark)
-        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark))
+        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark.pk))
 
 
 class BookmarkView(AccessTokenView):
@@ -67,8 +67,9 @@ class BookmarkView(AccessTokenView):
         try:
             with self.writing_to(fields.get("collection")):
                 bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
-        except Duplicate:
-            raise BookmarkExists("url" if "url" in fields else "collection") from None
+        except Duplicate as duplicate:
+            location = self.location_of(duplicate.key)
+            raise BookmarkExists("url" if "url" in fields else "collection", location) from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
