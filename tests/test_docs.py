@@ -163,7 +163,7 @@ def test_the_table_of_errors_lists_all_codes():
         "required", "null", "blank", "max_length", "not_an_object", "parse_error", "not_authenticated",
         "authentication_failed", "not_found", "method_not_allowed", "unsupported_media_type", "not_a_list", "min_value",
         "max_value", "invalid_choice", "no_offset", "in_future", "max_string_length", "overflow", "throttled",
-        "too_many_errors",
+        "too_many_errors", "unknown_parameter",
     }  # fmt: skip
     assert listed == from_the_apps | from_fields_and_rest_framework | {"does_not_exist"}
 

@@ -482,6 +482,28 @@ def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query)
     assert problem(any_operation(valid_body), 400)["code"] == "parse_error"
 
 
+# Repeated writes
+
+REPEATED = {
+    "delete_user_group": 404,
+    "delete_bookmark": 404,
+    "delete_collection": 404,
+    "create_collection": 409,
+    "issue_access_token": 201,
+}
+"""The statuses of writes that are sent again after they were done, if they are not 200."""
+
+
+@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
+def test_a_write_can_be_sent_again(any_operation, valid_body, request):
+    name = request.node.callspec.params["any_operation"]
+
+    first, again = any_operation(valid_body), any_operation(valid_body)
+
+    assert first.status_code in (200, 201)
+    assert again.status_code == REPEATED.get(name, 200)
+
+
 # Last use
 
 
