@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
+# Without the colon, as in ISO 8601, the client of openapi-generator in Python writes offsets in query strings.
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 class TextField(serializers.CharField):

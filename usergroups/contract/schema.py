@@ -59,6 +59,8 @@ with translation.override(None):  # DRF's details in English, as the views do
     ]
     UNKNOWN_PATH = NotFound()
 
+MAX_CODES_IN_NAME = 2  # of a response
+
 
 @dataclass(frozen=True)
 class Documentation:
@@ -166,7 +168,6 @@ class ContractSchema(AutoSchema):
         """Return the error responses. All operations share those that do not depend on the operation."""
         failures, codes_of_fields, codes_of_items = self._failures()
         schema = self.resolve_serializer(FailureSerializer, "response").ref
-        own = {exception.status_code for exception in self.documentation.failures}
         responses, every_code = {}, {*codes_of_fields, *codes_of_items}
         for status, bodies in bodies_by_status(failures).items():
             codes = {problem["code"] for body in bodies.values() for problem in body["errors"]}
@@ -184,8 +185,8 @@ class ContractSchema(AutoSchema):
             if status == 400 and codes_of_fields:
                 responses["400"] = response
             else:
-                phrase = " or ".join(sorted(codes)) if status in own else HTTPStatus(status).phrase
-                responses[str(status)] = self._shared("responses", class_name(phrase), response)
+                name = " or ".join(sorted(codes)) if len(codes) <= MAX_CODES_IN_NAME else HTTPStatus(status).phrase
+                responses[str(status)] = self._shared("responses", class_name(name), response)
         component = self.registry["UsergroupsErrorCode", "schemas"]
         component.schema = {**component.schema, "enum": sorted({*component.schema["enum"], *every_code})}
         return responses
@@ -205,7 +206,7 @@ class ContractSchema(AutoSchema):
         """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
         denials = [
             PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
-            for permission in self.contract_view.permission_classes
+            for permission in self.contract_view.get_permissions()
             if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.documentation.failures, *denials]

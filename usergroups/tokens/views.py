@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 from django.db import IntegrityError, router
 from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from usergroups.contract import conf
 from usergroups.contract.errors import DatabaseUnavailable
 from usergroups.contract.views import ContractView
 from usergroups.signals import acting_as, set_actor
@@ -37,6 +39,10 @@ class TokenView(ContractView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         set_actor(request.auth)
+
+    def get_permissions(self) -> list[Any]:
+        """Return the permissions of the host for all views, and then those of this view."""
+        return [*(import_string(path)() for path in conf.permission_classes()), *super().get_permissions()]
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
