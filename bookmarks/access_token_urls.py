@@ -7,5 +7,5 @@ from .views.access_tokens import AccessTokenDetailView, AccessTokensView
 app_name = "access_tokens"
 urlpatterns = [
     path("api/user/access-tokens", AccessTokensView.as_view(), name="access-tokens"),
-    path("api/user/access-tokens/<str:public_id>", AccessTokenDetailView.as_view(), name="access-token"),
+    path("api/user/access-tokens/<str:id>", AccessTokenDetailView.as_view(), name="access-token"),
 ]

@@ -28,15 +28,21 @@ class InvalidCollection(ValidationError):
 
 
 class AlreadyExists(APIException):
+    """The change would create a duplicate of the object at ``location``."""
+
     status_code = 409
     default_code = "already_exists"
 
+    def __init__(self, field: str, detail: str, location: str | None = None) -> None:
+        super().__init__({field: [detail]})
+        self.location = location
+
 
 class BookmarkExists(AlreadyExists):
-    def __init__(self, field: str = "collection") -> None:
-        super().__init__({field: ["A bookmark with this URL already exists in the same collection."]})
+    def __init__(self, field: str = "collection", location: str | None = None) -> None:
+        super().__init__(field, "A bookmark with this URL already exists in the same collection.", location)
 
 
 class CollectionExists(AlreadyExists):
-    def __init__(self) -> None:
-        super().__init__({"name": ["The user group already has a collection with this name."]})
+    def __init__(self, location: str | None = None) -> None:
+        super().__init__("name", "The user group already has a collection with this name.", location)

@@ -14,7 +14,11 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Duplicate(Exception):
-    """The change violates a uniqueness constraint."""
+    """The change violates a uniqueness constraint. ``key`` is the primary key of the row in the way."""
+
+    def __init__(self, key: UUID) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 def parse_public_id(public_id: object) -> UUID | None:
@@ -41,13 +45,13 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         rows = self.for_write().filter(pk=parse_public_id(public_id))
 
         def refuse_duplicate() -> None:
-            if rows.would_be_duplicate(**changes):
-                raise Duplicate
+            if key := rows.duplicate_of(**changes):
+                raise Duplicate(key)
 
         return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
 
-    def would_be_duplicate(self, **changes: Any) -> bool:
-        """Return whether the changes would create a duplicate. The queryset contains only the row to change."""
+    def duplicate_of(self, **changes: Any) -> UUID | None:
+        """Return the key of the row that the changes would duplicate. The queryset contains only the row to change."""
         raise NotImplementedError
 
     def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:

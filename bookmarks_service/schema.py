@@ -41,6 +41,21 @@ def render(renderer: BaseRenderer, media_type: str) -> bytes:
         return rendered[key]
 
 
+def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Add the header X-Request-ID to all responses of an OpenAPI document. For drf-spectacular's hooks."""
+    components = result["components"]
+    components["headers"]["RequestID"] = {
+        "schema": {"type": "string"},
+        "description": "The `X-Request-ID` of the request if it has a valid one, otherwise a new one. The log has it.",
+    }
+    operations = [operation for path in result["paths"].values() for operation in path.values()]
+    for responses in [components["responses"], *(operation["responses"] for operation in operations)]:
+        for response in responses.values():
+            if "$ref" not in response:
+                response["headers"]["X-Request-ID"] = {"$ref": "#/components/headers/RequestID"}
+    return result
+
+
 @cache
 def document() -> dict[str, Any]:
     """Return the OpenAPI document, generated once."""

@@ -275,7 +275,8 @@ SPECTACULAR_SETTINGS = {
         {"name": "Files", "description": "Imports and exports of bookmarks. These operations take an access token."},
         {"name": "Collections", "description": "The collections of bookmarks. These operations take an access token."},
     ],
-    "POSTPROCESSING_HOOKS": [],  # The apps name the components of enumerations.
+    # The apps name the components of enumerations, so that the default hook is not needed.
+    "POSTPROCESSING_HOOKS": ["bookmarks_service.schema.document_request_ids"],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -26,7 +26,9 @@ class RevealingAdmin(OperatorAdmin):
         return [path("<path:key>/reveal/", reveal_view, name=name), *super().get_urls()]
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request) and request.user.has_perm("usergroups.reveal_usergroup_token")
+        return self.has_view_permission(request) and request.user.has_perm(
+            f"{self.opts.app_label}.reveal_usergroup_token"
+        )
 
     def token_field(self, request: HttpRequest) -> str:
         """Return the name of the field that shows the masked token, with a button if the user may reveal it."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .contract.openapi import INVALID_LIMIT, missing, operation, success_response
+from .contract.openapi import INVALID_LIMIT, missing, operation, page_query, success_response
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 
 USER_GROUP = {
@@ -49,6 +49,7 @@ get_user_group = operation(
     summary="Retrieve a user group",
     description=LOOKUP,
     tags=TAGS,
+    query=ID,
     read_only=True,
     tagged=True,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
@@ -111,6 +112,7 @@ delete_user_group = operation(
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
     tags=TAGS,
+    query=ID,
     conditional=True,
     responses={200: success_response("The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
@@ -135,6 +137,11 @@ list_user_groups = operation(
         "null: every user group that existed at the start is listed exactly once."
     ),
     tags=TAGS,
+    query={
+        **page_query(USER_GROUP["provided_id"]),
+        "name": "Example",
+        "updated_since": USER_GROUP_DETAIL["updated_at"],
+    },
     read_only=True,
     responses={200: success_response("A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None)},
     failures=[INVALID_LIMIT],

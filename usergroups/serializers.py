@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .contract.batch import BatchField, ResultsField
+from .contract.batch import BatchField, ResultSerializer, ResultsField
 from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
@@ -25,7 +25,12 @@ from .models import (
 
 
 @extend_schema_field(
-    {"oneOf": [{"type": "string", "minLength": 1, "maxLength": MAX_DATA_SOURCE_LENGTH}, {"type": "integer"}]}
+    {
+        "oneOf": [
+            {"type": "string", "minLength": 1, "maxLength": MAX_DATA_SOURCE_LENGTH},
+            {"type": "integer", "format": "int64"},
+        ]
+    }
 )
 class DataSourceField(TextField):
     """A string of 1 to 255 characters or an integer."""
@@ -175,9 +180,10 @@ class UserGroupBatchSerializer(serializers.Serializer[Any]):
     user_groups = BatchField(child=UserGroupUpdateSerializer())
 
 
-class UserGroupResultSerializer(NewUserGroupEnvelope):
-    status = serializers.IntegerField(help_text="201 if the item created the user group, otherwise 200.")
+class UserGroupResultSerializer(ResultSerializer):
+    user_group = UserGroupSerializer(required=False)
+    new_user_group = serializers.BooleanField(required=False, help_text="Whether the item created the user group.")
 
 
 class UserGroupBatchEnvelope(Envelope):
-    results = ResultsField("UsergroupsUserGroupBatchResult", UserGroupResultSerializer)
+    results = ResultsField(UserGroupResultSerializer)

@@ -89,7 +89,7 @@ class ImportAdmin(ExportAdmin):
         return super().changelist_view(request, {"file_links": self.get_file_links(request), **(extra_context or {})})
 
     def has_import_permission(self, request: HttpRequest) -> bool:
-        return self.has_add_permission(request) and request.user.has_perm("bookmarks.add_collection")
+        return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         """Show the page. Refuse a file that is not permitted or too large before it is read and stored."""

@@ -7,7 +7,12 @@ import django.db.models.functions.comparison
 import django.utils.timezone
 import uuid
 import uuid_utils.compat
+from django.apps import apps
 from django.db import migrations, models
+
+# The labels, which a host project may change.
+USERGROUPS = apps.get_containing_app_config('usergroups').label
+BOOKMARKS = apps.get_containing_app_config('bookmarks').label
 
 
 class Migration(migrations.Migration):
@@ -15,7 +20,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('usergroups', '0001_initial'),
+        (USERGROUPS, '0001_initial'),
     ]
 
     operations = [
@@ -26,7 +31,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Unique within the user group.', max_length=255, verbose_name='name')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='collections', to='usergroups.usergroup', verbose_name='user group')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='collections', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
             ],
             options={
                 'verbose_name': 'collection',
@@ -42,8 +47,8 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(blank=True, help_text='The title of the page.', max_length=1000, verbose_name='title')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to='usergroups.usergroup', verbose_name='user group')),
-                ('collection', models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to='bookmarks.collection', verbose_name='collection')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('collection', models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to=f'{BOOKMARKS}.collection', verbose_name='collection')),
             ],
             options={
                 'verbose_name': 'bookmark',
@@ -65,8 +70,8 @@ class Migration(migrations.Migration):
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
-                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='bookmarks.accesstoken', verbose_name='predecessor')),
-                ('user_group', models.ForeignKey(db_index=False, help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to='usergroups.usergroup', verbose_name='user group')),
+                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{BOOKMARKS}.accesstoken', verbose_name='predecessor')),
+                ('user_group', models.ForeignKey(db_index=False, help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
             ],
             options={
                 'verbose_name': 'access token',

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter
-
 from bookmarks.exceptions import AccessTokenNotFound
-from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
+from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 from usergroups.exceptions import UserGroupNotFound
 from usergroups.openapi import ID_MISSING
 
@@ -22,13 +20,14 @@ ACCESS_TOKEN: dict[str, Any] = {
 SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an example
 
 TAGS = ["Access tokens"]
-ID = OpenApiParameter("public_id", str, "path", description="The access token's `id`.")
+ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 
 list_access_tokens = operation(
     operation_id="list_access_tokens",
     summary="List access tokens",
     description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
     tags=TAGS,
+    query={"user_group_id": "example_1", **page_query(bytes.fromhex(ACCESS_TOKEN["id"]))},
     read_only=True,
     responses={
         200: success_response(

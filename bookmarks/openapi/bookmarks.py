@@ -1,10 +1,9 @@
 """Documentation of the operations on bookmarks."""
 
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
-from usergroups.contract.openapi import INVALID_LIMIT, operation, success_response
+from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 from usergroups.openapi import USER_GROUP
 
 BOOKMARK = {
@@ -20,7 +19,7 @@ FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
 INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
 
 TAGS = ["Bookmarks"]
-ID = OpenApiParameter("public_id", str, "path", description="The bookmark's `id`.")
+ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
 
 list_bookmarks = operation(
     operation_id="list_bookmarks",
@@ -30,6 +29,14 @@ list_bookmarks = operation(
         "until it is null: every bookmark that existed at the start is listed exactly once."
     ),
     tags=TAGS,
+    query={
+        **page_query(BOOKMARK["id"]),
+        "collection": "",
+        "url": BOOKMARK["url"],
+        "created_since": BOOKMARK["created_at"],
+        "updated_since": BOOKMARK["updated_at"],
+        "q": "reports",
+    },
     read_only=True,
     responses={200: success_response("A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None)},
     failures=[INVALID_LIMIT, InvalidCollection()],

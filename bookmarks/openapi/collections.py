@@ -1,9 +1,7 @@
 """Documentation of the operations on collections."""
 
-from drf_spectacular.utils import OpenApiParameter
-
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
-from usergroups.contract.openapi import INVALID_LIMIT, missing, operation, success_response
+from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
 from usergroups.exceptions import TooLargeToDelete
 
 COLLECTION = {
@@ -15,13 +13,14 @@ COLLECTION = {
 NAME_MISSING = missing("name")
 
 TAGS = ["Collections"]
-ID = OpenApiParameter("public_id", str, "path", description="The collection's `id`.")
+ID = id_parameter("The collection's `id`.", COLLECTION["id"])
 
 list_collections = operation(
     operation_id="list_collections",
     summary="List collections",
     description="Lists the collections of the access token's user group. Request `next` until it is null.",
     tags=TAGS,
+    query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
     read_only=True,
     responses={200: success_response("A page of collections.", collections=[COLLECTION], next=None, previous=None)},
     failures=[INVALID_LIMIT],

@@ -6,6 +6,8 @@ from bookmarks.exceptions import InvalidCollection
 from bookmarks.files import BINARY, EXPORT_FORMATS, MEDIA_TYPES
 from usergroups.contract.openapi import missing, operation, success_response
 
+from .collections import COLLECTION
+
 TAGS = ["Files"]
 INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
 REPORT = {
@@ -42,6 +44,7 @@ import_bookmarks = operation(
         "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines."
     ),
     tags=TAGS,
+    query={"format": "html", "collection": COLLECTION["id"], "update": False},
     sent_file={**OF_EXPORTS, BINARY: EXAMPLES["json"]},
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
@@ -56,6 +59,7 @@ export_bookmarks = operation(
         "restores the bookmarks, their collections and the order of both."
     ),
     tags=TAGS,
+    query={"format": "html", "collection": COLLECTION["id"]},
     read_only=True,
     returned_file=OF_EXPORTS,
     responses={200: success_response("The file.")},

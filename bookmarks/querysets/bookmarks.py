@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.db import IntegrityError
 
@@ -80,12 +81,12 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
             changes["url_digest"] = web_url.digest(changes["url"])
         return super().change(public_id, versions, **changes)
 
-    def would_be_duplicate(self, **changes: Any) -> bool:
+    def duplicate_of(self, **changes: Any) -> UUID | None:
         own = changed = self.get()
         for name, value in changes.items():
             setattr(changed, name, value)
         of_group = self.model.objects.using(self.db).filter(user_group=own.user_group_id).exclude(pk=own.pk)
-        return bool(of_group.by_unique_key([changed.unique_key]))
+        return next((bookmark.pk for bookmark in of_group.by_unique_key([changed.unique_key]).values()), None)
 
 
 @cache

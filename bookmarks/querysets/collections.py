@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -43,8 +44,8 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         collections = self.for_write()
 
         def refuse_duplicate() -> None:
-            if collections.filter(user_group=user_group, name=name).exists():
-                raise Duplicate
+            if key := collections.filter(user_group=user_group, name=name).values_list("pk", flat=True).first():
+                raise Duplicate(key)
 
         return retry_on_conflict(
             lambda: collections.create(user_group=user_group, name=name), collections.db, refuse_duplicate
@@ -67,14 +68,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
                 raise IntegrityError("A collection that another transaction created has been deleted.")
         return found
 
-    def would_be_duplicate(self, **changes: Any) -> bool:
+    def duplicate_of(self, **changes: Any) -> UUID | None:
         own = self.get()
-        return (
-            self.model.objects.using(self.db)
-            .filter(user_group=own.user_group_id, **changes)
-            .exclude(pk=own.pk)
-            .exists()
-        )
+        of_group = self.model.objects.using(self.db).filter(user_group=own.user_group_id).exclude(pk=own.pk)
+        return of_group.filter(**changes).values_list("pk", flat=True).first()
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         yield from super().dependants(keys)

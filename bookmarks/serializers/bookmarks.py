@@ -10,7 +10,7 @@ from bookmarks import web_url
 from bookmarks.exceptions import NO_SUCH_COLLECTION
 from bookmarks.models import MAX_TITLE_LENGTH, Bookmark, Collection
 from bookmarks.search import MAX_QUERY_LENGTH
-from usergroups.contract.batch import BatchField, ResultsField
+from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
 from usergroups.contract.cursors import CursorField
 from usergroups.contract.fields import Envelope, PastTimestampField, TextField, TimestampField
 from usergroups.contract.pagination import PageEnvelope, PageQuery
@@ -127,13 +127,13 @@ class BookmarkBatchSerializer(serializers.Serializer[Any]):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
 
 
-class BookmarkResultSerializer(BookmarkEnvelope):
-    status = serializers.IntegerField(help_text="201 if the bookmark was created, 200 if it already existed.")
+class BookmarkResultSerializer(ResultSerializer):
+    bookmark = BookmarkSerializer(required=False)
 
 
 class BookmarkBatchEnvelope(Envelope):
     user_group = UserGroupSerializer()
-    results = ResultsField("BookmarksBookmarkBatchResult", BookmarkResultSerializer)
+    results = ResultsField(BookmarkResultSerializer)
 
 
 class BookmarkIdsSerializer(serializers.Serializer[Any]):
@@ -150,17 +150,9 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
     )
 
 
-class DeletedResultSerializer(Envelope):
-    status = serializers.IntegerField(help_text="200 if the bookmark was deleted.")
-
-
 class BookmarkDeletionEnvelope(Envelope):
-    results = ResultsField("BookmarksBookmarkDeletionResult", DeletedResultSerializer)
-
-
-class MovedResultSerializer(BookmarkEnvelope):
-    status = serializers.IntegerField(help_text="200 if the bookmark was moved.")
+    results = ResultsField(ResultSerializer)
 
 
 class BookmarkMoveEnvelope(Envelope):
-    results = ResultsField("BookmarksBookmarkMoveResult", MovedResultSerializer)
+    results = ResultsField(BookmarkResultSerializer)

@@ -32,6 +32,9 @@ class CollectionEnvelope(Envelope):
 
 class CollectionListQuery(PageQuery):
     cursor = CursorField(UUID)
+    name = TextField(
+        required=False, max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Only the collection with this name."
+    )
 
 
 class CollectionListEnvelope(PageEnvelope):

@@ -52,7 +52,7 @@ class AccessTokenDetailView(ApiTokenView):
     errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: AccessTokenNotFound}
 
     @openapi.revoke_access_token
-    def delete(self, request: Request, public_id: str) -> Response:
+    def delete(self, request: Request, id: str) -> Response:
         tokens = AccessToken.objects.for_write().filter(user_group__in=self.user_groups)
-        tokens.get_by_public_id(public_id).revoke()
+        tokens.get_by_public_id(id).revoke()
         return self.respond({})

@@ -1,6 +1,7 @@
 """The base view of all bookmark operations."""
 
 from typing import Any, cast
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
@@ -65,6 +66,7 @@ class AccessTokenView(TokenView):
             item.get("collection") for item in items if isinstance(item, dict)
         )
 
-    def location_of(self, created: Bookmark | Collection) -> str:
-        """Return the path of an object that was created by a request to its list."""
-        return f"{escape_uri_path(self.request.path)}/{created.pk}"
+    def location_of(self, key: UUID) -> str:
+        """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""
+        path = escape_uri_path(self.request.path)
+        return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"

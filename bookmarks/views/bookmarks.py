@@ -48,7 +48,7 @@ class BookmarksView(AccessTokenView):
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, tagged=bookmark)
-        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark))
+        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark.pk))
 
 
 class BookmarkView(AccessTokenView):
@@ -56,20 +56,21 @@ class BookmarkView(AccessTokenView):
     response_serializers = {"GET": BookmarkEnvelope, "PATCH": BookmarkEnvelope, "DELETE": Envelope}
 
     @openapi.get_bookmark
-    def get(self, request: Request, public_id: str) -> Response:
-        bookmark = Bookmark.objects.find(self.user_group, public_id)
+    def get(self, request: Request, id: str) -> Response:
+        bookmark = Bookmark.objects.find(self.user_group, id)
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark
-    def patch(self, request: Request, public_id: str) -> Response:
+    def patch(self, request: Request, id: str) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         try:
-            bookmark = self.bookmarks.change(public_id, accepted_versions(request), **fields)
-        except Duplicate:
-            raise BookmarkExists("url" if "url" in fields else "collection") from None
+            bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
+        except Duplicate as duplicate:
+            location = self.location_of(duplicate.key)
+            raise BookmarkExists("url" if "url" in fields else "collection", location) from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
-    def delete(self, request: Request, public_id: str) -> Response:
-        self.bookmarks.remove(public_id, accepted_versions(request))
+    def delete(self, request: Request, id: str) -> Response:
+        self.bookmarks.remove(id, accepted_versions(request))
         return self.respond({})

@@ -15,7 +15,7 @@ from bookmarks.serializers.collections import (
 )
 from usergroups.contract.etags import accepted_versions
 from usergroups.contract.fields import Envelope
-from usergroups.contract.pagination import Page
+from usergroups.contract.pagination import Page, pop_position
 
 from .base import AccessTokenView
 
@@ -26,7 +26,9 @@ class CollectionsView(AccessTokenView):
 
     @openapi.list_collections
     def get(self, request: Request) -> Response:
-        page = Page(self.collections, "id", **self.validated())
+        query = self.validated()
+        position = pop_position(query)
+        page = Page(self.collections.filter(**query), "id", **position)
         return self.respond({"collections": page.items, **page.links(request)})
 
     @openapi.create_collection
@@ -34,9 +36,9 @@ class CollectionsView(AccessTokenView):
         fields = self.validated()
         try:
             collection = Collection.objects.add(self.user_group, **fields)
-        except Duplicate:
-            raise CollectionExists from None
-        location = self.location_of(collection)
+        except Duplicate as duplicate:
+            raise CollectionExists(self.location_of(duplicate.key)) from None
+        location = self.location_of(collection.pk)
         return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
 
 
@@ -45,20 +47,20 @@ class CollectionView(AccessTokenView):
     response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
 
     @openapi.get_collection
-    def get(self, request: Request, public_id: str) -> Response:
-        collection = self.collections.get_by_public_id(public_id)
+    def get(self, request: Request, id: str) -> Response:
+        collection = self.collections.get_by_public_id(id)
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.update_collection
-    def patch(self, request: Request, public_id: str) -> Response:
+    def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(public_id, accepted_versions(request), **fields)
-        except Duplicate:
-            raise CollectionExists from None
+            collection = self.collections.change(id, accepted_versions(request), **fields)
+        except Duplicate as duplicate:
+            raise CollectionExists(self.location_of(duplicate.key)) from None
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
-    def delete(self, request: Request, public_id: str) -> Response:
-        self.collections.remove(public_id, accepted_versions(request))
+    def delete(self, request: Request, id: str) -> Response:
+        self.collections.remove(id, accepted_versions(request))
         return self.respond({})

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks import search
@@ -108,6 +109,10 @@ def test_a_changed_url_is_found_and_is_a_duplicate_under_its_new_identity(call_b
     assert [each["id"] for each in found] == [str(bookmark.pk)]
 
 
+def location_of(bookmark):
+    return reverse("bookmarks:bookmark", args=[bookmark.pk])
+
+
 def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group, bookmark, collection):
     other = BookmarkFactory(user_group=user_group, url="https://example.org/")
     BookmarkFactory(user_group=user_group, url="https://example.net/", collection=collection)
@@ -116,6 +121,7 @@ def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group,
     response = call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "HTTPS://EXAMPLE.com", "title": "New"})
 
     assert errors(response, 409) == [("url", "already_exists")]
+    assert response["Location"] == location_of(bookmark)
     assert bookmark_json(Bookmark.objects.get(pk=other.pk)) == bookmark_json(other)
     assert call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "https://example.net/"}).status_code == 200
 
@@ -155,6 +161,7 @@ def test_moving_a_bookmark_onto_a_duplicate_is_a_conflict(call_bookmarks, user_g
     response = call_bookmarks("PATCH", "bookmark", moved.pk, body={"collection": place, "title": "New"})
 
     assert errors(response, 409) == [("collection", "already_exists")]
+    assert response["Location"] == location_of(second if moved == first else first)
     assert response.json()["type"] == "client_error"
     assert bookmark_json(Bookmark.objects.get(pk=moved.pk)) == bookmark_json(moved)
 
@@ -269,6 +276,10 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
         ({"url": ""}, ("url", "blank")),
         ({"collection": "x"}, ("collection", "does_not_exist")),
         ({"created_since": "yesterday"}, ("created_since", "invalid")),
+        ({"created_since": "2026-01-31"}, ("created_since", "invalid")),
+        ({"created_since": "2026-01-31T09:26:53"}, ("created_since", "no_offset")),
+        ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),
+        ({"updated_since": "2026-01-31T09:26:53"}, ("updated_since", "no_offset")),
         ({"created_since": "0001-01-01T00:00:00+14:00"}, ("created_since", "overflow")),
         ({"q": ""}, ("q", "blank")),
         ({"q": "a" * 101}, ("q", "max_length")),

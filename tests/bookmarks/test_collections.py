@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.urls import reverse
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import collection_json, errors
@@ -49,7 +50,26 @@ def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
         call_bookmarks("PATCH", "collection", other.pk, body={"name": collection.name}),
     ):
         assert errors(response, 409) == [("name", "already_exists")]
+        assert response["Location"] == reverse("bookmarks:collection", args=[collection.pk])
+        in_the_way = call_bookmarks("GET", "collection", response["Location"].rpartition("/")[2])
+        assert in_the_way.json()["collection"]["name"] == collection.name
     assert call_bookmarks("POST", "collections", body={"name": "Of another group"}).status_code == 201
+
+
+@pytest.mark.parametrize(("name", "found"), [("Reading list", True), ("reading list", False), ("Reading", False)])
+def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, found):
+    CollectionFactory.create_batch(2, user_group=user_group)
+    CollectionFactory(name="Reading list")
+    collection = CollectionFactory(user_group=user_group, name="Reading list")
+
+    listed = call_bookmarks("GET", "collections", query={"name": name}).json()["collections"]
+
+    assert [each["id"] for each in listed] == ([str(collection.pk)] if found else [])
+
+
+@pytest.mark.parametrize(("name", "code"), [("", "blank"), ("a" * 256, "max_length")])
+def test_an_invalid_name_to_find_is_refused(call_bookmarks, name, code):
+    assert errors(call_bookmarks("GET", "collections", query={"name": name})) == [("name", code)]
 
 
 def test_a_collection_is_renamed(call_bookmarks, collection):

@@ -11,8 +11,8 @@ class Answered:
         self.operation, self.path = operation, path
 
     def find(self, answers: dict[str, Any]) -> Any:
-        """Return the value. ``answers`` has the last answer of each operation, as an object of the client."""
-        return reduce(getattr, self.path, answers[self.operation])
+        """Return the value. ``answers`` has the last answer of each operation."""
+        return reduce(dict.__getitem__, self.path, answers[self.operation])
 
 
 class Call(NamedTuple):
@@ -41,21 +41,21 @@ CALLS = [
     Call("resolve_user_group", 200, body={"token": Answered("get_user_group", "user_group", "token")}),
     Call("issue_access_token", 201, body={**GROUP, "name": "A", "read_only": True, "expires_in": 60}),
     Call("list_access_tokens", 200, {**GROUP, "limit": 1}),
-    Call("revoke_access_token", 200, {"public_id": Answered("issue_access_token", "access_token", "id")}),
-    Call("revoke_access_token", 404, {"public_id": "unknown"}),
+    Call("revoke_access_token", 200, {"id": Answered("issue_access_token", "access_token", "id")}),
+    Call("revoke_access_token", 404, {"id": "unknown"}),
     Call("delete_user_group", 200, GROUP),
     Call("get_user_group", 404, GROUP),
     Call("create_collection", 201, body={"name": "Generated"}),
     Call("create_collection", 409, body={"name": "Generated"}),
-    Call("update_collection", 200, {"public_id": COLLECTION}, {"name": "Renamed"}),
-    Call("get_collection", 200, {"public_id": COLLECTION}),
+    Call("update_collection", 200, {"id": COLLECTION}, {"name": "Renamed"}),
+    Call("get_collection", 200, {"id": COLLECTION}),
     Call("list_collections", 200, {"limit": 1}),
     Call("create_bookmark", 201, body={"url": URL, "title": "A", "collection": COLLECTION}),
     Call("create_bookmark", 200, body={"url": URL, "collection": COLLECTION}),
     Call("create_bookmark", 400, body={"url": "example.com"}),
-    Call("get_bookmark", 200, {"public_id": BOOKMARK}),
-    Call("update_bookmark", 200, {"public_id": BOOKMARK}, {"collection": None, "url": f"{URL}/2"}),
-    Call("update_bookmark", 200, {"public_id": BOOKMARK}, {"url": URL}),
+    Call("get_bookmark", 200, {"id": BOOKMARK}),
+    Call("update_bookmark", 200, {"id": BOOKMARK}, {"collection": None, "url": f"{URL}/2"}),
+    Call("update_bookmark", 200, {"id": BOOKMARK}, {"url": URL}),
     Call("move_bookmarks", 200, body={"ids": [BOOKMARK, "unknown"], "collection": COLLECTION}),
     Call("move_bookmarks", 200, body={"ids": [BOOKMARK], "collection": None}),
     Call("delete_bookmarks", 200, body={"ids": ["unknown"]}),
@@ -73,8 +73,8 @@ CALLS = [
     ),
     Call("import_bookmarks", 200, {"format": "jsonl", "update": True}, file='{"url": "https://example.com/generated"}'),
     Call("export_bookmarks", 200, {"format": "csv"}),
-    Call("delete_bookmark", 200, {"public_id": BOOKMARK}),
-    Call("delete_collection", 200, {"public_id": COLLECTION}),
+    Call("delete_bookmark", 200, {"id": BOOKMARK}),
+    Call("delete_collection", 200, {"id": COLLECTION}),
 ]
 
 

@@ -19,9 +19,8 @@ def oldest_supported(node):
 
 
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(
-    NODE is None or shutil.which("npm") is None or not oldest_supported(NODE), reason="Node.js 20 is not installed"
-)
+HAS_NODE = NODE is not None and shutil.which("npm") is not None and oldest_supported(NODE)
+needs_node = pytest.mark.skipif(not HAS_NODE, reason="Node.js 20 is not installed")
 
 
 def install(cache):

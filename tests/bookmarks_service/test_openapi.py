@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.core.management import call_command
@@ -26,8 +28,8 @@ def document():
 
 
 HEADERS_OF_THE_SERVICE = {
-    "Content-Type", "Content-Length", "Allow", "Vary", "X-Request-ID", "X-Frame-Options", "X-Content-Type-Options",
-    "Referrer-Policy", "Cross-Origin-Opener-Policy",
+    "Content-Type", "Content-Length", "Vary", "X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy",
+    "Cross-Origin-Opener-Policy",
 }  # fmt: skip
 """Those that have nothing to do with the operation."""
 
@@ -59,42 +61,47 @@ def test_the_codes_of_every_failure_are_listed(document, name):
     for status, response in operations_of(document)[name][2]["responses"].items():
         if status < "400":
             continue
-        failure = resolved(document, response["content"]["application/json"]["schema"])
+        described = resolved(document, response)
+        failure = resolved(document, described["content"]["application/json"]["schema"])
         problem = resolved(document, failure["properties"]["errors"]["items"])
-        types = resolved(document, failure["properties"]["type"])["enum"]
+        listed = codes_of(described)
 
         assert resolved(document, failure["properties"]["success"])["enum"] == [0]
-        assert resolved(document, problem["properties"]["code"])["enum"]
-        assert set(types) <= ({"server_error"} if status >= "500" else {"client_error", "validation_error"})
-        assert ("validation_error" in types) <= (status == "400")
+        assert listed
+        assert listed <= set(resolved(document, problem["properties"]["code"])["enum"])
+
+
+def codes_of(response):
+    """Return the codes that the description of an error response lists."""
+    return set(re.findall(r"`(\w+)`", response["description"].partition(" Codes: ")[2]))
 
 
 def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     def codes(name, status):
-        schema = operations_of(document)[name][2]["responses"][status]["content"]["application/json"]["schema"]
-        problem = resolved(document, resolved(document, schema)["properties"]["errors"]["items"])
-        return set(resolved(document, problem["properties"]["code"])["enum"])
+        return codes_of(resolved(document, operations_of(document)[name][2]["responses"][status]))
 
-    body = {"bad_request", "parse_error"}
+    body = {"bad_request", "parse_error", "unknown_parameter"}
     assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
     assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
     assert codes("update_collection", "400") == codes("create_collection", "400") - {"required"}
     assert "too_many_errors" in codes("update_user_group", "400")
     assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
     assert "required" not in codes("list_collections", "400")
-    assert codes("get_bookmark", "400") == {"bad_request"}
-    assert codes("get_bookmark", "404") == {"bookmark_not_found"}
+    assert codes("get_bookmark", "400") == body
+    assert codes("get_bookmark", "404") == {"bookmark_not_found", "not_found"}
+    assert codes("get_bookmark", "405") == {"method_not_allowed"}
     assert codes("update_collection", "409") == {"already_exists"}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_headers_are_documented_on_every_answer_that_has_them(document, name):
     for status, response in operations_of(document)[name][2]["responses"].items():
-        expected = {"Cache-Control"}
-        expected |= {"RateLimit", "RateLimit-Policy"} if status != "401" else {"WWW-Authenticate"}
+        expected = {"Cache-Control", "X-Request-ID"}
+        expected |= {"RateLimit", "RateLimit-Policy"} if status not in ("401", "405") else set()
+        expected |= {"401": {"WWW-Authenticate"}, "405": {"Allow"}}.get(status, set())
         expected |= {"Retry-After"} if status in ("429", "503") else set()
 
-        assert expected <= response["headers"].keys()
+        assert expected <= resolved(document, response)["headers"].keys()
 
 
 def test_no_docstring_of_the_code_is_a_description(document):
@@ -106,13 +113,46 @@ def test_no_docstring_of_the_code_is_a_description(document):
         assert word not in text, word
 
 
+def test_no_enumeration_has_a_minimum_length(document):
+    parameters = [
+        each["schema"]
+        for _, _, operation in operations_of(document).values()
+        for each in operation.get("parameters", [])
+    ]
+
+    enumerations = [schema for schema in parameters if "enum" in schema]
+    assert enumerations
+    assert [schema for schema in enumerations if "minLength" in schema] == []
+
+
+def test_every_parameter_has_an_example(document):
+    parameters = [
+        each for _, _, operation in operations_of(document).values() for each in operation.get("parameters", [])
+    ]
+
+    assert [each["name"] for each in parameters if not {"example", "examples"} & each.keys()] == []
+
+
+@pytest.mark.parametrize(
+    "any_operation", ["list_user_groups", "list_bookmarks", "list_collections", "list_access_tokens"], indirect=True
+)
+def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, request):
+    _, _, operation = operations_of(document)[request.node.callspec.params["any_operation"]]
+    url, _, own = any_operation.url.partition("?")
+    examples = {each["name"]: each["example"] for each in operation["parameters"]}
+
+    any_operation.url = f"{url}?{urlencode({**examples, **dict(parse_qsl(own))})}"
+
+    assert any_operation(b"").status_code == 200
+
+
 def descendants(parent):
     return [each for child in parent.__subclasses__() for each in (child, *descendants(child))]
 
 
-def test_the_enumerations_do_not_depend_on_the_settings_of_the_host(document):
-    hook = "drf_spectacular.hooks.postprocess_schema_enums"
-    with patched_settings({"POSTPROCESSING_HOOKS": [hook]}):
+def test_the_enumerations_do_not_depend_on_the_settings_of_the_host(document, settings):
+    hooks = ["drf_spectacular.hooks.postprocess_schema_enums", *settings.SPECTACULAR_SETTINGS["POSTPROCESSING_HOOKS"]]
+    with patched_settings({"POSTPROCESSING_HOOKS": hooks}):
         hooked = SchemaGenerator().get_schema(request=None, public=True)
 
     assert hooked["components"] == document["components"]
@@ -163,7 +203,7 @@ OF_A_USER_GROUP = {
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_answer_is_documented_with_an_example(document, name):
     path, method, operation = operations_of(document)[name]
-    expected = {"400", "401", "429", "500", "503"}
+    expected = {"400", "401", "405", "429", "500", "503"}
     expected |= {"403"} if method != "get" and not OPERATIONS[name].is_read else set()
     expected |= {"413", "415"} if OPERATIONS[name].has_body else set()
     responses = operation["responses"]
@@ -173,14 +213,14 @@ def test_every_answer_is_documented_with_an_example(document, name):
     assert ("404" in responses) == ("{" in path or name in OF_A_USER_GROUP)
     assert responses["200" if "200" in responses else "201"]["content"].keys() == TYPES_OF_ANSWERS.get(name, JSON)
     for response in responses.values():
-        check_examples(document, response["content"])
+        check_examples(document, resolved(document, response)["content"])
 
 
 def check_examples(document, contents):
     for content in contents.values():
         assert content["examples"]
         for example in content["examples"].values():
-            validator(document, content["schema"]).validate(example["value"])
+            validator(document, content["schema"]).validate(resolved(document, example)["value"])
 
 
 def test_each_type_of_a_file_has_an_example(document):
@@ -213,10 +253,12 @@ def validator(document, schema):
     return Draft202012Validator({**schema, "components": document["components"]})
 
 
-def resolved(document, schema):
-    """Return what the schema refers to, or the schema itself."""
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return document["components"]["schemas"][name] if name else schema
+def resolved(document, content):
+    """Return the component that the content refers to, or the content itself."""
+    if "$ref" not in content:
+        return content
+    _, _, kind, name = content["$ref"].split("/")
+    return document["components"][kind][name]
 
 
 @pytest.mark.parametrize("body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}])
@@ -229,7 +271,7 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
     for answer in answers:
-        documented = operation["responses"][str(answer.status_code)]
+        documented = resolved(document, operation["responses"][str(answer.status_code)])
         content = documented["content"][answer["Content-Type"].partition(";")[0]]
         text = answer.content.decode()
         validator(document, content["schema"]).validate(json.loads(text) if name in ANSWERED_IN_JSON else text)

@@ -113,9 +113,9 @@ def test_a_request_has_a_span_with_its_route_and_status(service, traced):
     response, span, _ = traced("GET", "/v1/bookmarks/unknown", headers=bearer(service))
 
     assert response.status_code == 404
-    assert span.name == "GET v1/bookmarks/<str:public_id>"
+    assert span.name == "GET v1/bookmarks/<str:id>"
     assert attributes(span) == {
-        "http.method": "GET", "http.route": "v1/bookmarks/<str:public_id>", "http.status_code": 404,
+        "http.method": "GET", "http.route": "v1/bookmarks/<str:id>", "http.status_code": 404,
     }  # fmt: skip
 
 

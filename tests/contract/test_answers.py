@@ -1,6 +1,7 @@
 """The rules that the answers of all operations follow."""
 
 import json
+from urllib.parse import urlencode
 
 import pytest
 from django.db import OperationalError, connection
@@ -357,14 +358,25 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
-def test_a_format_in_the_query_is_ignored(any_operation, valid_body):
-    any_operation.url += "&format=html" if "?" in any_operation.url else "?format=html"
+@pytest.mark.parametrize("name", ["update_since", "FORMAT", "a.b", "\N{GRINNING FACE}", ""])
+def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
+    any_operation.url += f"{'&' if '?' in any_operation.url else '?'}{urlencode({name: '2999-01-01T00:00:00Z'})}"
 
-    response = any_operation(valid_body)
+    error = problem(any_operation(valid_body), 400, "validation_error")
 
-    assert response.status_code in (200, 201)
-    assert response["Content-Type"] == "application/json"
+    assert (error["code"], error["attr"]) == ("unknown_parameter", name or None)
+
+
+@pytest.mark.once
+def test_all_unknown_query_parameters_are_listed(any_operation, valid_body):
+    any_operation.url += ("&" if "?" in any_operation.url else "?") + "a=1&b=2&a=3"
+
+    errors = json.loads(any_operation(valid_body).content)["errors"]
+
+    assert [(error["code"], error["attr"]) for error in errors] == [
+        ("unknown_parameter", "a"),
+        ("unknown_parameter", "b"),
+    ]
 
 
 # Accept-Language
@@ -463,10 +475,33 @@ def test_paths_are_exact(any_operation, valid_body, suffix):
 
 
 @pytest.mark.once
-def test_operations_with_a_body_ignore_the_query_string(operation, valid_body):
-    operation.url += "?" + "&".join(f"a{n}=%ff%00" for n in range(2000))
+@pytest.mark.parametrize("query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(2000))])
+def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query):
+    any_operation.url = f"{any_operation.url.partition('?')[0]}?{query}"
 
-    assert operation(valid_body).status_code in (200, 201)
+    assert problem(any_operation(valid_body), 400)["code"] == "parse_error"
+
+
+# Repeated writes
+
+REPEATED = {
+    "delete_user_group": 404,
+    "delete_bookmark": 404,
+    "delete_collection": 404,
+    "create_collection": 409,
+    "issue_access_token": 201,
+}
+"""The statuses of writes that are sent again after they were done, if they are not 200."""
+
+
+@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
+def test_a_write_can_be_sent_again(any_operation, valid_body, request):
+    name = request.node.callspec.params["any_operation"]
+
+    first, again = any_operation(valid_body), any_operation(valid_body)
+
+    assert first.status_code in (200, 201)
+    assert again.status_code == REPEATED.get(name, 200)
 
 
 # Last use

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 from django.urls import path
+from drf_spectacular.generators import SchemaGenerator
 from rest_framework.authentication import BaseAuthentication, BasicAuthentication
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny, BasePermission
@@ -54,6 +55,35 @@ def refusing(detail):
             raise Refusal(detail)
 
     return Refusing
+
+
+class Suspended(BasePermission):
+    message = "The organisation is suspended."
+    code = "suspended"
+
+    def has_permission(self, request, view):
+        return False
+
+
+def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, valid_body, settings):
+    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
+    type(any_operation.token).objects.update(read_only=True)
+
+    error = problem(any_operation(valid_body), 403)
+
+    assert (error["code"], error["detail"]) == ("suspended", "The organisation is suspended.")
+
+
+@pytest.mark.once
+def test_the_permissions_of_all_views_are_documented(settings):
+    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
+
+    document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
+
+    refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}
+    read = "#/components/responses/UsergroupsSuspended"
+    write = "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
+    assert refusals == {"get": read, "post": write, "put": write, "delete": write}
 
 
 class CallerSerializer(Serializer):

@@ -27,6 +27,10 @@ def test_a_replica_may_lag_behind():
     assert run_tests("tests.host.settings_replica", "tests/host/replica") > 50
 
 
+def test_the_apps_may_have_other_labels():
+    assert run_tests("tests.host.settings_labelled", "tests/host/labelled", "tests/contract/test_pagination.py") > 50
+
+
 PARTS = (
     "tokens",
     "token_secrets",

@@ -317,6 +317,13 @@ def test_groups_are_filtered_by_time_of_update(call_usergroups, user_group):
 
 
 @pytest.mark.parametrize(
+    ("time", "code"), [("2026-01-31", "invalid"), ("2026-01-31T09:26:53", "no_offset"), ("2026-W05-6T09Z", "invalid")]
+)
+def test_an_incomplete_time_of_update_is_refused(call_usergroups, time, code):
+    assert errors(call_usergroups("GET", "users", query={"updated_since": time})) == [("updated_since", code)]
+
+
+@pytest.mark.parametrize(
     ("beginning", "found"),
     [("A", {"Alpha", "A%b"}), ("a", {"alpha"}), ("A%", {"A%b"}), ("Ü", {"Über"}), ("lpha", set()), (" ", {" spaced"})],
 )
@@ -360,7 +367,9 @@ def test_another_owners_group_is_answered_like_an_unknown_one(
 
     def answer(provided_id):
         names = {"user_group_id": provided_id}
-        return call_usergroups(method, url_name, names, query=names)
+        if method in ("GET", "DELETE"):
+            return call_usergroups(method, url_name, query=names)
+        return call_usergroups(method, url_name, names)
 
     theirs, none = answer("theirs"), answer("unknown")
 

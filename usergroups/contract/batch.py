@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
 from .errors import MAX_PROBLEMS, failure
-from .failures import FailedResultSerializer
+from .failures import FailureTypeField, ProblemSerializer
+from .fields import SuccessField
 
 MAX_ITEMS = 1000
 MIN_PROBLEMS = 2  # of an invalid item: its first error, and another one or "too_many_errors"
@@ -61,16 +62,31 @@ class BatchField(serializers.ListField):
         return self.child.run_validation(item)
 
 
-class ResultsField(serializers.Field[Any, Any, Any, Any]):
-    """The results of a batch: FailedItems, and dicts that ``succeeded`` serializes."""
+@extend_schema_field({"type": "integer", "minimum": 0, "maximum": 1})
+class DoneField(SuccessField):
+    """The integer 1, or 0 in a FailedItem."""
 
-    def __init__(self, component_name: str, succeeded: type[serializers.Serializer[Any]]) -> None:
+
+class ResultSerializer(serializers.Serializer[Any]):
+    """The result of an item of a batch."""
+
+    # A subclass adds the fields of a successful result. None is required, because all results have one type: clients
+    # that are generated in PHP know no alternatives.
+    success = DoneField(help_text="1 if the item was processed, otherwise 0.")
+    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
+    type = FailureTypeField(required=False)
+    errors = ProblemSerializer(many=True, required=False)  # type: ignore[assignment]
+
+
+class ResultsField(serializers.Field[Any, Any, Any, Any]):
+    """The results of a batch: FailedItems, and dicts that ``result``, a subclass of ResultSerializer, serializes."""
+
+    def __init__(self, result: type[ResultSerializer]) -> None:
         super().__init__(read_only=True, help_text="One result for each item, in the same order.")
-        self.succeeded = succeeded()
-        result = PolymorphicProxySerializer(
-            component_name, [succeeded, FailedResultSerializer], resource_type_field_name=None, many=True
-        )
-        extend_schema_field(result)(self)  # type: ignore[type-var]  # instances work too
+        self.succeeded = result()
+        for name in ("type", "errors"):
+            del self.succeeded.fields[name]
+        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]  # instances work too
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
         represent = self.succeeded.to_representation

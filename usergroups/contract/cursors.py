@@ -15,25 +15,30 @@ Position = tuple[datetime, Any]
 
 
 class Cursor(NamedTuple):
-    """The start of a page: after the row with this ``created_at`` and key, or before it if ``backwards``."""
+    """The start of a page: after the row with this ``created_at`` and key, or before it if ``backwards``.
+
+    The list has no rows that were created after ``until``.
+    """
 
     created_at: datetime
     key: Any
     backwards: bool
+    until: datetime | None = None
 
     def encode(self) -> str:
         key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
-        text = json.dumps([self.created_at.isoformat(), key, self.backwards])
+        values = [self.created_at.isoformat(), key, self.backwards]
+        text = json.dumps(values if self.until is None else [*values, self.until.isoformat()])
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
         """Return the cursor. Raises ValueError if the text is not a valid cursor."""
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
-            case [str(created_at), str(key), bool(backwards)]:
-                cursor = cls(datetime.fromisoformat(created_at), key_type(key), backwards)
-                if cursor.created_at.tzinfo == UTC:
-                    return cursor
+            case [str(created_at), str(key), bool(backwards), *bound] if all(isinstance(each, str) for each in bound):
+                times = [datetime.fromisoformat(each) for each in (created_at, *bound)]
+                if len(bound) <= 1 and all(time.tzinfo == UTC for time in times):
+                    return cls(times[0], key_type(key), backwards, *times[1:])
         raise ValueError("Not a cursor.")
 
 

@@ -137,6 +137,8 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
+    if location := getattr(exception, "location", None):
+        headers["Location"] = location
     if hasattr(exception, "wait"):
         headers["Retry-After"] = str(max(1, exception.wait or 1))  # The throttle of a host may not know the time.
     return headers

@@ -1,13 +1,12 @@
 """The error responses in the OpenAPI document."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 from django.apps import apps
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException
 
@@ -18,6 +17,7 @@ DESCRIPTIONS = {
     401: "The request has no valid token of the required scheme.",
     403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
+    405: "The path does not offer this method.",
     409: "The change would create a duplicate, or too much belongs to the object to delete it.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
@@ -59,10 +59,9 @@ def validation_codes(field: Any) -> set[str]:
 def component_name(module: str, name: str) -> str:
     """Return the name of a component of the OpenAPI document that is defined in this module."""
     app = apps.get_containing_app_config(module)
-    return f"{_class_name(app.label)}{name}" if app else name
+    return f"{class_name(app.label)}{name}" if app else name
 
 
-@cache
 def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
     """Return the class of a field for one of ``values``, for documentation only.
 
@@ -74,8 +73,12 @@ def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any
     return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(field)
 
 
+FailureTypeField = enum_field("FailureType", "validation_error", "client_error", "server_error")
+
+
 class ProblemSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField(help_text="A stable code for programs.")
+    # The schema of an operation adds its codes. One enumeration of all of them has unique names in every language.
+    code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
     detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
     attr = serializers.CharField(
         allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
@@ -83,64 +86,24 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class FailureSerializer(serializers.Serializer[Any]):
+    """The body of an error response."""
+
     success = enum_field("Failed", 0)()
-    type = enum_field("FailureType", "validation_error", "client_error", "server_error")()
+    type = FailureTypeField()
     errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
 
 
-class FailedResultSerializer(FailureSerializer):
-    """The result of an invalid item of a batch."""
-
-    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
-
-
-def failure_responses(
-    operation_id: str, exceptions: Iterable[APIException], codes_of_fields: set[str]
-) -> dict[int, OpenApiResponse]:
-    """Return a response for each status of the exceptions. ``codes_of_fields`` are further codes of status 400."""
-    bodies: defaultdict[int, list[Failure]] = defaultdict(list)
+def bodies_by_status(exceptions: Iterable[APIException]) -> dict[int, dict[str, Failure]]:
+    """Return the bodies of the responses to these exceptions, by status and by the name of the example."""
+    bodies: defaultdict[int, dict[str, Failure]] = defaultdict(dict)
     for exception in exceptions:
-        bodies[exception.status_code].append(failure(exception))
-    responses = {}
-    for status, failures in sorted(bodies.items()):
-        types = {body["type"] for body in failures}
-        codes = {problem["code"] for body in failures for problem in body["errors"]}
-        if status == 400 and codes_of_fields:
-            types, codes = {*types, "validation_error"}, codes | codes_of_fields
-        serializer = _failure_serializer(_name(operation_id, status, codes), frozenset(types), frozenset(codes))
-        examples = [OpenApiExample(_example_name(body), body) for body in failures]
-        responses[status] = OpenApiResponse(serializer, DESCRIPTIONS[status], examples)
-    return responses
+        body = failure(exception)
+        problem = body["errors"][0]
+        name = f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]
+        bodies[exception.status_code][name] = body
+    return dict(sorted(bodies.items()))
 
 
-def _example_name(body: Failure) -> str:
-    problem = body["errors"][0]
-    return f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"]
-
-
-@cache
-def _failure_serializer(name: str, types: frozenset[str], codes: frozenset[str]) -> type[FailureSerializer]:
-    """Return a FailureSerializer that documents only these values of ``type`` and ``code``.
-
-    It is kept, because drf-spectacular wants one class for each name, and many operations have the same failures.
-    """
-    code, kind = enum_field(f"{name}Code", *sorted(codes)), enum_field(_type_name(types), *sorted(types))
-    problem = type(f"{name}ProblemSerializer", (ProblemSerializer,), {"code": code(), "__module__": __name__})
-    fields = {"type": kind(), "errors": problem(many=True)}
-    return type(f"{name}FailureSerializer", (FailureSerializer,), {**fields, "__module__": __name__})
-
-
-def _name(operation_id: str, status: int, codes: set[str]) -> str:
-    """Return a name that no failure with other codes has."""
-    if len(codes) == 1:
-        return _class_name(*codes)
-    phrase = HTTPStatus(status).phrase.replace(" ", "")
-    return phrase if status == HTTPStatus.UNAUTHORIZED else _class_name(operation_id) + phrase
-
-
-def _type_name(types: Iterable[str]) -> str:
-    return "Or".join(map(_class_name, sorted(types))) + "Type"
-
-
-def _class_name(name: str) -> str:
-    return name.title().replace("_", "")
+def class_name(name: str) -> str:
+    """Return the name of a class or component for a name with underscores or spaces."""
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"\W|_", name))

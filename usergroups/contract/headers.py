@@ -1,37 +1,53 @@
 """The headers in the OpenAPI document."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 
 IF_MATCH = OpenApiParameter(
-    "If-Match", str, "header", description="An ETag. If the object has changed since, the request is refused with 412."
+    "If-Match",
+    str,
+    "header",
+    description="An ETag. If the object has changed since, the request is refused with 412.",
+    examples=[OpenApiExample("Any state", "*")],
 )
 
+TEXT = {"type": "string"}
+SECONDS = {"type": "integer"}
+HEADERS: Mapping[str, Mapping[str, Any]] = {
+    "Allow": {"schema": TEXT, "description": "The methods that the path offers."},
+    "Cache-Control": {"schema": TEXT, "description": "Always `no-store`."},
+    "Content-Disposition": {"schema": TEXT, "description": "The name of the file."},
+    "ETag": {"schema": TEXT, "description": "Changes with every change of the object."},
+    "Location": {
+        "schema": {"type": "string", "format": "uri-reference"},
+        "description": "The URL of the new object or, with 409, of the object in the way.",
+    },
+    "RateLimit": {"schema": TEXT, "description": "The remaining calls, and the seconds until the window ends."},
+    "RateLimit-Policy": {"schema": TEXT, "description": "The calls allowed per window, and its length in seconds."},
+    "Retry-After": {"schema": SECONDS, "description": "Seconds to wait before repeating the request."},
+    "WWW-Authenticate": {"schema": TEXT, "description": "The required scheme."},
+}
+OF_A_STATUS = {
+    201: ["Location"],
+    401: ["WWW-Authenticate"],
+    405: ["Allow"],
+    409: ["Location"],
+    429: ["Retry-After"],
+    503: ["Retry-After"],
+}
+NOT_COUNTED = {401, 405}
+"""The statuses of responses to calls that are not counted, because the token is not known."""
 
-def response_headers(responses: Iterable[int | tuple[int, str]], tagged: bool, is_file: bool) -> list[OpenApiParameter]:
-    """Document the headers of the responses with these statuses, or statuses and media types.
 
-    A successful response has an ETag if it is ``tagged``, and the name of a file if it ``is_file``.
-    """
-    statuses = [*dict.fromkeys(key if isinstance(key, int) else key[0] for key in responses)]
-    counted = [status for status in statuses if status != 401]  # the calls of a token are counted
-    etag = _header("ETag", str, [200, 201], "Changes with every change of the object.")
-    disposition = _header("Content-Disposition", str, [200], "The name of the file.")
+def header_names(status: int, tagged: bool, is_file: bool) -> list[str]:
+    """Return the names of the headers of a response. A successful one has an ETag, or the name of a file."""
+    succeeded = status < 400
     return [
-        *([etag] if tagged else []),
-        *([disposition] if is_file else []),
-        _header("Cache-Control", str, statuses, "Always `no-store`."),
-        _header("Location", OpenApiTypes.URI_REF, [201], "The URL of the new object."),
-        _header("WWW-Authenticate", str, [401], "The required scheme."),
-        _header("Retry-After", int, [429, 503], "Seconds to wait before repeating the request."),
-        _header("RateLimit", str, counted, "The remaining calls, and the seconds until the window ends."),
-        _header("RateLimit-Policy", str, counted, "The calls allowed per window, and its length in seconds."),
+        "Cache-Control",
+        *(["ETag"] if tagged and succeeded else []),
+        *(["Content-Disposition"] if is_file and succeeded else []),
+        *OF_A_STATUS.get(status, []),
+        *([] if status in NOT_COUNTED else ["RateLimit", "RateLimit-Policy"]),
     ]
-
-
-def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
-    """Document a header of the responses with these statuses."""
-    return OpenApiParameter(name, kind, "header", response=statuses, description=description)

@@ -1,6 +1,7 @@
 """Document the methods of a TokenView for the OpenAPI document."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
 
 from usergroups.tokens.views import TokenView
 
+from .cursors import Cursor
 from .schema import ContractSchema, Documentation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,6 +28,16 @@ def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[t
     return [endpoint for endpoint in endpoints if not issubclass(endpoint[3].cls, TokenView)]
 
 
+def id_parameter(description: str, example: str) -> OpenApiParameter:
+    """Document the id in the path."""
+    return OpenApiParameter("id", str, "path", description=description, examples=[OpenApiExample("Id", example)])
+
+
+def page_query(key: Any) -> dict[str, Any]:
+    """Return an example of the query parameters of a list. The cursor is before all objects."""
+    return {"cursor": Cursor(datetime(9999, 12, 31, tzinfo=UTC), key, False).encode(), "limit": 50, "order": "newest"}
+
+
 def success_response(description: str, **example: Any) -> OpenApiResponse:
     """Document a successful response, with an example of the envelope's fields."""
     return OpenApiResponse(description=description, examples=[OpenApiExample("Success", {"success": 1, **example})])
@@ -36,6 +48,7 @@ def operation(
     operation_id: str,
     responses: dict[int, OpenApiResponse],
     request: dict[str, Any] | None = None,
+    query: Mapping[str, Any] = MappingProxyType({}),
     path: OpenApiParameter | None = None,
     failures: Sequence[APIException] = (),
     read_only: bool = False,
@@ -47,15 +60,25 @@ def operation(
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
-    ``request`` is an example of the body; ``failures`` are further errors. The responses of a ``tagged`` operation
-    have an ETag, and a ``conditional`` operation honors If-Match. This extends ``extend_schema`` and ignores the
-    host's DEFAULT_SCHEMA_CLASS.
+    ``request`` is an example of the body, and ``query`` of the query parameters; ``failures`` are further errors. The
+    responses of a ``tagged`` operation have an ETag, and a ``conditional`` operation honors If-Match. This extends
+    ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
 
     ``sent_file`` and ``returned_file`` have an example for each media type of the body of the request or of the
     successful response if that is a file.
     """
     documentation = Documentation(
-        operation_id, responses, request, path, failures, read_only, tagged, conditional, sent_file, returned_file
+        operation_id,
+        responses,
+        request,
+        query,
+        path,
+        failures,
+        read_only,
+        tagged,
+        conditional,
+        sent_file,
+        returned_file,
     )
     document = extend_schema(operation_id=operation_id, **description)
 

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -89,7 +90,8 @@ class Page(Generic[M]):
 
     The rows are ordered by (created_at, key), which never changes, the newest first unless ``order`` is "oldest". A
     client that follows ``next`` therefore gets each row that existed at the start exactly once, even if others insert
-    rows meanwhile.
+    rows meanwhile. In a list that begins with the oldest rows, the new rows would come last, and it might never end. It
+    has no rows that were created after its first page; the cursor holds that time.
 
     With ``search``, another query finds the last row that one page may scan. The page may then have fewer rows than
     ``limit``, even none, although a next page exists, unless ``search.by_index`` finds the other rows.
@@ -113,6 +115,10 @@ class Page(Generic[M]):
         limit = min(limit, MAX_LIMIT)
         self.backwards = cursor is not None and cursor.backwards
         self.ascending = self.backwards != (order == Order.OLDEST)
+        self.until = None
+        if order == Order.OLDEST:
+            self.until = cursor.until if cursor and cursor.until else timezone.now()
+            queryset = queryset.filter(created_at__lte=self.until)
         if cursor is not None:
             queryset = queryset.filter(self._after(queryset, cursor.created_at, cursor.key))
         ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
@@ -162,4 +168,4 @@ class Page(Generic[M]):
     def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
         if position is None:
             return None
-        return link(request, cursor=Cursor(*position, backwards).encode())
+        return link(request, cursor=Cursor(*position, backwards, self.until).encode())

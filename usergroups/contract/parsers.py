@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -48,6 +48,15 @@ class ContractRequest(Request):
         if any("\0" in text for pair in parameters.items() for text in pair):
             raise ParseError("Text must not contain U+0000.")
         return parameters
+
+
+class UnknownParameter(ValidationError):
+    """The query string has parameters that the operation does not know."""
+
+    def __init__(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
+        has = ", ".join(known) or "none"
+        detail = ErrorDetail(f"Unknown query parameter. The operation has: {has}.", "unknown_parameter")
+        super().__init__({name: [detail] for name in names})
 
 
 class JSONNegotiation(BaseContentNegotiation):

@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, cast
 
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
+    MethodNotAllowed,
     NotAuthenticated,
+    NotFound,
     ParseError,
     PermissionDenied,
     Throttled,
@@ -25,32 +29,38 @@ from .body import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
 from .etags import PreconditionFailed
-from .failures import component_name, failure_responses, validation_codes
-from .files import StorageUnavailable
-from .headers import IF_MATCH, response_headers
+from .failures import (
+    DESCRIPTIONS,
+    FailureSerializer,
+    bodies_by_status,
+    class_name,
+    component_name,
+    validation_codes,
+)
+from .headers import HEADERS, IF_MATCH, header_names
+from .parsers import UnknownParameter
 
 with translation.override(None):  # DRF's details in English, as the views do
     FAILURES: list[APIException] = [
         BadRequest(),
+        ParseError("The query string is not UTF-8 or has too many parameters."),
+        UnknownParameter(["update_since"], ["updated_since"]),
         NotAuthenticated(),
         NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
         AuthenticationFailed("The token is unknown, expired or revoked."),
         AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        MethodNotAllowed("TRACE"),
         Throttled(17),
         ServerError(),
         DatabaseUnavailable(),
     ]
     FAILURES_OF_BODIES: list[APIException] = [
-        ParseError("The body is not a JSON object."),
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
         UnsupportedMediaType("text/plain"),
     ]
-FAILURES_OF_FILES: list[APIException] = [
-    ParseError("The body is shorter than its Content-Length."),
-    PayloadTooLarge(8 * 1024 * 1024),
-    UnsupportedMediaType("text/plain"),
-]
-INVALID_QUERY = ParseError("The query string is not UTF-8 or has too many parameters.")
+    UNKNOWN_PATH = NotFound()
+
+MAX_CODES_IN_NAME = 2  # of a response
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,7 @@ class Documentation:
     operation_id: str
     responses: dict[int, OpenApiResponse]
     request: dict[str, Any] | None
+    query: Mapping[str, Any]
     path: OpenApiParameter | None
     failures: Sequence[APIException]
     read_only: bool
@@ -80,8 +91,19 @@ class ContractSchema(AutoSchema):
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
-        if described and "requestBody" in described:
+        if not described:
+            return described
+        if "requestBody" in described:
             described["requestBody"]["required"] = True
+        for parameter in described.get("parameters", []):
+            if "enum" in parameter["schema"]:
+                parameter["schema"].pop("minLength", None)  # Generators of code do not know what to do with both.
+                parameter["schema"].pop("x-spec-enum-id", None)  # It is for drf-spectacular's hook only.
+            if parameter["name"] in self.documentation.query:
+                parameter["example"] = self.documentation.query[parameter["name"]]
+        for status, response in described["responses"].items():
+            response["headers"] = self._headers(int(status))
+        described["responses"] |= self._failure_responses()
         return described
 
     def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
@@ -96,7 +118,6 @@ class ContractSchema(AutoSchema):
         return [
             *(parameter for parameter in (operation.path, query) if parameter),
             *([IF_MATCH] if operation.conditional else []),
-            *response_headers(self.get_response_serializers(), operation.tagged, bool(operation.returned_file)),
         ]
 
     def get_request_serializer(self) -> Any:
@@ -120,8 +141,7 @@ class ContractSchema(AutoSchema):
                 serializer = self.contract_view.response_serializers[self.method]
                 examples = self._valid(response.examples, "response_serializers")
                 succeeded[status] = OpenApiResponse(serializer, response.description, examples)
-        failures, codes = self._failures()
-        return {**succeeded, **failure_responses(self.documentation.operation_id, failures, codes)}
+        return succeeded
 
     @property
     def _has_query(self) -> bool:
@@ -145,25 +165,67 @@ class ContractSchema(AutoSchema):
         is_replaced = getattr(view, table)[self.method] is not getattr(original, table)[self.method]
         return [] if is_replaced else [*examples]
 
-    def _failures(self) -> tuple[list[APIException], set[str]]:
-        """Return the errors that the operation can return, and the codes of its fields."""
+    def _failure_responses(self) -> dict[str, Any]:
+        """Return the error responses. All operations share those that do not depend on the operation."""
+        failures, codes_of_fields, codes_of_items = self._failures()
+        schema = self.resolve_serializer(FailureSerializer, "response").ref
+        responses, every_code = {}, {*codes_of_fields, *codes_of_items}
+        for status, bodies in bodies_by_status(failures).items():
+            codes = {problem["code"] for body in bodies.values() for problem in body["errors"]}
+            codes |= codes_of_fields if status == 400 else set()
+            every_code |= codes
+            examples = {
+                class_name(name): self._shared("examples", class_name(name), {"value": body})
+                for name, body in bodies.items()
+            }
+            response = {
+                "description": f"{DESCRIPTIONS[status]} Codes: {', '.join(f'`{code}`' for code in sorted(codes))}.",
+                "headers": self._headers(status),
+                "content": {"application/json": {"schema": schema, "examples": examples}},
+            }
+            if status == 400 and codes_of_fields:
+                responses["400"] = response
+            else:
+                name = " or ".join(sorted(codes)) if len(codes) <= MAX_CODES_IN_NAME else HTTPStatus(status).phrase
+                responses[str(status)] = self._shared("responses", class_name(name), response)
+        component = self.registry["UsergroupsErrorCode", "schemas"]
+        component.schema = {**component.schema, "enum": sorted({*component.schema["enum"], *every_code})}
+        return responses
+
+    def _headers(self, status: int) -> dict[str, Any]:
+        """Return the headers of the responses with this status."""
+        names = header_names(status, self.documentation.tagged, bool(self.documentation.returned_file))
+        return {name: self._shared("headers", name.replace("-", ""), HEADERS[name]) for name in names}
+
+    def _shared(self, kind: str, name: str, content: Any) -> Any:
+        """Return a reference to a component with this content, or the content if another one has the name."""
+        component = ResolvedComponent(f"Usergroups{name}", kind, content, ContractSchema)  # type: ignore[no-untyped-call]
+        self.registry.register_on_missing(component)
+        return component.ref if self.registry[component].schema == content else content
+
+    def _failures(self) -> tuple[list[APIException], set[str], set[str]]:
+        """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
         denials = [
             PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
-            for permission in self.contract_view.permission_classes
+            for permission in self.contract_view.get_permissions()
             if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.documentation.failures, *denials]
+        if self.documentation.path:
+            failures.append(UNKNOWN_PATH)
         if self.documentation.conditional:
             failures.append(PreconditionFailed())
-        if self.documentation.sent_file or self.documentation.returned_file:
-            failures.append(StorageUnavailable())
         if self._request_serializer is None:
-            return failures, set()
+            return failures, set(), set()
         fields = self._request_serializer().fields.values()
         codes = set[str]().union(*map(validation_codes, fields))
         if self._has_query:
-            of_body = FAILURES_OF_FILES if self.documentation.sent_file else []
-            return [*failures, INVALID_QUERY, *of_body], codes - {"null"}
+            of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
+            return [*failures, *of_body], codes - {"null"}, set()
+        items = [cast(Any, field).child for field in fields if getattr(field, "has_results", False)]
+        codes_of_items = set[str]().union(*map(validation_codes, items))
         if any(isinstance(field, serializers.DictField) for field in fields):
             codes.add(TOO_MANY["code"])
-        return failures + FAILURES_OF_BODIES, codes - ({"required"} if self.method == "PATCH" else set())
+        if self.method == "PATCH":
+            codes.discard("required")
+        return failures + FAILURES_OF_BODIES, codes, codes_of_items

@@ -4,7 +4,11 @@ import django.db.models.deletion
 import django.utils.timezone
 import usergroups.fields
 import usergroups.models
+from django.apps import apps
 from django.db import migrations, models
+
+# The labels, which a host project may change.
+USERGROUPS = apps.get_containing_app_config('usergroups').label
 
 
 class Migration(migrations.Migration):
@@ -43,8 +47,8 @@ class Migration(migrations.Migration):
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
                 ('environment', models.CharField(blank=True, choices=[('Customer', 'Customer'), ('Testing', 'Testing')], help_text='The token gives access only to user groups in this environment. If empty, only to those without an environment.', max_length=8, verbose_name='environment')),
-                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='usergroups.apitoken', verbose_name='predecessor')),
-                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to='usergroups.team', verbose_name='team')),
+                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.apitoken', verbose_name='predecessor')),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=f'{USERGROUPS}.team', verbose_name='team')),
             ],
             options={
                 'verbose_name': 'API token',
@@ -64,7 +68,7 @@ class Migration(migrations.Migration):
                 ('properties', usergroups.fields.JSONObjectField(blank=True, help_text='Variables for dashboards and the SQL editor.', null=True, verbose_name='properties')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('team', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='user_groups', to='usergroups.team', verbose_name='team')),
+                ('team', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='user_groups', to=f'{USERGROUPS}.team', verbose_name='team')),
             ],
             options={
                 'verbose_name': 'user group',

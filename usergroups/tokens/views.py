@@ -1,7 +1,7 @@
 """The base class of all API views."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -9,6 +9,7 @@ from django.db import IntegrityError, connections, router, transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
+from django.utils.module_loading import import_string
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
@@ -17,9 +18,10 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from usergroups.contract import conf
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
 from usergroups.contract.etags import etag
-from usergroups.contract.parsers import ContractRequest, JSONNegotiation, JSONObjectParser
+from usergroups.contract.parsers import ContractRequest, JSONNegotiation, JSONObjectParser, UnknownParameter
 from usergroups.contract.renderers import CompactJSONRenderer
 from usergroups.signals import actor
 
@@ -67,7 +69,9 @@ class TokenView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {**super().default_response_headers, **NO_STORE}
+        if self.request.method in self.allowed_methods:
+            return {**NO_STORE}
+        return {**NO_STORE, "Allow": ", ".join(self.allowed_methods)}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         actor_before = actor.set(None)  # until initial() has authenticated the token
@@ -87,7 +91,7 @@ class TokenView(APIView):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check the method, the authentication, the rate limit and the permission, in this order.
+        """Check the method, the authentication, the rate limit, the permission and the query string, in this order.
 
         This replaces DRF's order, which checks the method last and counts only permitted requests.
         """
@@ -96,7 +100,27 @@ class TokenView(APIView):
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)
+        self.check_query(request)
         actor.set(request.auth)
+
+    def check_query(self, request: Request) -> None:
+        """Raise ValidationError for unknown query parameters, because a misspelt filter would find every object.
+
+        A method without serializers may have any parameters.
+        """
+        method = self._documented_method
+        is_described = method in self.request_serializers or method in self.response_serializers
+        if not request.META.get("QUERY_STRING") or not is_described:
+            return
+        known: Iterable[str] = ()
+        if self._has_query(method):
+            known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
+        if unknown := [name for name in cast(ContractRequest, request).query_params if name not in known]:
+            raise UnknownParameter(unknown, known)
+
+    def get_permissions(self) -> list[Any]:
+        """Return the permissions of the host for all views, and then those of this view."""
+        return [*(import_string(path)() for path in conf.permission_classes()), *super().get_permissions()]
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
@@ -129,8 +153,7 @@ class TokenView(APIView):
         serializer = self._serializer(self.request_serializers, partial=self.request.method == "PATCH")
         serializer.context.update(context)
         try:
-            has_query = self.request.method in ("HEAD", *self.methods_with_query)
-            data = self.request.query_params if has_query else self.request.data
+            data = self.request.query_params if self._has_query(self._documented_method) else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -157,14 +180,20 @@ class TokenView(APIView):
             serializer.context.clear()
 
     def _serializer(self, classes: Mapping[str, type[Serializer[Any]]], partial: bool = False) -> Any:
-        """Return a cached serializer whose context has the request and the view. Clear the context after use.
-
-        HEAD requests are handled as GET requests.
-        """
-        method = "GET" if self.request.method == "HEAD" else cast(str, self.request.method)
-        serializer = _serializer(classes[method], partial, threading.get_ident())
+        """Return a cached serializer whose context has the request and the view. Clear the context after use."""
+        serializer = _serializer(classes[self._documented_method], partial, threading.get_ident())
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
+
+    def _has_query(self, method: str) -> bool:
+        """Whether the serializer of the method's requests is for the query parameters."""
+        return method in self.methods_with_query and method in self.request_serializers
+
+    @property
+    def _documented_method(self) -> str:
+        """The method of the request. HEAD requests are handled as GET requests."""
+        method = cast(str, self.request.method)
+        return "GET" if method == "HEAD" else method
 
 
 @lru_cache(maxsize=1000)

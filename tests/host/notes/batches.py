@@ -8,11 +8,11 @@ from .views import RatedBookmarkSerializer
 
 
 class RatedBookmarkResultSerializer(BookmarkResultSerializer):
-    bookmark = RatedBookmarkSerializer()
+    bookmark = RatedBookmarkSerializer(required=False)
 
 
 class RatedBookmarkBatchEnvelope(BookmarkBatchEnvelope):
-    results = ResultsField("NotesBookmarkBatchResult", RatedBookmarkResultSerializer)
+    results = ResultsField(RatedBookmarkResultSerializer)
 
 
 class BookmarkBatchView(batches.BookmarkBatchView):

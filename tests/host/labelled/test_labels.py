@@ -1,0 +1,54 @@
+"""The admin and the commands with other labels of the apps. These tests run with the settings of the host."""
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.urls import reverse
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory
+from usergroups.models import ApiToken, Team, UserGroup
+
+if apps.get_containing_app_config("bookmarks").label != "links":
+    pytest.skip("the apps have their own labels", allow_module_level=True)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(client):
+    client.force_login(get_user_model().objects.create_superuser(username="operator", password="x"))
+    return client
+
+
+def test_no_migration_is_missing():
+    call_command("makemigrations", "--check", "--dry-run")
+
+
+def test_the_tables_have_the_labels_in_their_names():
+    assert (UserGroup._meta.db_table, Bookmark._meta.db_table) == ("teams_usergroup", "links_bookmark")
+
+
+@pytest.mark.parametrize("page", ["changelist", "add"])
+@pytest.mark.parametrize("model", [Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken])
+def test_the_admin_has_its_pages(operator, model, page):
+    BookmarkFactory()
+
+    assert operator.get(reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")).status_code == 200
+
+
+def test_a_file_is_imported_in_the_admin(operator):
+    user_group = BookmarkFactory().user_group
+    file = SimpleUploadedFile("bookmarks.jsonl", b'{"url": "https://example.com/imported"}')
+
+    response = operator.post(
+        reverse("admin:links_bookmark_import"), {"user_group": user_group.pk, "file": file, "format": "jsonl"}
+    )
+
+    assert response.status_code == 200
+    assert reverse("admin:links_bookmark_import") in response.text
+    assert admin.site.is_registered(Bookmark)
+    assert user_group.bookmarks.filter(url="https://example.com/imported").exists()
