@@ -13,7 +13,7 @@ from typing import BinaryIO, TextIO
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.json_lines import MAX_LINE
+from usergroups.contract.strict_json import MAX_LINE
 
 from .encodings import open_text
 from .programs import Layout
