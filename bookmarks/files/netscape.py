@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
 from itertools import takewhile
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
@@ -26,8 +26,6 @@ from .records import (
     format_timestamp,
     means_something,
 )
-
-CHUNK_SIZE = 64 * 1024
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -44,7 +42,8 @@ MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these
 URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
 """What browsers remove from URLs."""
 
-ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
+DESCRIPTION = "description"
+READ_ATTRIBUTES = {"href", "created_at", "add_date", "time_added"}
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
@@ -70,10 +69,10 @@ class OpenFolders:
     """
 
     def __init__(self) -> None:
+        self.depth = 0
+        """The number of open lists."""
         self.names: list[str] = []
         """The collection's name for each of the outermost open lists."""
-        self.deeper = 0
-        """The number of the other open lists."""
         self.kind = ""
         """The kind of the outermost list."""
         self.is_empty = False
@@ -88,41 +87,37 @@ class OpenFolders:
 
     def start_list(self, kind: str) -> bool:
         """Return whether this list is a folder's, and not part of a description."""
-        if not self.names:
+        if not self.depth:
             self.kind = kind
         if kind != self.kind:
             return False
-        if len(self.names) == MAX_DEPTH:
-            self.deeper += 1
-        elif self.next and not (self.next.is_title and kind == "dl"):
-            self.names.append(self.next.name)
-        else:
-            self.names.append(self.current)
+        self.depth += 1
+        if self.depth <= MAX_DEPTH:
+            is_named = self.next and not (self.next.is_title and kind == "dl")
+            self.names.append(self.next.name if self.next and is_named else self.current)
         self.next, self.is_empty = None, True
         return True
 
     def end_list(self, line: int) -> Iterator[CollectionRecord]:
         """Yield the collections of folders that turn out to be empty."""
         yield from self.end_heading()
-        name = self.current
-        if self.deeper:
-            self.deeper -= 1
-        else:
+        if self.is_empty and self.current:
+            yield CollectionRecord(line, self.current)
+        if self.depth <= MAX_DEPTH:
             self.names.pop()
-        if self.is_empty and name:
-            yield CollectionRecord(line, name)
+        self.depth -= 1
         self.is_empty = False
 
     def end_heading(self) -> Iterator[CollectionRecord]:
         """Yield the collection of a heading that no list has followed."""
-        if self.next is not None and self.names and not self.next.is_title:
+        if self.next and self.depth and not self.next.is_title:
             yield CollectionRecord(self.next.line, self.next.name)
             self.is_empty = False
         self.next = None
 
 
-class NetscapeParser(HtmlTokenizer):
-    """Collects the links as records.
+class NetscapeReader:
+    """Yields the links as records.
 
     In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
     title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
@@ -132,91 +127,97 @@ class NetscapeParser(HtmlTokenizer):
     of elements whose content is not parsed are text.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[FileRecord] = []
+    def __init__(self, text: TextIO) -> None:
+        self.tokens = HtmlTokenizer(text)
         self.folders = OpenFolders()
+        self.records: list[FileRecord] = []
+        """What the last token has completed."""
         self.is_in_head = True
         self.text: StringIO | None = None
         """The text of the open link or heading so far."""
         self.link: Record | None = None
-        """The open link, which has no title yet."""
+        """The last link, which gets a title when its text ends, and then perhaps a description."""
         self.heading: dict[str, str] = {}
         """The name of the tag and the attributes of the open heading."""
         self.heading_line = 0
         self.is_in_description = False
-        self.follows_link = False
-        """Whether a description would be that of the last record."""
 
-    def pop_records(self, is_final: bool = False) -> list[FileRecord]:
-        """Return the records that were parsed since the last call, except the last one, which may get a description."""
-        end = len(self.records) if is_final else -1
-        records, self.records = self.records[:end], self.records[end:]
-        return records
+    def __iter__(self) -> Iterator[FileRecord]:
+        for token in self.tokens:
+            if isinstance(token, str):
+                self.add_text(token)
+            elif isinstance(token, ValueError):
+                self.end_link()
+                self.records.append(InvalidRecord(self.tokens.line, str(token)))
+            elif token["slash"]:
+                self.end_tag(token["tag"].lower())
+            else:
+                self.start_tag(token["tag"].lower(), token)
+            self.tokens.is_in_text = self.text is not None or self.is_in_description
+            if self.records:
+                yield from self.records
+                self.records.clear()
+        self.end_text()
+        self.end_link()
+        yield from self.records
+        if self.folders.depth:
+            yield from self.folders.end_list(self.tokens.line)
 
-    @property
-    def is_in_text(self) -> bool:
-        return self.text is not None or self.is_in_description
-
-    def start_link(self, values: dict[str, str]) -> Record:
-        """Return the record of a link with these attributes at the current position."""
-        folders = self.folders
-        if folders.next is not None:
-            self.records += folders.end_heading()
-        folders.is_empty = self.is_in_head = False
-        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
-        left_out = sorted(
-            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and means_something(value)]
-        )
-        url = values["href"].strip()
-        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
-        return Record(self.line, url, "", folders.current or None, created_at, tuple(left_out))
-
-    def add(self, link: Record) -> None:
-        self.records.append(link)
-        self.follows_link = True
-
-    def handle_text(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if self.text is not None:
             if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
-        elif self.is_in_description and self.follows_link and text and not text.isspace():
-            link = self.records[-1]
-            self.records[-1] = link._replace(left_out=(*link.left_out, "description"))  # type: ignore[union-attr,call-arg]
-            self.follows_link = False
+        elif self.is_in_description and self.link and not text.isspace() and DESCRIPTION not in self.link.left_out:
+            self.link = self.link._replace(left_out=(*self.link.left_out, DESCRIPTION))
 
-    def handle_error(self, line: int, reason: str) -> None:
-        self.records.append(InvalidRecord(line, reason))
-        self.follows_link = False
-
-    def handle_start_tag(self, name: str, tag: re.Match[str]) -> None:
+    def start_tag(self, name: str, tag: re.Match[str]) -> None:
         values = attributes(tag) if name == "a" or name in HEADINGS else {}
         if name in TAGS_THAT_END_TEXT and (name != "a" or "href" in values):
             self.end_text()
         if name == "a" and "href" in values:
-            self.text, self.link = StringIO(), self.start_link(values)
+            self.start_link(values)
         elif name in HEADINGS:
+            self.end_link()
             self.records += self.folders.end_heading()
-            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.line
-            self.is_in_head = self.follows_link = False
+            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.tokens.line
+            self.is_in_head = False
         elif name in LISTS:
             if self.folders.start_list(LISTS[name]):
-                self.is_in_head = self.follows_link = False
+                self.end_link()
+                self.is_in_head = False
         elif name == "dd":
             self.is_in_description = True
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
-            self.handle_text(tag[0])
+            self.add_text(tag[0])
         elif name in END_OF_CONTENT and self.is_in_head:
-            self.skip_until, self.skipped_line = END_OF_CONTENT[name], self.line
+            self.tokens.skip(END_OF_CONTENT[name])
 
-    def handle_end_tag(self, name: str) -> None:
+    def end_tag(self, name: str) -> None:
         if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
-            self.handle_text(f"</{name}>")
-        if self.folders.names and LISTS.get(name) == self.folders.kind:
-            self.records += self.folders.end_list(self.line)
-            self.follows_link = False
+            self.add_text(f"</{name}>")
+        if self.folders.depth and LISTS.get(name) == self.folders.kind:
+            self.end_link()
+            self.records += self.folders.end_list(self.tokens.line)
+
+    def start_link(self, values: dict[str, str]) -> None:
+        self.end_link()
+        self.records += self.folders.end_heading()
+        self.folders.is_empty = self.is_in_head = False
+        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
+        left_out = [key for key, value in values.items() if key not in READ_ATTRIBUTES and means_something(value)]
+        url = values["href"].strip()
+        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
+        collection = self.folders.current or None
+        self.link = Record(self.tokens.line, url, "", collection, created_at, tuple(sorted(left_out)))
+        self.text = StringIO()
+
+    def end_link(self) -> None:
+        """Complete the last link, unless it is open."""
+        if self.link and self.text is None:
+            self.records.append(self.link)
+            self.link = None
 
     def end_text(self, is_closed: bool = False) -> None:
         self.is_in_description = False
@@ -224,23 +225,15 @@ class NetscapeParser(HtmlTokenizer):
             return
         text = decode_text(self.text.getvalue().replace("\0", ""))
         text = text if is_closed else text.strip()
-        if self.link is not None:
-            self.add(self.link._replace(title=text))
+        if self.link:
+            self.link = self.link._replace(title=text)
         else:
-            self.end_heading(text)
-        self.text, self.link, self.heading = None, None, {}
-
-    def end_heading(self, text: str) -> None:
-        special = next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
-        folders, whole_name = self.folders, self.heading.get("collection")
-        if name := whole_name or text or special:
-            name = whole_name or within(folders.current, name)
-            folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
-
-    def close(self) -> None:
-        super().close()
-        self.end_text()
-        self.records += self.folders.end_list(self.line) if self.folders.names else []
+            special = next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
+            whole_name, name = self.heading.get("collection"), text or special
+            if name or whole_name:
+                name = whole_name or within(self.folders.current, name)
+                self.folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
+        self.text, self.heading = None, {}
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -248,14 +241,9 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
     The collection of a link is the path of its folders.
     """
-    parser = NetscapeParser()
     text = open_text(file, encoding, declared_in_html)
     text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
-    while chunk := text.read(CHUNK_SIZE):
-        parser.feed(chunk)
-        yield from parser.pop_records()
-    parser.close()
-    yield from parser.pop_records(is_final=True)
+    yield from NetscapeReader(text)
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_deep_lists_take_no_memory():
     assert len(open_folders.names) == netscape.MAX_DEPTH
     for _ in range(5000):
         assert list(open_folders.end_list(1)) == []
-    assert (open_folders.names, open_folders.deeper) == ([], 0)
+    assert (open_folders.names, open_folders.depth) == ([], 0)
 
 
 names = st.text(st.sampled_from("A/ \r\n<&é\t\"'~"), min_size=1, max_size=12)
