@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 CHUNK_SIZE = 64 * 1024  # characters
 MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
-LONGEST_DELIMITER = 16  # characters
 
 ATTRIBUTE = r"""
     ({name}[^\t\n\f\r\ /> ][^\t\n\f\r\ />=]*+)
@@ -34,15 +33,14 @@ BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 
 END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")
 END_OF_BOGUS_COMMENT = re.compile(">")
-END_OF_CONTENT = {tag: re.compile(rf"(?=</{tag}[\t\n\f\r />])", re.IGNORECASE) for tag in ("script", "style")}
 
 
 class HtmlTokenizer:
     """Yields each piece of text, each tag as a match of TAG, and a ValueError for what cannot be read.
 
     It reads like a browser's tokenizer, except where that could swallow the rest of a file: in what the caller says is
-    text, there are no comments that may contain ``>``, and the contents of ``script``, ``title`` and the like are
-    skipped only if the caller says so.
+    text, there are no comments that may contain ``>``, and the contents of ``script``, ``title`` and the like are read
+    like any other.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -52,13 +50,9 @@ class HtmlTokenizer:
         self.is_in_text = False
         """Whether what follows is text."""
         self.skip_until: re.Pattern[str] | None = None
-        """The end of what is being skipped."""
+        """The end of the comment that is being skipped."""
         self.skipped_line = 0
         """The number of the line on which it begins."""
-
-    def skip(self, until: re.Pattern[str]) -> None:
-        """Skip what follows the last token."""
-        self.skip_until, self.skipped_line = until, self.line
 
     def __iter__(self) -> Iterator[str | re.Match[str] | ValueError]:
         buffer = ""
@@ -77,8 +71,7 @@ class HtmlTokenizer:
                 buffer = ""
         if self.skip_until is not None:
             self.line = self.skipped_line
-            reason = _("A comment or script begins here and does not end, so the rest of the file cannot be read.")
-            yield ValueError(reason)
+            yield ValueError(_("A comment begins here and does not end, so the rest of the file cannot be read."))
         elif BEGINNING_OF_TAG.match(buffer):
             yield ValueError(_("The file ends within a tag."))
         elif buffer:
@@ -90,7 +83,7 @@ class HtmlTokenizer:
             if found := self.skip_until.search(buffer, start):
                 self.skip_until = None
                 return "", found.end()
-            end = len(buffer) - LONGEST_DELIMITER
+            end = len(buffer) - len("--!>")
             return ("", end) if end > start else None
         markup = MARKUP.search(buffer, start)
         end = markup.start() if markup else len(buffer)
@@ -101,7 +94,7 @@ class HtmlTokenizer:
         if len(buffer) - start < len("<!--") or BEGINNING_OF_TAG.match(buffer, start):
             return None
         is_comment = buffer.startswith("<!--", start) and not self.is_in_text
-        self.skip(END_OF_COMMENT if is_comment else END_OF_BOGUS_COMMENT)
+        self.skip_until, self.skipped_line = END_OF_COMMENT if is_comment else END_OF_BOGUS_COMMENT, self.line
         return "", start + len("<!")
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 from bookmarks.models import Bookmark, Collection
 
 from .encodings import declared_in_html, open_text
-from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes, decode_text
+from .html_tokenizer import HtmlTokenizer, attributes, decode_text
 from .programs import HEADINGS_OF_ROOTS, split, within
 from .records import (
     CollectionRecord,
@@ -123,8 +123,7 @@ class NetscapeReader:
     title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
 
     Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
-    Here, the content of scripts and styles is skipped only before the first link, heading or list. In titles, the tags
-    of elements whose content is not parsed are text.
+    Here, the tags of elements whose content is not parsed are text in titles, and ignored elsewhere.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -132,7 +131,6 @@ class NetscapeReader:
         self.folders = OpenFolders()
         self.records: list[FileRecord] = []
         """What the last token has completed."""
-        self.is_in_head = True
         self.text: StringIO | None = None
         """The text of the open link or heading so far."""
         self.link: Record | None = None
@@ -180,17 +178,13 @@ class NetscapeReader:
             self.end_link()
             self.records += self.folders.end_heading()
             self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.tokens.line
-            self.is_in_head = False
         elif name in LISTS:
             if self.folders.start_list(LISTS[name]):
                 self.end_link()
-                self.is_in_head = False
         elif name == "dd":
             self.is_in_description = True
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(tag[0])
-        elif name in END_OF_CONTENT and self.is_in_head:
-            self.tokens.skip(END_OF_CONTENT[name])
 
     def end_tag(self, name: str) -> None:
         if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
@@ -204,7 +198,7 @@ class NetscapeReader:
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
         self.records += self.folders.end_heading()
-        self.folders.is_empty = self.is_in_head = False
+        self.folders.is_empty = False
         created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
         left_out = [key for key, value in values.items() if key not in READ_ATTRIBUTES and means_something(value)]
         url = values["href"].strip()
