@@ -105,7 +105,7 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
         value = attribute["value"] or ""
         if value[:1] in ("'", '"'):
             value = value[1:-1]
-        values.setdefault(attribute["name"].lower(), decode_attribute(value).replace("\0", "\ufffd"))
+        values.setdefault(attribute["name"].lower(), decode(value, in_attribute=True).replace("\0", "\ufffd"))
     return values
 
 
@@ -118,20 +118,15 @@ REFERENCE = re.compile(
 )
 
 
-def decode_text(value: str) -> str:
-    """Decode text outside of tags."""
-    return REFERENCE.sub(lambda found: unescape(found[0]), value) if "&" in value else value
+def decode(text: str, in_attribute: bool = False) -> str:
+    """Decode the character references in a text or in the value of an attribute.
 
-
-def decode_attribute(value: str) -> str:
-    """Decode the value of an attribute.
-
-    A name without a semicolon before "=", a letter or a digit is not a character reference.
+    In an attribute, a name without a semicolon before "=", a letter or a digit is not a character reference.
     """
-    return REFERENCE.sub(_decode_in_attribute, value) if "&" in value else value
 
+    def character(found: re.Match[str]) -> str:
+        name = found[0][1:]
+        is_literal = text[found.end() : found.end() + 1] == "=" or (name[0] != "#" and name not in html5)
+        return found[0] if in_attribute and not name.endswith(";") and is_literal else unescape(found[0])
 
-def _decode_in_attribute(found: re.Match[str]) -> str:
-    name = found[0][1:]
-    is_literal = not name.endswith(";") and found.string[found.end() : found.end() + 1] == "="
-    return found[0] if is_literal or (name[0] != "#" and name not in html5) else unescape(found[0])
+    return REFERENCE.sub(character, text) if "&" in text else text

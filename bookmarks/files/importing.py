@@ -1,11 +1,10 @@
 """Store a file's records as bookmarks."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import router
@@ -31,8 +30,7 @@ class TargetDeleted(Exception):
     """The user group or the collection for the bookmarks was deleted during the import."""
 
 
-@dataclass(slots=True)
-class Row:
+class Row(NamedTuple):
     """The valid values of a record. A row without a URL stands for a collection without bookmarks."""
 
     collection: str | None
@@ -41,12 +39,6 @@ class Row:
     title: str = ""
     created_at: datetime | None = None
     """None if the record has no usable date."""
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """What an update changes, by the names of the fields."""
-        values = {"title": self.title, "created_at": self.created_at}
-        return {name: value for name, value in values.items() if value}
 
 
 def store(
@@ -98,9 +90,11 @@ def _store_chunk(
     distinct: dict[tuple[str | None, bytes], Row] = {}
     for row in rows:
         if row.url:
-            first = distinct.setdefault((row.collection, row.url_digest), row)
+            key = row.collection, row.url_digest
+            first = distinct.setdefault(key, row)
             if update and first is not row:
-                first.title, first.created_at = row.title or first.title, row.created_at or first.created_at
+                title, created_at = row.title or first.title, row.created_at or first.created_at
+                distinct[key] = first._replace(title=title, created_at=created_at)
     now = timezone.now()
     new = [
         NewRow(uuid7(), places[row.collection], row.url, row.url_digest, row.title, row.created_at or now)
@@ -110,8 +104,11 @@ def _store_chunk(
     created = bookmarks.insert_missing(user_group, new, now)
     if not update or len(created) == len(new):
         return len(created), 0
-    rows_by_id = dict(zip((each.id for each in new), distinct.values(), strict=True))
-    existing = {each.unique_key: rows_by_id[each.id].changes for each in new if each.id not in created}
+    existing = {
+        stored.unique_key: {name: value for name in ("title", "created_at") if (value := getattr(row, name))}
+        for stored, row in zip(new, distinct.values(), strict=True)
+        if stored.id not in created
+    }
     return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
 from itertools import takewhile
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
 from .encodings import declared_in_html, open_text
-from .html_tokenizer import HtmlTokenizer, attributes, decode_text
+from .html_tokenizer import HtmlTokenizer, attributes, decode
 from .programs import HEADINGS_OF_ROOTS, split, within
 from .records import (
     CollectionRecord,
@@ -52,75 +52,12 @@ TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
 TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
 
 
-class Folder(NamedTuple):
-    line: int
-    """The number of the line of its heading."""
-    name: str
-    """The name of the collection."""
-    is_title: bool
-    """Whether the heading is that of the file, unless a ``UL`` or ``OL`` follows."""
-
-
-class OpenFolders:
-    """The folders that are open where a file is being read.
-
-    A heading names the folder whose contents the following list has. Lists of another kind than the outermost are parts
-    of descriptions.
-    """
-
-    def __init__(self) -> None:
-        self.depth = 0
-        """The number of open lists."""
-        self.names: list[str] = []
-        """The collection's name for each of the outermost open lists."""
-        self.kind = ""
-        """The kind of the outermost list."""
-        self.is_empty = False
-        """Whether nothing has been read in the innermost list."""
-        self.next: Folder | None = None
-        """The folder whose contents the next list has."""
-
-    @property
-    def current(self) -> str:
-        """The name of the collection for links, or an empty string."""
-        return self.names[-1] if self.names else ""
-
-    def start_list(self, kind: str) -> bool:
-        """Return whether this list is a folder's, and not part of a description."""
-        if not self.depth:
-            self.kind = kind
-        if kind != self.kind:
-            return False
-        self.depth += 1
-        if self.depth <= MAX_DEPTH:
-            is_named = self.next and not (self.next.is_title and kind == "dl")
-            self.names.append(self.next.name if self.next and is_named else self.current)
-        self.next, self.is_empty = None, True
-        return True
-
-    def end_list(self, line: int) -> Iterator[CollectionRecord]:
-        """Yield the collections of folders that turn out to be empty."""
-        yield from self.end_heading()
-        if self.is_empty and self.current:
-            yield CollectionRecord(line, self.current)
-        if self.depth <= MAX_DEPTH:
-            self.names.pop()
-        self.depth -= 1
-        self.is_empty = False
-
-    def end_heading(self) -> Iterator[CollectionRecord]:
-        """Yield the collection of a heading that no list has followed."""
-        if self.next and self.depth and not self.next.is_title:
-            yield CollectionRecord(self.next.line, self.next.name)
-            self.is_empty = False
-        self.next = None
-
-
 class NetscapeReader:
     """Yields the links as records.
 
     In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
-    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
+    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well. Lists of another
+    kind than the outermost are parts of descriptions.
 
     Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
     Here, the tags of elements whose content is not parsed are text in titles, and ignored elsewhere.
@@ -128,7 +65,6 @@ class NetscapeReader:
 
     def __init__(self, text: TextIO) -> None:
         self.tokens = HtmlTokenizer(text)
-        self.folders = OpenFolders()
         self.records: list[FileRecord] = []
         """What the last token has completed."""
         self.text: StringIO | None = None
@@ -137,8 +73,19 @@ class NetscapeReader:
         """The last link, which gets a title when its text ends, and then perhaps a description."""
         self.heading: dict[str, str] = {}
         """The name of the tag and the attributes of the open heading."""
-        self.heading_line = 0
         self.is_in_description = False
+        self.depth = 0
+        """The number of open lists."""
+        self.names: list[str] = []
+        """The collection's name for each of the outermost open lists."""
+        self.kind = ""
+        """The kind of the outermost list."""
+        self.is_empty = False
+        """Whether nothing has been read in the innermost list."""
+        self.next_name = ""
+        """The name of the collection for the contents of the next list, if a heading precedes it."""
+        self.is_title = False
+        """Whether that heading is the title of the file, unless a ``UL`` or ``OL`` follows."""
 
     def __iter__(self) -> Iterator[FileRecord]:
         for token in self.tokens:
@@ -157,9 +104,14 @@ class NetscapeReader:
                 self.records.clear()
         self.end_text()
         self.end_link()
+        if self.depth:
+            self.end_list()
         yield from self.records
-        if self.folders.depth:
-            yield from self.folders.end_list(self.tokens.line)
+
+    @property
+    def collection(self) -> str:
+        """The name of the collection for links, or an empty string."""
+        return self.names[-1] if self.names else ""
 
     def add_text(self, text: str) -> None:
         if self.text is not None:
@@ -176,11 +128,10 @@ class NetscapeReader:
             self.start_link(values)
         elif name in HEADINGS:
             self.end_link()
-            self.records += self.folders.end_heading()
-            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.tokens.line
+            self.end_heading()
+            self.text, self.heading = StringIO(), {"tag": name, **values}
         elif name in LISTS:
-            if self.folders.start_list(LISTS[name]):
-                self.end_link()
+            self.start_list(LISTS[name])
         elif name == "dd":
             self.is_in_description = True
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
@@ -191,19 +142,19 @@ class NetscapeReader:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(f"</{name}>")
-        if self.folders.depth and LISTS.get(name) == self.folders.kind:
+        if self.depth and LISTS.get(name) == self.kind:
             self.end_link()
-            self.records += self.folders.end_list(self.tokens.line)
+            self.end_list()
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
-        self.records += self.folders.end_heading()
-        self.folders.is_empty = False
+        self.end_heading()
+        self.is_empty = False
         created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
         left_out = [key for key, value in values.items() if key not in READ_ATTRIBUTES and means_something(value)]
         url = values["href"].strip()
         url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
-        collection = self.folders.current or None
+        collection = self.collection or None
         self.link = Record(self.tokens.line, url, "", collection, created_at, tuple(sorted(left_out)))
         self.text = StringIO()
 
@@ -217,17 +168,44 @@ class NetscapeReader:
         self.is_in_description = False
         if self.text is None:
             return
-        text = decode_text(self.text.getvalue().replace("\0", ""))
+        text = decode(self.text.getvalue().replace("\0", ""))
         text = text if is_closed else text.strip()
         if self.link:
             self.link = self.link._replace(title=text)
         else:
-            special = next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
-            whole_name, name = self.heading.get("collection"), text or special
-            if name or whole_name:
-                name = whole_name or within(self.folders.current, name)
-                self.folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
+            text = text or next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
+            path = within(self.collection, text) if text else ""
+            self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
         self.text, self.heading = None, {}
+
+    def end_heading(self) -> None:
+        """Add the collection of a heading that no list has followed."""
+        if self.next_name and self.depth and not self.is_title:
+            self.records.append(CollectionRecord(self.tokens.line, self.next_name))
+            self.is_empty = False
+        self.next_name = ""
+
+    def start_list(self, kind: str) -> None:
+        if not self.depth:
+            self.kind = kind
+        if kind != self.kind:
+            return
+        self.end_link()
+        self.depth += 1
+        if self.depth <= MAX_DEPTH:
+            is_title = self.is_title and kind == "dl"
+            self.names.append(self.collection if is_title else self.next_name or self.collection)
+        self.next_name, self.is_empty = "", True
+
+    def end_list(self) -> None:
+        """Add the collections of folders that turn out to be empty."""
+        self.end_heading()
+        if self.is_empty and self.collection:
+            self.records.append(CollectionRecord(self.tokens.line, self.collection))
+        if self.depth <= MAX_DEPTH:
+            self.names.pop()
+        self.depth -= 1
+        self.is_empty = False
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:

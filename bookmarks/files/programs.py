@@ -18,17 +18,9 @@ NAMES = {
     "title": ("title", "name"),
     "collection": ("collection", "folder"),
     "created_at": (
-        "created_at",
-        "created",
-        "createdat",
-        "time_added",
-        "timestamp",
-        "time",
-        "date_added",
-        "dateadded",
-        "savedat",
+        "created_at", "created", "createdat", "time_added", "timestamp", "time", "date_added", "dateadded", "savedat",
     ),
-}
+}  # fmt: skip
 """The columns of CSV and keys of JSON for each field, in lower case. If a record has several, the first one counts."""
 
 PINBOARD_TITLE = "description"

@@ -88,7 +88,7 @@ def test_attributes_are_read_as_browsers_do(tag, url):
     ],
 )
 def test_character_references_are_read_as_browsers_do(written, text):
-    assert html_tokenizer.decode_text(written) == text
+    assert html_tokenizer.decode(written) == text
 
 
 def test_comments_between_links_are_skipped():
