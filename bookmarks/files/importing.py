@@ -146,7 +146,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     title = "" if title is None else title
     if isinstance(title, str) and len(title) > MAX_TITLE_LENGTH:
         title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
-        report.shortened_titles += 1
+        report.shortened += 1
     if isinstance(url, str) and len(url) > web_url.MAX_LENGTH:
         web_url.check_protocol(url)  # Bookmarklets may be long.
     _validate_text("url", url, 1, web_url.MAX_LENGTH)
