@@ -23,7 +23,6 @@ from .records import CollectionRecord, FileRecord, InvalidRecord, UnreadableFile
 from .report import Report
 
 CHUNK_SIZE = 1000  # rows that are stored in one transaction
-MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
 
 
 class TargetDeleted(Exception):
@@ -136,7 +135,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         raise ValueError(record.reason)
     name = (record.collection if with_collections else None) or None
     if name is not None:
-        _validate_text("collection", name, 1, MAX_NAME_IN_FILE)
+        _validate_text("collection", name)
         if len(name) > MAX_COLLECTION_NAME_LENGTH:
             name = shortened(name)
             report.shortened += 1
@@ -144,14 +143,15 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         return Row(name)
     _line, url, title, _collection, created_at, left_out = record
     title = "" if title is None else title
-    if isinstance(title, str) and len(title) > MAX_TITLE_LENGTH:
+    _validate_text("url", url)
+    _validate_text("title", title)
+    if len(url) > web_url.MAX_LENGTH:
+        web_url.check_protocol(url)  # Bookmarklets may be long.
+        raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
+    digest, time = web_url.digest(url), None
+    if len(title) > MAX_TITLE_LENGTH:
         title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
         report.shortened += 1
-    if isinstance(url, str) and len(url) > web_url.MAX_LENGTH:
-        web_url.check_protocol(url)  # Bookmarklets may be long.
-    _validate_text("url", url, 1, web_url.MAX_LENGTH)
-    _validate_text("title", title, 0, MAX_TITLE_LENGTH)
-    digest, time = web_url.digest(url), None
     if created_at is not None and created_at != "":
         time = parse_date(created_at)
         report.unusable_dates += time is None
@@ -160,12 +160,9 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     return Row(name, url, digest, title, time)
 
 
-def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
+def _validate_text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ValueError(_("%(name)s is not text.") % {"name": name})
-    if not min_length <= len(value) <= max_length:
-        text = _("%(name)s is not %(min)s to %(max)s characters long.")
-        raise ValueError(text % {"name": name, "min": min_length, "max": max_length})
     if not value.isascii():
         try:
             value.encode()

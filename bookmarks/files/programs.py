@@ -103,12 +103,11 @@ class Layout:
         values = [*values, None]  # the value of a field without a name
         url, title, collection, created_at = [values[position] for position in self.first_positions]
         left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
+        url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
         if not url:
-            if collection and not (title or created_at or left_out):
-                return CollectionRecord(line, collection)
-            if not self.url_positions:
-                return InvalidRecord(line, _("The entry has no URL."))
-            url = next(filter(None, (values[position] for position in self.url_positions)), "")
+            is_collection = collection and not (title or created_at or left_out)
+            no_url = InvalidRecord(line, _("The entry has no URL."))
+            return CollectionRecord(line, collection) if is_collection else no_url
         return Record(line, url.strip() if isinstance(url, str) else url, title, collection, created_at, left_out)
 
 

@@ -216,11 +216,11 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
     ("record", "reason"),
     [
         (Record(1, None), "url is not text."),
-        (Record(1, ""), "url is not 1 to 8000 characters long."),
+        (Record(1, ""), "The URL has no scheme such as https://."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
         (Record(1, "javascript:void(0)".ljust(9000, ";")), "The URL is neither http nor https."),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
-        (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
+        (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (Record(1, URL, "\udcff"),
