@@ -29,8 +29,9 @@ def array_text(values: Iterable[object]) -> str:
 def _element(value: object) -> str:
     if value is None:
         return "NULL"
-    text = rf"\\x{value.hex()}" if isinstance(value, bytes) else str(value).replace("\\", r"\\").replace('"', r"\"")
-    return f'"{text}"'
+    if isinstance(value, str):
+        value = value.replace("\\", r"\\").replace('"', r"\"")
+    return rf'"\\x{value.hex()}"' if isinstance(value, bytes) else f'"{value}"'
 
 
 @URLDigestField.register_lookup

@@ -1,11 +1,13 @@
 """Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import PurePath
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from usergroups.contract.body import CHUNK_SIZE
 from usergroups.contract.files import DecompressedFile, Readable
 
 from . import comma_separated, json_bookmarks, jsonl, netscape
@@ -40,7 +42,7 @@ def read(file: Readable, name: str, encoding: str | None = None, limit: int | No
     UnreadableFile after the last record if the file is damaged or larger.
     """
     content = DecompressedFile(file, limit)
-    yield from FORMATS[name].read(content, encoding)
+    yield from FORMATS[name].read(BufferedReader(content, CHUNK_SIZE), encoding)
     if content.error:
         raise UnreadableFile(content.error)
 

@@ -8,12 +8,13 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from io import StringIO
 from typing import BinaryIO, TextIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.json_lines import MAX_LINE
+from usergroups.contract.strict_json import MAX_LINE
 
 from .encodings import open_text
 from .programs import Layout
@@ -68,7 +69,8 @@ class RowReader:
         while line := self.take():
             number = self.line
             if len(line) > MAX_LINE:
-                self.skip_rest(line)
+                while line and not line.endswith(("\r", "\n")):
+                    line = self.text.readline(MAX_LINE)
                 yield number, ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
                 continue
             if '"' not in line:
@@ -90,10 +92,6 @@ class RowReader:
         self.line -= len(lines)
         self.waiting.extendleft(reversed(lines))
 
-    def skip_rest(self, line: str) -> None:
-        while line and not line.endswith(("\r", "\n")):
-            line = self.text.readline(MAX_LINE)
-
     def split(self, row: str) -> list[str] | None:
         """Return the cells of a row, or None if a quotation mark is missing or misplaced."""
         row = row.rstrip("\r\n") + self.delimiter
@@ -112,15 +110,12 @@ class RowReader:
                 if cells is not None and len(cells) == (self.width or len(cells)):
                     return cells
                 break
-            if self.url_position is not None and self.is_row(line, self.url_position):
-                break
+            if self.url_position is not None and "://" in line:
+                cells = self.split(line) or []
+                if len(cells) == self.width and ADDRESS.match(cells[self.url_position]):
+                    break
         self.put_back(lines[1:])
         return None
-
-    def is_row(self, line: str, url_position: int) -> bool:
-        if "://" not in line or (cells := self.split(line)) is None:
-            return False
-        return len(cells) == self.width and bool(ADDRESS.match(cells[url_position]))
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -144,27 +139,25 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             numbers = {"number": len(row), "columns": layout.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
-            yield layout.record(line, [*map(_without_protection, row)] if is_our_own else row)
+            cells = [*row[: layout.length], *[None] * (layout.length - len(row))]
+            yield layout.record(line, [*map(_without_protection, cells)] if is_our_own else cells)
 
 
-def _without_protection(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
-
-
-class _Echo:
-    """A file that returns what is written, so that the CSV writer returns each line."""
-
-    def write(self, text: str) -> str:
-        return text
+def _without_protection(cell: str | None) -> str | None:
+    return cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell
 
 
 def write(items: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
     convert = to_dict_with_owner if with_owner else to_dict
-    writer = csv.DictWriter(_Echo(), [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS)
-    yield writer.writeheader()
+    names = [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS
+    yield _line(names)
     for item in items:
-        cells = convert(item)
-        yield writer.writerow(
-            {name: f"'{cell}" if cell and FORMULA.match(cell) else cell for name, cell in cells.items()}
-        )
+        values = convert(item)
+        yield _line([values.get(name) or "" for name in names])
+
+
+def _line(cells: Iterable[str]) -> str:
+    text = StringIO()
+    csv.writer(text).writerow([f"'{cell}" if FORMULA.match(cell) else cell for cell in cells])
+    return text.getvalue()

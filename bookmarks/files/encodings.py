@@ -13,6 +13,8 @@ from typing import BinaryIO
 import webencodings
 from django.utils.translation import gettext as _
 
+from usergroups.contract.files import PeekableFile
+
 BEGINNING = 1024  # bytes, in which a file declares its encoding
 BUFFER_SIZE = 64 * 1024
 
@@ -65,16 +67,15 @@ def open_text(
     seekable, and stays open.
     """
     given = lookup(encoding) if encoding else None
-    beginning = b""
-    while len(beginning) < BEGINNING and (more := file.read(BEGINNING - len(beginning))):
-        beginning += more
+    source = PeekableFile(file, BEGINNING)
+    beginning = source.beginning
     name = given or (declared(beginning) if declared else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:
         name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
     for mark, marked_name in BYTE_ORDER_MARKS.items():
         if beginning.startswith(mark):
-            name, beginning = marked_name, beginning.removeprefix(mark)
-    stream = io.BufferedReader(_Replayed(beginning, file), BUFFER_SIZE)
+            name, source.beginning = marked_name, beginning.removeprefix(mark)
+    stream = io.BufferedReader(source, BUFFER_SIZE)
     errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
     return io.TextIOWrapper(stream, codec(name), errors=errors, newline="")
 
@@ -101,19 +102,3 @@ class Utf8Text:
 
     def readline(self, size: int) -> bytes:
         return self.text.readline(size).encode(errors="surrogateescape")
-
-
-class _Replayed(io.RawIOBase):
-    """A file that begins with bytes that have already been read from another one."""
-
-    def __init__(self, beginning: bytes, file: BinaryIO) -> None:
-        self.beginning, self.file = beginning, file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self.beginning[: len(buffer)] or self.file.read(len(buffer))
-        self.beginning = self.beginning[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)

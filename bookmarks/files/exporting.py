@@ -4,22 +4,23 @@ Each page is one statement, since a server-side cursor would not work behind a p
 the same state of the database.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import TypeVar
 
 from django.db import Error, connections
-from django.db.models import Count, QuerySet
+from django.db.models import Model, QuerySet
 
 from bookmarks.models import Bookmark, Collection
-from bookmarks.querysets.batches import NO_COLLECTION
 from usergroups.contract.pagination import comes_after
 from usergroups.models import UserGroup
 
+M = TypeVar("M", bound=Model)
+
 PAGE_SIZE = 2000  # rows
+COLLECTIONS = 50  # whose bookmarks one statement reads, if they fit on a page
 
 
 def load(
@@ -37,9 +38,18 @@ def load(
     bookmarks = bookmarks.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
-        for item in _load(bookmarks, user_group, collection):
-            if among is None or isinstance(item, Bookmark):
-                yield item
+        if collection is None:
+            yield from _oldest_first(bookmarks.filter(collection=None))
+        collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
+        for page in [[collection]] if collection else _pages(collections, COLLECTIONS):
+            for each, inside in _by_collection(bookmarks, page):
+                is_empty = among is None
+                for bookmark in inside:
+                    is_empty = False
+                    bookmark.collection = each
+                    yield bookmark
+                if is_empty:
+                    yield each
 
 
 def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
@@ -47,12 +57,10 @@ def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
 
     ``bookmarks`` should load the collections, and whatever else the caller reads, with ``select_related``.
     """
-    rows = bookmarks.using(bookmarks.db).order_by("pk")
+    rows = bookmarks.using(bookmarks.db)
     with _snapshot(rows.db):
-        page = list(rows[:PAGE_SIZE])
-        while page:
+        for page in _pages(rows, PAGE_SIZE):
             yield from page
-            page = list(rows.filter(pk__gt=page[-1].pk)[:PAGE_SIZE])
 
 
 @contextmanager
@@ -75,60 +83,30 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _load(
-    bookmarks: QuerySet[Bookmark], user_group: UserGroup, collection: Collection | None
-) -> Iterator[Bookmark | Collection]:
-    if collection is not None:
-        yield from _inside(collection, _oldest_first(bookmarks.filter(collection=collection)))
-        return
-    yield from _oldest_first(bookmarks.filter(collection=None))
-    collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group).order_by("pk")
-    last = NO_COLLECTION
-    while page := list(collections.filter(pk__gt=last)[:PAGE_SIZE]):
-        yield from _in_collections(bookmarks, page)
-        last = page[-1].pk
+def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
+    """Yield the rows in lists, in the order in which they were added."""
+    rows = rows.order_by("pk")
+    page = list(rows[:size])
+    while page:
+        yield page
+        page = list(rows.filter(pk__gt=page[-1].pk)[:size])
 
 
-def _in_collections(bookmarks: QuerySet[Bookmark], collections: list[Collection]) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks in these collections, and the collections without bookmarks.
+def _by_collection(
+    bookmarks: QuerySet[Bookmark], collections: list[Collection]
+) -> Iterator[tuple[Collection, Iterable[Bookmark]]]:
+    """Yield each of these collections with its bookmarks, oldest first.
 
-    Small collections share a page, because a page for each of 10,000 collections takes nine times as long.
+    Small collections share a statement, because one for each of 10,000 collections takes nine times as long.
     """
-    inside = bookmarks.filter(collection__in=collections).order_by()
-    sizes = Counter(dict(inside.values_list("collection_id").annotate(Count("pk"))))
-    for sharing in _fitting_on_a_page(collections, sizes):
-        if len(sharing) == 1:
-            yield from _inside(sharing[0], _oldest_first(bookmarks.filter(collection=sharing[0])))
-            continue
-        rows = bookmarks.filter(collection__in=sharing).order_by("collection_id", "created_at", "pk")
-        found = {key: list(part) for key, part in groupby(rows, attrgetter("collection_id"))}
-        for collection in sharing:
-            yield from _inside(collection, found.get(collection.pk, ()))
-
-
-def _inside(collection: Collection, bookmarks: Iterable[Bookmark]) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks, which are in this collection, or the collection if there are none."""
-    is_empty = True
-    for bookmark in bookmarks:
-        is_empty = False
-        bookmark.collection = collection
-        yield bookmark
-    if is_empty:
-        yield collection
-
-
-def _fitting_on_a_page(collections: list[Collection], sizes: Mapping[Any, int]) -> Iterator[list[Collection]]:
-    """Yield lists of collections whose bookmarks fit on one page, or of one collection that takes several."""
-    sharing: list[Collection] = []
-    total = 0
-    for collection in collections:
-        if sharing and total + sizes[collection.pk] > PAGE_SIZE:
-            yield sharing
-            sharing, total = [], 0
-        sharing.append(collection)
-        total += sizes[collection.pk]
-    if sharing:
-        yield sharing
+    rows = bookmarks.filter(collection__in=collections).order_by("collection_id", "created_at", "pk")
+    shared = list(rows[: PAGE_SIZE + 1]) if len(collections) > 1 else []
+    found = {key: list(part) for key, part in groupby(shared, attrgetter("collection_id"))}
+    for each in collections:
+        if len(collections) > 1 and len(shared) <= PAGE_SIZE:
+            yield each, found.get(each.pk, ())
+        else:
+            yield each, _oldest_first(bookmarks.filter(collection=each))
 
 
 def _oldest_first(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:

@@ -1,11 +1,10 @@
 """Store a file's records as bookmarks."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import router
@@ -24,15 +23,13 @@ from .records import CollectionRecord, FileRecord, InvalidRecord, UnreadableFile
 from .report import Report
 
 CHUNK_SIZE = 1000  # rows that are stored in one transaction
-MAX_NAME_IN_FILE = 100_000  # characters; a longer name of a collection is refused instead of shortened
 
 
 class TargetDeleted(Exception):
     """The user group or the collection for the bookmarks was deleted during the import."""
 
 
-@dataclass(slots=True)
-class Row:
+class Row(NamedTuple):
     """The valid values of a record. A row without a URL stands for a collection without bookmarks."""
 
     collection: str | None
@@ -41,12 +38,6 @@ class Row:
     title: str = ""
     created_at: datetime | None = None
     """None if the record has no usable date."""
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """What an update changes, by the names of the fields."""
-        values = {"title": self.title, "created_at": self.created_at}
-        return {name: value for name, value in values.items() if value}
 
 
 def store(
@@ -98,9 +89,11 @@ def _store_chunk(
     distinct: dict[tuple[str | None, bytes], Row] = {}
     for row in rows:
         if row.url:
-            first = distinct.setdefault((row.collection, row.url_digest), row)
+            key = row.collection, row.url_digest
+            first = distinct.setdefault(key, row)
             if update and first is not row:
-                first.title, first.created_at = row.title or first.title, row.created_at or first.created_at
+                title, created_at = row.title or first.title, row.created_at or first.created_at
+                distinct[key] = first._replace(title=title, created_at=created_at)
     now = timezone.now()
     new = [
         NewRow(uuid7(), places[row.collection], row.url, row.url_digest, row.title, row.created_at or now)
@@ -110,8 +103,11 @@ def _store_chunk(
     created = bookmarks.insert_missing(user_group, new, now)
     if not update or len(created) == len(new):
         return len(created), 0
-    rows_by_id = dict(zip((each.id for each in new), distinct.values(), strict=True))
-    existing = {each.unique_key: rows_by_id[each.id].changes for each in new if each.id not in created}
+    existing = {
+        stored.unique_key: {name: value for name in ("title", "created_at") if (value := getattr(row, name))}
+        for stored, row in zip(new, distinct.values(), strict=True)
+        if stored.id not in created
+    }
     return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
 
 
@@ -139,7 +135,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         raise ValueError(record.reason)
     name = (record.collection if with_collections else None) or None
     if name is not None:
-        _validate_text("collection", name, 1, MAX_NAME_IN_FILE)
+        _validate_text("collection", name)
         if len(name) > MAX_COLLECTION_NAME_LENGTH:
             name = shortened(name)
             report.shortened += 1
@@ -147,14 +143,15 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         return Row(name)
     _line, url, title, _collection, created_at, left_out = record
     title = "" if title is None else title
-    if isinstance(title, str) and len(title) > MAX_TITLE_LENGTH:
-        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
-        report.shortened_titles += 1
-    if isinstance(url, str) and len(url) > web_url.MAX_LENGTH:
+    _validate_text("url", url)
+    _validate_text("title", title)
+    if len(url) > web_url.MAX_LENGTH:
         web_url.check_protocol(url)  # Bookmarklets may be long.
-    _validate_text("url", url, 1, web_url.MAX_LENGTH)
-    _validate_text("title", title, 0, MAX_TITLE_LENGTH)
+        raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
     digest, time = web_url.digest(url), None
+    if len(title) > MAX_TITLE_LENGTH:
+        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
+        report.shortened += 1
     if created_at is not None and created_at != "":
         time = parse_date(created_at)
         report.unusable_dates += time is None
@@ -163,12 +160,9 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     return Row(name, url, digest, title, time)
 
 
-def _validate_text(name: str, value: Any, min_length: int, max_length: int) -> None:
+def _validate_text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ValueError(_("%(name)s is not text.") % {"name": name})
-    if not min_length <= len(value) <= max_length:
-        text = _("%(name)s is not %(min)s to %(max)s characters long.")
-        raise ValueError(text % {"name": name, "min": min_length, "max": max_length})
     if not value.isascii():
         try:
             value.encode()

@@ -5,7 +5,7 @@ lines of such a file mean nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import ijson
@@ -15,12 +15,15 @@ from . import programs
 from .encodings import Utf8Text
 from .programs import LISTS, NOT_BOOKMARKS, TAGS, folder_name
 from .records import CollectionRecord, FileRecord, InvalidRecord, Record, UnreadableFile, means_something
-from .report import MAX_NAME_LENGTH, MAX_NAMES, OTHER_NAMES
+from .report import MAX_NAME_LENGTH, OTHER_NAMES
 
 CHUNK_SIZE = 64 * 1024  # characters
 MAX_DEPTH = 2000  # arrays and objects
 MAX_TEXT = 100_001  # characters of a value that are kept; more than any value of a bookmark may have
 MAX_KEYS = 100  # of an object; of further ones, only those with a meaning are kept
+
+MAX_WAITING = 128 * 1024 * 1024  # bytes of records that wait for the name of a folder, about twice those of the file
+RECORD_SIZE = 400  # bytes that a record takes besides its text, with its share of a folder
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class Level:
     found: int = 0
     """The number of records before it."""
     has_parts: bool = False
-    unread: set[str] = field(default_factory=set)
+    unread: frozenset[str] = frozenset()
     """The keys of arrays and objects in which nothing was found."""
     name: str | None = ""
     """The name of the folder, or an empty string. None while a record in it may need the name."""
@@ -80,19 +83,21 @@ class JsonWalk:
         """The number of bookmarks so far."""
         self.found = 0
         """The number of records so far."""
-        self.told: set[str] = set()
-        """The keys that have been told not to be imported."""
         self.records: list[tuple[FileRecord, Level]] = []
         """The records with the levels around them."""
         self.nameless = 0
         """The number of levels whose name is None, so that the records wait."""
+        self.waiting = 0
+        """About how many bytes the records take while they wait."""
         self.not_an_object = _("The entry is not a JSON object.")  # translating takes a while
 
     def take(self) -> Iterator[FileRecord]:
-        """Yield the records. All levels around them must have names."""
-        for record, around in self.records:
-            yield around.place(record)
-        self.records.clear()
+        """Yield the records, unless they wait."""
+        if not self.nameless:
+            for record, around in self.records:
+                yield around.place(record)
+            self.records.clear()
+            self.waiting = 0
 
     def start(self, is_object: bool) -> None:
         """Begin an array or object."""
@@ -126,14 +131,14 @@ class JsonWalk:
             if is_content and values:
                 around.values[programs.NESTED] = values
             if is_left_out and not is_read:
-                around.unread.add(level.key if len(around.unread) < MAX_NAMES else OTHER_NAMES)
+                around.unread |= {level.key if len(around.unread) < MAX_KEYS else OTHER_NAMES}
         level.values = None
 
     def end_object(self, level: Level, values: dict[str, Any]) -> bool:
         """Add the record of an object that has ended. Return whether it is a bookmark or a folder."""
         record = self.objects.record(self.number + 1, values)
         if isinstance(record, Record) and record.url:
-            self.add_bookmark(record)
+            self.add(record)
             return True
         is_empty, name, has_list = self.found == level.found, folder_name(values), not LISTS.isdisjoint(values)
         is_folder = "children" in values or values.get("type") in programs.FOLDER_TYPES
@@ -144,9 +149,10 @@ class JsonWalk:
         is_entry = level.is_list and (level.is_element or (self.depth == 0 and not level.unread))
         is_nothing = has_list or is_folder or values.get("type") == programs.SEPARATOR_TYPE
         if is_entry and is_empty and not is_nothing:
-            self.add_bookmark(record)
+            self.add(record)
         if self.depth == 0 or not is_empty:
-            self.tell(level.unread & NOT_BOOKMARKS if is_folder else level.unread)
+            for key in sorted(level.unread & NOT_BOOKMARKS if is_folder else level.unread):
+                self.refuse(_("The key %(key)s is not imported.") % {"key": key[:MAX_NAME_LENGTH]})
         return is_folder
 
     def scalar(self, value: Any) -> None:
@@ -166,31 +172,26 @@ class JsonWalk:
         if level.name is None and (name := folder_name(values)) is not None:
             self.set_name(level, name)
 
-    def tell(self, keys: set[str]) -> None:
-        """Tell, once for each key, in which arrays and objects nothing was found."""
-        for key in sorted(keys - self.told):
-            name = key[:MAX_NAME_LENGTH] if len(self.told) < MAX_NAMES else OTHER_NAMES
-            if name not in self.told:
-                self.told.add(name)
-                self.refuse(_("The key %(key)s is not imported.") % {"key": name})
-
     def refuse(self, reason: str) -> None:
-        self.add_bookmark(InvalidRecord(self.number + 1, reason))
+        self.add(InvalidRecord(self.number + 1, reason))
 
-    def add_bookmark(self, record: FileRecord) -> None:
-        self.number += 1
-        self.add(record, self.level)
-
-    def add(self, record: FileRecord, around: Level) -> None:
+    def add(self, record: FileRecord, around: Level | None = None) -> None:
+        """Add a record that is in this level, or else in the one that is being read."""
         self.found += 1
-        self.records.append((record, around))
+        self.number = record.line
+        self.records.append((record, around or self.level))
+        if self.nameless:
+            self.waiting += RECORD_SIZE + sum(len(value) for value in record if isinstance(value, str))
+            if self.waiting > MAX_WAITING:
+                self.name_all()
+                self.refuse(_("The names of the folders around this come too late. It is imported without them."))
 
     def set_name(self, level: Level, name: str) -> None:
         level.name = name
         self.nameless -= 1
 
     def name_all(self) -> None:
-        """Stop waiting for names at the end of the file. Folders without one are part of those around them."""
+        """Stop waiting for names. Folders without one are part of those around them."""
         level: Level | None = self.level
         while level:
             if level.name is None:
@@ -216,7 +217,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 walk.start(event == "start_map")
             else:
                 walk.end()
-            if walk.records and not walk.nameless:
+            if walk.records:
                 yield from walk.take()
     except (UnicodeDecodeError, ijson.JSONError) as error:
         reason = describe(error)

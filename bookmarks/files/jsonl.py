@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from bookmarks.models import Bookmark, Collection
-from usergroups import json_lines
+from usergroups.contract.strict_json import read_lines
 
 from .encodings import Utf8Text
 from .programs import ObjectReader
@@ -16,7 +16,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
     objects = ObjectReader()
     lines: Any = Utf8Text(file, encoding) if encoding else file
-    for line, value in json_lines.read(lines):
+    for line, value in read_lines(lines):
         if isinstance(value, ValueError):
             yield InvalidRecord(line, str(value))
         else:

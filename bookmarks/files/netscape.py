@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
 from itertools import takewhile
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
 from .encodings import declared_in_html, open_text
-from .html_tokenizer import END_OF_CONTENT, HtmlTokenizer, attributes, decode_text
+from .html_tokenizer import HtmlTokenizer, attributes, decode
 from .programs import HEADINGS_OF_ROOTS, split, within
 from .records import (
     CollectionRecord,
@@ -26,8 +26,6 @@ from .records import (
     format_timestamp,
     means_something,
 )
-
-CHUNK_SIZE = 64 * 1024
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -44,7 +42,8 @@ MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these
 URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
 """What browsers remove from URLs."""
 
-ATTRIBUTES_OF_BOOKMARKS = {"href", "created_at", "add_date", "time_added"}
+DESCRIPTION = "description"
+READ_ATTRIBUTES = {"href", "created_at", "add_date", "time_added"}
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
@@ -53,194 +52,160 @@ TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
 TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
 
 
-class Folder(NamedTuple):
-    line: int
-    """The number of the line of its heading."""
-    name: str
-    """The name of the collection."""
-    is_title: bool
-    """Whether the heading is that of the file, unless a ``UL`` or ``OL`` follows."""
+class NetscapeReader:
+    """Yields the links as records.
 
+    In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
+    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well. Lists of another
+    kind than the outermost are parts of descriptions.
 
-class OpenFolders:
-    """The folders that are open where a file is being read.
-
-    A heading names the folder whose contents the following list has. Lists of another kind than the outermost are parts
-    of descriptions.
+    Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
+    Here, the tags of elements whose content is not parsed are text in titles, and ignored elsewhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text: TextIO) -> None:
+        self.tokens = HtmlTokenizer(text)
+        self.records: list[FileRecord] = []
+        """What the last token has completed."""
+        self.text: StringIO | None = None
+        """The text of the open link or heading so far."""
+        self.link: Record | None = None
+        """The last link, which gets a title when its text ends, and then perhaps a description."""
+        self.heading: dict[str, str] = {}
+        """The name of the tag and the attributes of the open heading."""
+        self.is_in_description = False
+        self.depth = 0
+        """The number of open lists."""
         self.names: list[str] = []
         """The collection's name for each of the outermost open lists."""
-        self.deeper = 0
-        """The number of the other open lists."""
         self.kind = ""
         """The kind of the outermost list."""
         self.is_empty = False
         """Whether nothing has been read in the innermost list."""
-        self.next: Folder | None = None
-        """The folder whose contents the next list has."""
+        self.next_name = ""
+        """The name of the collection for the contents of the next list, if a heading precedes it."""
+        self.is_title = False
+        """Whether that heading is the title of the file, unless a ``UL`` or ``OL`` follows."""
+
+    def __iter__(self) -> Iterator[FileRecord]:
+        for token in self.tokens:
+            if isinstance(token, str):
+                self.add_text(token)
+            elif isinstance(token, ValueError):
+                self.end_link()
+                self.records.append(InvalidRecord(self.tokens.line, str(token)))
+            elif token["slash"]:
+                self.end_tag(token["tag"].lower())
+            else:
+                self.start_tag(token["tag"].lower(), token)
+            self.tokens.is_in_text = self.text is not None or self.is_in_description
+            if self.records:
+                yield from self.records
+                self.records.clear()
+        self.end_text()
+        self.end_link()
+        if self.depth:
+            self.end_list()
+        yield from self.records
 
     @property
-    def current(self) -> str:
+    def collection(self) -> str:
         """The name of the collection for links, or an empty string."""
         return self.names[-1] if self.names else ""
 
-    def start_list(self, kind: str) -> bool:
-        """Return whether this list is a folder's, and not part of a description."""
-        if not self.names:
-            self.kind = kind
-        if kind != self.kind:
-            return False
-        if len(self.names) == MAX_DEPTH:
-            self.deeper += 1
-        elif self.next and not (self.next.is_title and kind == "dl"):
-            self.names.append(self.next.name)
-        else:
-            self.names.append(self.current)
-        self.next, self.is_empty = None, True
-        return True
-
-    def end_list(self, line: int) -> Iterator[CollectionRecord]:
-        """Yield the collections of folders that turn out to be empty."""
-        yield from self.end_heading()
-        name = self.current
-        if self.deeper:
-            self.deeper -= 1
-        else:
-            self.names.pop()
-        if self.is_empty and name:
-            yield CollectionRecord(line, name)
-        self.is_empty = False
-
-    def end_heading(self) -> Iterator[CollectionRecord]:
-        """Yield the collection of a heading that no list has followed."""
-        if self.next is not None and self.names and not self.next.is_title:
-            yield CollectionRecord(self.next.line, self.next.name)
-            self.is_empty = False
-        self.next = None
-
-
-class NetscapeParser(HtmlTokenizer):
-    """Collects the links as records.
-
-    In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
-    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well.
-
-    Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
-    Here, the content of scripts and styles is skipped only before the first link, heading or list. In titles, the tags
-    of elements whose content is not parsed are text.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[FileRecord] = []
-        self.folders = OpenFolders()
-        self.is_in_head = True
-        self.text: StringIO | None = None
-        """The text of the open link or heading so far."""
-        self.link: Record | None = None
-        """The open link, which has no title yet."""
-        self.heading: dict[str, str] = {}
-        """The name of the tag and the attributes of the open heading."""
-        self.heading_line = 0
-        self.is_in_description = False
-        self.follows_link = False
-        """Whether a description would be that of the last record."""
-
-    def pop_records(self, is_final: bool = False) -> list[FileRecord]:
-        """Return the records that were parsed since the last call, except the last one, which may get a description."""
-        end = len(self.records) if is_final else -1
-        records, self.records = self.records[:end], self.records[end:]
-        return records
-
-    @property
-    def is_in_text(self) -> bool:
-        return self.text is not None or self.is_in_description
-
-    def start_link(self, values: dict[str, str]) -> Record:
-        """Return the record of a link with these attributes at the current position."""
-        folders = self.folders
-        if folders.next is not None:
-            self.records += folders.end_heading()
-        folders.is_empty = self.is_in_head = False
-        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
-        left_out = sorted(
-            [key for key, value in values.items() if key not in ATTRIBUTES_OF_BOOKMARKS and means_something(value)]
-        )
-        url = values["href"].strip()
-        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
-        return Record(self.line, url, "", folders.current or None, created_at, tuple(left_out))
-
-    def add(self, link: Record) -> None:
-        self.records.append(link)
-        self.follows_link = True
-
-    def handle_text(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if self.text is not None:
             if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
-        elif self.is_in_description and self.follows_link and text and not text.isspace():
-            link = self.records[-1]
-            self.records[-1] = link._replace(left_out=(*link.left_out, "description"))  # type: ignore[union-attr,call-arg]
-            self.follows_link = False
+        elif self.is_in_description and self.link and not text.isspace() and DESCRIPTION not in self.link.left_out:
+            self.link = self.link._replace(left_out=(*self.link.left_out, DESCRIPTION))
 
-    def handle_error(self, line: int, reason: str) -> None:
-        self.records.append(InvalidRecord(line, reason))
-        self.follows_link = False
-
-    def handle_start_tag(self, name: str, tag: re.Match[str]) -> None:
+    def start_tag(self, name: str, tag: re.Match[str]) -> None:
         values = attributes(tag) if name == "a" or name in HEADINGS else {}
         if name in TAGS_THAT_END_TEXT and (name != "a" or "href" in values):
             self.end_text()
         if name == "a" and "href" in values:
-            self.text, self.link = StringIO(), self.start_link(values)
+            self.start_link(values)
         elif name in HEADINGS:
-            self.records += self.folders.end_heading()
-            self.text, self.heading, self.heading_line = StringIO(), {"tag": name, **values}, self.line
-            self.is_in_head = self.follows_link = False
+            self.end_link()
+            self.end_heading()
+            self.text, self.heading = StringIO(), {"tag": name, **values}
         elif name in LISTS:
-            if self.folders.start_list(LISTS[name]):
-                self.is_in_head = self.follows_link = False
+            self.start_list(LISTS[name])
         elif name == "dd":
             self.is_in_description = True
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
-            self.handle_text(tag[0])
-        elif name in END_OF_CONTENT and self.is_in_head:
-            self.skip_until, self.skipped_line = END_OF_CONTENT[name], self.line
+            self.add_text(tag[0])
 
-    def handle_end_tag(self, name: str) -> None:
+    def end_tag(self, name: str) -> None:
         if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
-            self.handle_text(f"</{name}>")
-        if self.folders.names and LISTS.get(name) == self.folders.kind:
-            self.records += self.folders.end_list(self.line)
-            self.follows_link = False
+            self.add_text(f"</{name}>")
+        if self.depth and LISTS.get(name) == self.kind:
+            self.end_link()
+            self.end_list()
+
+    def start_link(self, values: dict[str, str]) -> None:
+        self.end_link()
+        self.end_heading()
+        self.is_empty = False
+        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
+        left_out = [key for key, value in values.items() if key not in READ_ATTRIBUTES and means_something(value)]
+        url = values["href"].strip()
+        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
+        collection = self.collection or None
+        self.link = Record(self.tokens.line, url, "", collection, created_at, tuple(sorted(left_out)))
+        self.text = StringIO()
+
+    def end_link(self) -> None:
+        """Complete the last link, unless it is open."""
+        if self.link and self.text is None:
+            self.records.append(self.link)
+            self.link = None
 
     def end_text(self, is_closed: bool = False) -> None:
         self.is_in_description = False
         if self.text is None:
             return
-        text = decode_text(self.text.getvalue().replace("\0", ""))
+        text = decode(self.text.getvalue().replace("\0", ""))
         text = text if is_closed else text.strip()
-        if self.link is not None:
-            self.add(self.link._replace(title=text))
+        if self.link:
+            self.link = self.link._replace(title=text)
         else:
-            self.end_heading(text)
-        self.text, self.link, self.heading = None, None, {}
+            text = text or next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
+            path = within(self.collection, text) if text else ""
+            self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
+        self.text, self.heading = None, {}
 
-    def end_heading(self, text: str) -> None:
-        special = next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
-        folders, whole_name = self.folders, self.heading.get("collection")
-        if name := whole_name or text or special:
-            name = whole_name or within(folders.current, name)
-            folders.next = Folder(self.heading_line, name, is_title=self.heading["tag"] == "h1")
+    def end_heading(self) -> None:
+        """Add the collection of a heading that no list has followed."""
+        if self.next_name and self.depth and not self.is_title:
+            self.records.append(CollectionRecord(self.tokens.line, self.next_name))
+            self.is_empty = False
+        self.next_name = ""
 
-    def close(self) -> None:
-        super().close()
-        self.end_text()
-        self.records += self.folders.end_list(self.line) if self.folders.names else []
+    def start_list(self, kind: str) -> None:
+        if not self.depth:
+            self.kind = kind
+        if kind != self.kind:
+            return
+        self.end_link()
+        self.depth += 1
+        if self.depth <= MAX_DEPTH:
+            is_title = self.is_title and kind == "dl"
+            self.names.append(self.collection if is_title else self.next_name or self.collection)
+        self.next_name, self.is_empty = "", True
+
+    def end_list(self) -> None:
+        """Add the collections of folders that turn out to be empty."""
+        self.end_heading()
+        if self.is_empty and self.collection:
+            self.records.append(CollectionRecord(self.tokens.line, self.collection))
+        if self.depth <= MAX_DEPTH:
+            self.names.pop()
+        self.depth -= 1
+        self.is_empty = False
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -248,14 +213,9 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
     The collection of a link is the path of its folders.
     """
-    parser = NetscapeParser()
     text = open_text(file, encoding, declared_in_html)
     text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
-    while chunk := text.read(CHUNK_SIZE):
-        parser.feed(chunk)
-        yield from parser.pop_records()
-    parser.close()
-    yield from parser.pop_records(is_final=True)
+    yield from NetscapeReader(text)
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import lru_cache, reduce
 from hashlib import sha256
 from typing import Any
 
@@ -18,17 +18,9 @@ NAMES = {
     "title": ("title", "name"),
     "collection": ("collection", "folder"),
     "created_at": (
-        "created_at",
-        "created",
-        "createdat",
-        "time_added",
-        "timestamp",
-        "time",
-        "date_added",
-        "dateadded",
-        "savedat",
+        "created_at", "created", "createdat", "time_added", "timestamp", "time", "date_added", "dateadded", "savedat",
     ),
-}
+}  # fmt: skip
 """The columns of CSV and keys of JSON for each field, in lower case. If a record has several, the first one counts."""
 
 PINBOARD_TITLE = "description"
@@ -98,7 +90,6 @@ class Layout:
             accepted["title"] += (PINBOARD_TITLE,)
         found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
         self.length = len(names)
-        self.no_url = _("The entry has no URL.")  # translating takes a while
         self.url_positions = found[0]
         self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
         self.others = [
@@ -108,45 +99,32 @@ class Layout:
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
-        """Return the record of the values. There may be more of them than names, or fewer."""
-        number = min(len(values), self.length)
-        url, title, collection, created_at = [
-            values[position] if position < number else None for position in self.first_positions
-        ]
-        left_out = self.left_out(values[:number]) if self.others else ()
+        """Return the record of the values, of which there are as many as names."""
+        values = [*values, None]  # the value of a field without a name
+        url, title, collection, created_at = [values[position] for position in self.first_positions]
+        left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
+        url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
         if not url:
-            if collection and not (title or created_at or left_out):
-                return CollectionRecord(line, collection)
-            if not self.url_positions:
-                return InvalidRecord(line, self.no_url)
-            url = next(filter(None, (values[position] for position in self.url_positions if position < number)), "")
+            is_collection = collection and not (title or created_at or left_out)
+            no_url = InvalidRecord(line, _("The entry has no URL."))
+            return CollectionRecord(line, collection) if is_collection else no_url
         return Record(line, url.strip() if isinstance(url, str) else url, title, collection, created_at, left_out)
-
-    def left_out(self, values: list[Any]) -> tuple[str, ...]:
-        found = (name for position, name in self.others if position < len(values) and means_something(values[position]))
-        return tuple(dict.fromkeys(found))
 
 
 class ObjectReader:
     """Converts the JSON objects of one file to records."""
 
     def __init__(self) -> None:
-        self.layouts: dict[tuple[str, ...], Layout] = {}
+        self.layout = lru_cache(MAX_LAYOUTS)(Layout)
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
         if isinstance(nested := values.get(NESTED), dict):
             values = {**values, NESTED: None, **{f"{NESTED}.{name}": value for name, value in nested.items()}}
-        names = tuple(values)
-        if names not in self.layouts:
-            if len(self.layouts) == MAX_LAYOUTS:
-                self.layouts.clear()
-            self.layouts[names] = Layout(names)
-        return self.layouts[names].record(line, list(values.values()))
+        return self.layout(tuple(values)).record(line, list(values.values()))
 
 
 # Dates
 
-NUMBER = re.compile(r"\d{1,17}(\.\d+)?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = 10**8  # seconds since 1970
 WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
@@ -162,7 +140,7 @@ def parse_date(value: Any) -> datetime | None:
     """
     try:
         if isinstance(value, str):
-            time = _from_number(value) if value.isdecimal() else _from_text(value)
+            time = _from_text(value)
         else:
             time = value if isinstance(value, datetime) else _from_number(value)
         if time.tzinfo is not UTC:
@@ -173,21 +151,17 @@ def parse_date(value: Any) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime:
+    text = text.strip()
+    if text.isdecimal():  # first, because digits may also be a compact date
+        return _from_number(int(text))
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        text = text.strip()
-        if NUMBER.fullmatch(text):
-            return _from_number(text)
         return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
-
-
-def _from_number(value: Any) -> datetime:
-    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
-    try:
-        number: float = int(value) if isinstance(value, str) else value
     except ValueError:
-        number = float(value)
+        return _from_number(float(text))
+
+
+def _from_number(number: float) -> datetime:
+    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
     if not number >= EARLIEST:
         raise ValueError
     if number < 10**11:

@@ -8,8 +8,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH
-
 MAX_REASONS = 100
 MAX_LINES = 10  # for each reason
 MAX_NAMES = 100
@@ -56,8 +54,7 @@ class Report:
     unusable_dates: int = 0
     """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
     shortened: int = 0
-    """The number of bookmarks and empty collections for which the name of the collection was too long and was cut."""
-    shortened_titles: int = 0
+    """The number of titles and of names of collections, counted for each bookmark, that were too long and were cut."""
     left_out: NameCounts = field(default_factory=NameCounts)
     """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
     error: str | None = None
@@ -96,18 +93,11 @@ class Report:
             yield text % {"count": self.unusable_dates}
         if self.shortened:
             text = ngettext(
-                "In %(count)d place, the name of a collection was shortened to %(max)d characters.",
-                "In %(count)d places, names of collections were shortened to %(max)d characters.",
+                "In %(count)d place, a title or the name of a collection was too long and was shortened.",
+                "In %(count)d places, titles or names of collections were too long and were shortened.",
                 self.shortened,
             )
-            yield text % {"count": self.shortened, "max": MAX_COLLECTION_NAME_LENGTH}
-        if self.shortened_titles:
-            text = ngettext(
-                "%(count)d title was shortened to %(max)d characters.",
-                "%(count)d titles were shortened to %(max)d characters.",
-                self.shortened_titles,
-            )
-            yield text % {"count": self.shortened_titles, "max": MAX_TITLE_LENGTH}
+            yield text % {"count": self.shortened}
         if self.left_out:
             names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())
             yield _("Not imported, with the number of bookmarks that have it: %(names)s.") % {"names": names}

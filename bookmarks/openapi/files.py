@@ -18,7 +18,6 @@ REPORT = {
     "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [88]}],
     "unusable_dates": 2,
     "shortened": 0,
-    "shortened_titles": 0,
     "left_out": [{"name": "tags", "count": 310}],
     "error": None,
 }

@@ -55,10 +55,7 @@ class ReportSerializer(serializers.Serializer[Any]):
         help_text="The number of bookmarks whose date stands for no time in the past. They have the date of the import."
     )
     shortened = serializers.IntegerField(
-        help_text="The number of bookmarks and empty collections for which the collection's name was shortened."
-    )
-    shortened_titles = serializers.IntegerField(
-        help_text="The number of titles that were shortened to 1,000 characters."
+        help_text="The number of titles and of names of collections, counted for each bookmark, that were shortened."
     )
     left_out = LeftOutSerializer(
         many=True, source="left_out_counts", help_text="What the file has and bookmarks have no place for."

@@ -136,8 +136,10 @@ def test_unknown_columns_are_named_and_identifiers_are_not():
 
 
 def test_a_row_with_only_a_collection_stands_for_an_empty_one():
-    assert read("url,collection,note\n,A,\n,B,x")[0] == CollectionRecord(2, "A")
-    assert read("url,collection,note\n,A,\n,B,x")[1].left_out == ("note",)
+    assert read("url,collection,note\n,A,\n,B,x") == [
+        CollectionRecord(2, "A"),
+        InvalidRecord(3, "The entry has no URL."),
+    ]
 
 
 # Formulas

@@ -216,11 +216,11 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
     ("record", "reason"),
     [
         (Record(1, None), "url is not text."),
-        (Record(1, ""), "url is not 1 to 8000 characters long."),
+        (Record(1, ""), "The URL has no scheme such as https://."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
         (Record(1, "javascript:void(0)".ljust(9000, ";")), "The URL is neither http nor https."),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
-        (Record(1, URL.ljust(8001, "a")), "url is not 1 to 8000 characters long."),
+        (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (Record(1, URL, "\udcff"),
@@ -237,8 +237,8 @@ def test_invalid_records_are_refused_and_the_others_stored(user_group, record, r
 def test_a_title_that_is_too_long_is_shortened_and_told(user_group):
     report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
 
-    assert (report.created, report.refused, report.shortened_titles) == (2, 0, 1)
-    assert list(report.remarks) == ["1 title was shortened to 1000 characters."]
+    assert (report.created, report.refused, report.shortened) == (2, 0, 1)
+    assert list(report.remarks) == ["In 1 place, a title or the name of a collection was too long and was shortened."]
     assert {bookmark.title for bookmark in Bookmark.objects.all()} == {"a" * 1000, "b" * 999 + "…"}
 
 

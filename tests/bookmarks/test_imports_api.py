@@ -35,7 +35,6 @@ HTML = (
 )
 NOTHING = {
     "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
-    "shortened_titles": 0,
     "left_out": [], "error": None,
 }  # fmt: skip
 
@@ -153,7 +152,6 @@ def test_everything_is_reported(send, user_group, settings):
         "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [4]}],
         "unusable_dates": 1,
         "shortened": 1,
-        "shortened_titles": 0,
         "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
         "error": None,
     }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, guess_format
+from bookmarks.files import FORMATS, guess_format, json_bookmarks
 from bookmarks.files.programs import ObjectReader
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record, UnreadableFile
 from bookmarks.models import Bookmark, Collection
@@ -176,10 +176,11 @@ def test_all_lists_of_a_file_are_read():
         ('{"data": {"links": [%s], "more": [1]}, "other": {"a": {"b": [1]}}}', ["more", "other"]),
         ('[{"name": "F", "links": [%s], "rssSubscriptions": [{"url": "https://b/"}], "annos": [1]}]',
          ["rssSubscriptions"]),
-        ('[%s, {"links": [], "feeds": [1]}, {"links": [%s], "x": [1]}, {"links": [{"url": "y"}], "x": [1]}]', ["x"]),
+        ('[%s, {"links": [], "feeds": [1]}, {"links": [%s], "x": [1]}, {"links": [{"url": "y"}], "x": [1]}]',
+         ["x", "x"]),
     ],
 )  # fmt: skip
-def test_keys_in_which_nothing_is_found_are_told_once(text, keys):
+def test_keys_in_which_nothing_is_found_are_told(text, keys):
     first, *others = read(text.replace("%s", OBJECT))
 
     assert first[:3] == (1, URL, "A")
@@ -262,6 +263,17 @@ def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
 
     assert records == [Record(1, URL, "A"), Record(2, URL, "A")]
     assert reason == UNREADABLE.format(2) + "parse error: premature EOF."
+
+
+def test_records_wait_for_the_name_of_their_folder_in_limited_memory(monkeypatch):
+    monkeypatch.setattr(json_bookmarks, "MAX_WAITING", 1000)
+    reason = "The names of the folders around this come too late. It is imported without them."
+
+    records = read("[%s, %s]" % (folder("F", *[OBJECT] * 4, first="name"), folder("G", *[OBJECT] * 2, first="name")))
+
+    assert [record[3] if isinstance(record, Record) else record for record in records] == [
+        None, None, None, InvalidRecord(4, reason), None, "G", "G",
+    ]  # fmt: skip
 
 
 def test_folders_may_be_deep():

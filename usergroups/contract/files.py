@@ -3,13 +3,13 @@
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from gzip import BadGzipFile, GzipFile
 from os import SEEK_END
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
@@ -33,7 +33,25 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class DecompressedFile(io.BufferedReader):
+class PeekableFile(io.RawIOBase):
+    """A file whose first bytes are known before they are read. The file is only read forward."""
+
+    def __init__(self, file: Readable, size: int) -> None:
+        self.file, self.beginning = file, b""
+        while len(self.beginning) < size and (data := file.read(size - len(self.beginning))):
+            self.beginning += data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.beginning[: len(buffer)] or self.file.read(len(buffer))
+        self.beginning = self.beginning[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class DecompressedFile(io.RawIOBase):
     """The content of a file, decompressed if it is in gzip's format, in constant memory.
 
     ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
@@ -41,22 +59,7 @@ class DecompressedFile(io.BufferedReader):
     """
 
     def __init__(self, file: Readable, limit: int | None = None) -> None:
-        self.content = _Content(file, limit)
-        super().__init__(self.content, CHUNK_SIZE)
-
-    @property
-    def error(self) -> str | None:
-        return self.content.error
-
-
-class _Unreadable(Exception):
-    pass
-
-
-class _Content(io.RawIOBase):
-    def __init__(self, file: Readable, limit: int | None) -> None:
-        self.file, self.limit = file, limit
-        self.blocks = self._blocks()
+        self.blocks = self._blocks(file, limit)
         self.block = memoryview(b"")
         self.error: str | None = None
 
@@ -69,11 +72,11 @@ class _Content(io.RawIOBase):
         buffer[:size], self.block = self.block[:size], self.block[size:]
         return size
 
-    def _blocks(self) -> Iterator[bytes]:
+    def _blocks(self, file: Readable, limit: int | None) -> Iterator[bytes]:
         """Yield the content in blocks that end at the end of a line, unless a line is longer than a block."""
         beginning_of_line = b""
         try:
-            for data in self._pieces():
+            for data in _pieces(file, limit):
                 end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or len(data)
                 yield beginning_of_line + data[:end]
                 beginning_of_line = data[end:]
@@ -88,37 +91,24 @@ class _Content(io.RawIOBase):
         else:
             yield beginning_of_line
 
-    def _pieces(self) -> Iterator[bytes]:
-        """Yield the content. Raises _Unreadable, or an error of the file or of gzip."""
-        read, size = self._open(), 0
-        while data := read(CHUNK_SIZE):
-            size += len(data)
-            if self.limit is not None and size > self.limit:
-                yield data[: self.limit - size]
-                text = _("The file is larger than %(max)s bytes when it is decompressed.")
-                raise _Unreadable(text % {"max": self.limit})
-            yield data
 
-    def _open(self) -> Callable[[int], bytes]:
-        """Return a function that reads a piece of the content."""
-        file: Any = _Beginning(self.file)  # typeshed asks for methods that GzipFile does not need
-        if BINARY.match(file.beginning):
-            raise _Unreadable(_("The file is an archive or another binary file. Only text and gzip can be read."))
-        return GzipFile(fileobj=file, mode="rb").read1 if file.beginning.startswith(GZIP) else file.read
+class _Unreadable(Exception):
+    pass
 
 
-class _Beginning:
-    """A file whose first bytes are known before they are read."""
-
-    def __init__(self, file: Readable) -> None:
-        self.file, self.beginning = file, b""
-        while len(self.beginning) < BEGINNING and (data := file.read(BEGINNING - len(self.beginning))):
-            self.beginning += data
-        self.unread = self.beginning
-
-    def read(self, size: int) -> bytes:
-        data, self.unread = self.unread[:size], self.unread[size:]
-        return data or self.file.read(size)
+def _pieces(file: Readable, limit: int | None) -> Iterator[bytes]:
+    """Yield the content of a file. Raises _Unreadable, or an error of the file or of gzip."""
+    source: Any = PeekableFile(file, BEGINNING)  # typeshed asks for methods that GzipFile does not need
+    if BINARY.match(source.beginning):
+        raise _Unreadable(_("The file is an archive or another binary file. Only text and gzip can be read."))
+    read = GzipFile(fileobj=source, mode="rb").read1 if source.beginning.startswith(GZIP) else source.read
+    size = 0
+    while data := read(CHUNK_SIZE):
+        size += len(data)
+        if limit is not None and size > limit:
+            yield data[: limit - size]
+            raise _Unreadable(_("The file is larger than %(max)s bytes when it is decompressed.") % {"max": limit})
+        yield data
 
 
 class StorageUnavailable(APIException):
@@ -143,26 +133,12 @@ def download(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any], *
 
 
 def _blocks(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any]) -> Iterator[Any]:
-    """Yield the size of the file, and then its blocks."""
-    with while_sent, _stored(pieces) as file:
-        yield file.seek(0, SEEK_END)
-        file.seek(0)
-        yield from iter(partial(file.read, CHUNK_SIZE), b"")
-
-
-@contextmanager
-def _stored(pieces: Iterable[bytes]) -> Iterator[BinaryIO]:
-    """Open a new file without a name in FILE_UPLOAD_TEMP_DIR with the pieces. Raises StorageUnavailable."""
-    file = None
+    """Yield the size of the file, and then its blocks. Raises StorageUnavailable."""
     try:
-        file = TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115
-        file.writelines(pieces)
-        file.flush()
+        with while_sent, TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as file:
+            file.writelines(pieces)
+            yield file.seek(0, SEEK_END)
+            file.seek(0)
+            yield from iter(partial(file.read, CHUNK_SIZE), b"")
     except OSError as error:
         raise StorageUnavailable from error
-    else:
-        yield file
-    finally:
-        with suppress(OSError):  # It tries again to write what the disk did not take.
-            if file is not None:
-                file.close()

@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import islice
 from typing import Any
 
@@ -9,10 +10,10 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 from tqdm import tqdm
 
-from usergroups import json_lines
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
 from usergroups.contract.files import DecompressedFile
+from usergroups.contract.strict_json import read_lines
 from usergroups.management import options as shared
 from usergroups.management.base import OperatorCommand, rollback_if
 from usergroups.management.files import open_source
@@ -40,7 +41,7 @@ class Command(OperatorCommand):
         self.summarize(counts, options["dry_run"])
         with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(UserGroup)):
             file = DecompressedFile(source)
-            lines = json_lines.read(file)
+            lines = read_lines(BufferedReader(file))
             while chunk := list(islice(lines, MAX_ITEMS)):
                 with tqdm.external_write_mode():  # It clears the progress bar for the messages.
                     items = list(self.valid_items(chunk))
