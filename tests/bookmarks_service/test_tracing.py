@@ -14,8 +14,7 @@ from django.conf import settings
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.bookmarks_service.hosts import REDIS, redis_server
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.service import REDIS, Service, empty_database, redis_server
 from tests.servers import free_port, wait_until
 from tests.test_docs import page
 
