@@ -39,7 +39,7 @@ def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(nginx, http
         response = client.post("/v1/bookmarks/batch", content=body)
         refused = client.post("/v1/bookmarks/batch", content=body + b" ")
 
-    assert response.json() == {"success": 1, "results": []}
+    assert (response.status_code, response.json()["results"]) == (200, [])
     assert error_code(refused, 413) == "payload_too_large"
 
 

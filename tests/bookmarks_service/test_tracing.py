@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
@@ -140,30 +139,6 @@ def test_the_collector_receives_nothing_private(service, traced, collector):
 
 
 @pytest.mark.once
-def test_health_checks_are_not_traced(service, traced, collector):
-    trace_id = secrets.token_hex(16)
-    headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", "Host": "unknown.example"}
-    statuses = [service.request("GET", path, headers=headers).status_code for path in ("/livez", "/readyz")]
-    _, span, _ = traced("GET", "/")
-
-    assert statuses == [200, 200]
-    assert span.name == "GET index"
-    assert collector.spans_of(trace_id) == []
-    assert [each for each in collector.spans() if not each.parent_span_id] == []
-
-
-@pytest.mark.once
-def test_workers_send_spans_also_after_a_reload(service, traced):
-    before = service.worker_pids()
-    service.process.send_signal(signal.SIGHUP)
-    service.wait_for_replacements(before)
-
-    _, span, _ = traced("GET", "/")
-
-    assert span.name == "GET index"
-
-
-@pytest.mark.once
 def test_the_service_works_without_its_collector(tmp_path):
     variables = documented_variables(f"http://127.0.0.1:{free_port()}") | {
         "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
@@ -176,3 +151,16 @@ def test_the_service_works_without_its_collector(tmp_path):
 
     assert set(statuses) == {200}
     assert service.process.returncode == 0
+
+
+@pytest.mark.once
+def test_health_checks_are_not_traced(service, traced, collector):
+    trace_id = secrets.token_hex(16)
+    headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", "Host": "unknown.example"}
+    statuses = [service.request("GET", path, headers=headers).status_code for path in ("/livez", "/readyz")]
+    _, span, _ = traced("GET", "/")
+
+    assert statuses == [200, 200]
+    assert span.name == "GET index"
+    assert collector.spans_of(trace_id) == []
+    assert [each for each in collector.spans() if not each.parent_span_id] == []

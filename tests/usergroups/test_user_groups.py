@@ -4,7 +4,6 @@ from contextlib import closing, suppress
 
 import pytest
 from django.db import IntegrityError, OperationalError, connection
-from django.utils import timezone
 
 from tests.answers import errors, user_group_detail_json, user_group_json
 from tests.conftest import comparable
@@ -28,13 +27,6 @@ def test_a_group_is_read(call_usergroups, user_group):
 )
 def test_the_query_must_contain_a_valid_id(call_usergroups, query, code):
     assert errors(call_usergroups("GET", "user", query=query)) == [("user_group_id", code)]
-
-
-@pytest.mark.parametrize("raw", ["user_group_id=%ff", "user_group_id=a%00", "user_group_id=%ed%a0%80", "%ff=1"])
-def test_a_query_that_is_not_valid_text_is_refused(client, update_user_group, raw):
-    update_user_group.url += f"?{raw}"
-
-    assert errors(update_user_group(method="GET")) == [(None, "parse_error")]
 
 
 @pytest.mark.parametrize("provided_id", [" a ", "a+b", "a&b=c", "ü", "\N{GRINNING FACE}", "a%20b", "\n"])
@@ -65,19 +57,6 @@ def test_a_group_is_created(call_usergroups, api_token):
     assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": True}
     assert (user_group.name, user_group.mapping, user_group.properties) == ("New", {"40": 1}, {"a": 1})
     assert (user_group.team, user_group.environment) == (api_token.team, api_token.environment)
-
-
-def test_a_new_group_can_be_read_at_its_location(call_usergroups, client, api_token):
-    response = call_usergroups("POST", "user", {"user_group_id": "new & one"})
-
-    read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}")
-    assert read.json()["user_group"].items() >= response.json()["user_group"].items()
-
-
-def test_the_name_of_a_new_group_defaults_to_its_id(call_usergroups):
-    response = call_usergroups("POST", "user", {"user_group_id": "new"})
-
-    assert response.json()["user_group"]["name"] == "new"
 
 
 def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
@@ -233,27 +212,6 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     assert (user_group.name, user_group.mapping) == (name, {"40": "eu"})
 
 
-def test_a_batch_sets_updated_at_of_changed_groups_only(call_usergroups, user_group):
-    untouched, start = UserGroupFactory(team=user_group.team), timezone.now()
-    items = [{"user_group_id": user_group.provided_id, "name": "Other"}, {"user_group_id": untouched.provided_id}]
-
-    call_usergroups("POST", "users-batch", {"user_groups": items})
-
-    assert list(UserGroup.objects.filter(updated_at__gte=start)) == [user_group]
-
-
-def test_a_batch_writes_only_groups_of_its_team_and_environment(call_usergroups, user_group):
-    foreign = UserGroupFactory(provided_id="same", name="Foreign")
-    tagged = UserGroupFactory(team=user_group.team, environment="Testing", provided_id="same", name="Tagged")
-
-    call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "same", "name": "Own"}]})
-
-    assert {foreign.name, tagged.name} == set(
-        UserGroup.objects.filter(pk__in=[foreign.pk, tagged.pk]).values_list("name", flat=True)
-    )
-    assert UserGroup.objects.get(team=user_group.team, environment="", provided_id="same").name == "Own"
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -266,12 +224,6 @@ def test_a_batch_writes_only_groups_of_its_team_and_environment(call_usergroups,
 )
 def test_invalid_batches_are_refused(call_usergroups, body, code):
     assert errors(call_usergroups("POST", "users-batch", body)) == [("user_groups", code)]
-
-
-def test_an_empty_batch_does_nothing(call_usergroups):
-    response = call_usergroups("POST", "users-batch", {"user_groups": []})
-
-    assert response.json() == {"success": 1, "results": []}
 
 
 def test_a_batch_takes_few_statements(call_usergroups, user_group):
