@@ -118,9 +118,9 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
-API_TOKEN_RATE = env.str("API_TOKEN_RATE", "60000/min") or None
-API_FAILURE_RATE = env.str("API_FAILURE_RATE", "6000/min") or None
-API_MAX_BODY_SIZE = env.int("API_MAX_BODY_SIZE", 1024 * 1024)  # bytes
+USERGROUPS_CALL_RATE = env.str("USERGROUPS_CALL_RATE", "60000/min") or None
+USERGROUPS_FAILURE_RATE = env.str("USERGROUPS_FAILURE_RATE", "6000/min") or None
+USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024)  # bytes
 BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024)  # bytes
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
@@ -223,7 +223,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
-API_TRUSTED_PROXIES = env.int("API_TRUSTED_PROXIES", 1 if HTTPS else 0)
+USERGROUPS_TRUSTED_PROXIES = env.int("USERGROUPS_TRUSTED_PROXIES", 1 if HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and preloading affect the whole domain, not only this host.

@@ -16,7 +16,7 @@ def read_to_the_end(get_response: View) -> View:
     The proxy has received the whole body. Without one, waiting for the rest would let clients without a token occupy
     threads.
     """
-    if not settings.API_TRUSTED_PROXIES:
+    if not settings.USERGROUPS_TRUSTED_PROXIES:
         raise MiddlewareNotUsed
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

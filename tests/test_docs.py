@@ -313,7 +313,7 @@ def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
     listed = {
         row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
         for row in rows_under(page("plug-in"), "Settings")
-        if row[0].startswith(("`API_", "`BOOKMARKS_"))
+        if row[0].startswith(("`USERGROUPS_", "`BOOKMARKS_"))
     }
     source = "".join(path.read_text() for app in ("usergroups", "bookmarks") for path in (ROOT / app).rglob("conf.py"))
 
@@ -321,10 +321,10 @@ def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
     for name in listed:
         delattr(settings, name)
     assert listed == {
-        "API_MAX_BODY_SIZE": conf.max_body_size(),
-        "API_TOKEN_RATE": conf.token_rate(),
-        "API_FAILURE_RATE": conf.failure_rate(),
-        "API_TRUSTED_PROXIES": conf.trusted_proxies(),
+        "USERGROUPS_MAX_BODY_SIZE": conf.max_body_size(),
+        "USERGROUPS_CALL_RATE": conf.call_rate(),
+        "USERGROUPS_FAILURE_RATE": conf.failure_rate(),
+        "USERGROUPS_TRUSTED_PROXIES": conf.trusted_proxies(),
         "BOOKMARKS_MAX_IMPORT_SIZE": bookmarks_conf.max_import_size(),
     }
 

@@ -51,7 +51,7 @@ def _is_supported(connection: BaseDatabaseWrapper) -> bool:
 def _errors() -> Iterator[Error]:
     if not is_integer(conf.max_body_size(), 1):
         yield Error(
-            "API_MAX_BODY_SIZE is not a positive integer.",
+            "USERGROUPS_MAX_BODY_SIZE is not a positive integer.",
             hint="Set it to a number of bytes, or remove it to use the default of 1 MiB.",
             id="usergroups.E001",
         )
@@ -61,7 +61,7 @@ def _errors() -> Iterator[Error]:
             hint="Set USE_TZ = True. The apps store and compare times in UTC.",
             id="usergroups.E002",
         )
-    for name, rate in (("API_TOKEN_RATE", conf.token_rate()), ("API_FAILURE_RATE", conf.failure_rate())):
+    for name, rate in (("USERGROUPS_CALL_RATE", conf.call_rate()), ("USERGROUPS_FAILURE_RATE", conf.failure_rate())):
         if not _is_rate(rate):
             yield Error(
                 f"{name} is not a valid rate.",
@@ -70,7 +70,7 @@ def _errors() -> Iterator[Error]:
             )
     if not is_integer(conf.trusted_proxies(), 0):
         yield Error(
-            "API_TRUSTED_PROXIES is not a non-negative integer.",
+            "USERGROUPS_TRUSTED_PROXIES is not a non-negative integer.",
             hint="Set it to the number of proxies in front of the service that append to X-Forwarded-For.",
             id="usergroups.E004",
         )

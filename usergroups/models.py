@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .fields import JSONObjectField
-from .querysets.user_groups import UserGroupQuerySet
+from .querysets import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 from .transactions import DatedModel, WritingModel, WritingQuerySet

@@ -22,7 +22,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .database_errors import is_conflict, is_violation
-from .dependants import dependants
 from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
@@ -32,6 +31,10 @@ ATTEMPTS = 4
 MAX_DELETED = 2_000  # rows in one query with their keys
 MAX_DEPENDANTS = 100_000
 """The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
+
+
+MAX_FOREIGN_KEYS = 5  # between a dependant and a row, because models may refer to each other in a cycle
+CASCADING_OR_PROTECTING = (models.CASCADE, models.PROTECT, models.RESTRICT)
 
 
 class Modified(Exception):
@@ -189,6 +192,16 @@ class DatedModel(WritingModel):
         super().__init__(*args, **kwargs)
         if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
             self.updated_at = self.created_at
+
+
+def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
+    """Yield the relations that cascade or protect, each with the lookup from the related model to ``model``."""
+    for relation in model._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in CASCADING_OR_PROTECTING:
+            lookup = f"{relation.field.name}__{path}".removesuffix("__")
+            yield relation, lookup
+            if relation.on_delete is models.CASCADE and lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
+                yield from dependants(relation.related_model, lookup)
 
 
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:

@@ -16,8 +16,7 @@ from .contract.pagination import Page, pop_position
 from .contract.parsers import BatchParser
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
-from .querysets.batches import JSON_SIZE
-from .querysets.user_groups import UserGroupQuerySet
+from .querysets import JSON_SIZE, UserGroupQuerySet
 from .serializers import (
     NewUserGroupEnvelope,
     UserGroupBatchEnvelope,

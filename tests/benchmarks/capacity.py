@@ -173,7 +173,7 @@ def main(bookmarks=2_000_000, seconds=15):
         call_command("migrate", verbosity=0)
         fill(bookmarks)
         print_sizes()
-        with Service(folder, url, API_TOKEN_RATE="1000000000/min") as service:
+        with Service(folder, url, USERGROUPS_CALL_RATE="1000000000/min") as service:
             for _ in range(2):
                 for operation, lines in calls().items():
                     measure(service, operation, lines, folder, seconds)

@@ -129,7 +129,7 @@ def main(rounds=200, *sizes):
     with tempfile.TemporaryDirectory() as folder, empty_database(Path(folder)) as url:
         connection.settings_dict["NAME"] = url.rpartition("/")[2]
         settings.ALLOWED_HOSTS = ["testserver"]
-        settings.API_TOKEN_RATE = None
+        settings.USERGROUPS_CALL_RATE = None
         call_command("migrate", verbosity=0)
         team = Team.objects.create(name="Acme")
         groups = {rows: Group(team, rows) for rows in sizes or SIZES}

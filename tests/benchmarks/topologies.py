@@ -206,7 +206,7 @@ def running(topology: Topology, folder: Path) -> Service:
     folder.mkdir()
     topology.prepare()
     variables = {key: value for key, value in topology.variables.items() if key != "DATABASE_URL"}
-    limits = {"GRANIAN_WORKERS": "2", "API_TOKEN_RATE": ""}
+    limits = {"GRANIAN_WORKERS": "2", "USERGROUPS_CALL_RATE": ""}
     return Service(folder, topology.variables["DATABASE_URL"], **limits, **variables)
 
 

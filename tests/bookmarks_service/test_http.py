@@ -189,7 +189,7 @@ def test_a_script_name_does_not_lead_to_the_admin(service):
 @pytest.mark.once
 def test_no_header_changes_the_address(tmp_path):
     """Failed authentications are counted by address, so a forged address would avoid the limit."""
-    limits = {"API_FAILURE_RATE": "3/day", "GRANIAN_WORKERS": "1"}
+    limits = {"USERGROUPS_FAILURE_RATE": "3/day", "GRANIAN_WORKERS": "1"}
     with empty_database(tmp_path) as database_url, Service(tmp_path, database_url, **limits) as service:
         statuses = [get(service, "/v1/bookmarks", header, authorization="Bearer x")[0] for header in IGNORED]
 

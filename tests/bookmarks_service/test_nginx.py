@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx 
 @pytest.fixture(scope="module")
 def https_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("https_service")
-    variables = {"HTTPS": "1", "SECRET_KEY": "x" * 50, "API_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
+    variables = {"HTTPS": "1", "SECRET_KEY": "x" * 50, "USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
     with empty_database(folder) as database_url, Service(folder, database_url, **variables) as service:
         yield service
 

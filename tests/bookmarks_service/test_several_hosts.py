@@ -160,7 +160,7 @@ def test_hosts_count_failed_logins_together(fleet):
 
 @pytest.fixture(scope="module")
 def limited(shared, tmp_path_factory):
-    limits = {"API_TOKEN_RATE": "20/day", "API_FAILURE_RATE": "6/day"}
+    limits = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day"}
     with Hosts(tmp_path_factory.mktemp("limited"), *shared, **FEW_THREADS, **limits) as running:
         yield running
 

@@ -299,21 +299,21 @@ def test_a_body_over_the_limit_is_refused(operation, valid_body):
 
 @pytest.mark.once
 def test_the_limit_can_be_raised(operation, valid_body, settings):
-    settings.API_MAX_BODY_SIZE = 9 * MIB
+    settings.USERGROUPS_MAX_BODY_SIZE = 9 * MIB
 
     assert operation(json.dumps(valid_body).encode().ljust(9 * MIB)).status_code in (200, 201)
 
 
 @pytest.mark.parametrize("operation", SINGLE_CALLS, indirect=True)
 def test_the_limit_can_be_lowered(operation, valid_body, settings):
-    settings.API_MAX_BODY_SIZE = 10
+    settings.USERGROUPS_MAX_BODY_SIZE = 10
 
     assert problem(operation(valid_body), 413)["detail"] == "The body is larger than 10 bytes."
 
 
 @pytest.mark.parametrize("operation", BATCHES, indirect=True)
 def test_a_lower_limit_does_not_hold_for_batches(operation, valid_body, settings):
-    settings.API_MAX_BODY_SIZE = 10
+    settings.USERGROUPS_MAX_BODY_SIZE = 10
 
     assert operation(valid_body).status_code == 200
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture
 def rates(settings):
-    settings.API_TOKEN_RATE, settings.API_FAILURE_RATE = "3/day", "3/day"
+    settings.USERGROUPS_CALL_RATE, settings.USERGROUPS_FAILURE_RATE = "3/day", "3/day"
     return settings
 
 
@@ -47,7 +47,7 @@ def test_each_token_has_its_own_rate(client, user_group, rates):
 
 
 def test_without_a_rate_calls_are_not_limited(any_operation, valid_body, settings):
-    settings.API_TOKEN_RATE = settings.API_FAILURE_RATE = None
+    settings.USERGROUPS_CALL_RATE = settings.USERGROUPS_FAILURE_RATE = None
 
     for _ in range(5):
         response = any_operation(valid_body)
@@ -103,7 +103,7 @@ def test_calls_without_a_token_are_not_counted_as_failures(any_operation, valid_
     ],
 )
 def test_failures_are_counted_by_the_forwarded_address(any_operation, rates, proxies, forwarded, status):
-    rates.API_TRUSTED_PROXIES = proxies
+    rates.USERGROUPS_TRUSTED_PROXIES = proxies
     for _ in range(3):
         call_with_bad_token(any_operation, HTTP_X_FORWARDED_FOR=forwarded[0])
 

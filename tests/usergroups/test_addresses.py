@@ -26,10 +26,10 @@ from usergroups.tokens.addresses import address_of
     ],
 )
 def test_addresses_are_parsed_and_reduced_to_their_network(settings, sent, counted):
-    settings.API_TRUSTED_PROXIES = 1
+    settings.USERGROUPS_TRUSTED_PROXIES = 1
 
     assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=sent).get("/")) == counted
-    settings.API_TRUSTED_PROXIES = 0
+    settings.USERGROUPS_TRUSTED_PROXIES = 0
     assert address_of(RequestFactory(REMOTE_ADDR=sent).get("/")) == counted
 
 
@@ -45,12 +45,12 @@ def test_addresses_are_parsed_and_reduced_to_their_network(settings, sent, count
     ],
 )
 def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(settings, proxies, forwarded, counted):
-    settings.API_TRUSTED_PROXIES = proxies
+    settings.USERGROUPS_TRUSTED_PROXIES = proxies
 
     assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=forwarded).get("/")) == counted
 
 
 def test_without_the_header_of_the_trusted_proxy_the_address_is_unknown(settings):
-    settings.API_TRUSTED_PROXIES = 1
+    settings.USERGROUPS_TRUSTED_PROXIES = 1
 
     assert address_of(RequestFactory().get("/")) is None

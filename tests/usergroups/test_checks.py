@@ -19,14 +19,14 @@ def test_the_defaults_pass_all_checks():
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "1", None, True])
 def test_the_body_limit_must_be_a_positive_integer(size):
-    assert found(API_MAX_BODY_SIZE=size) == ["usergroups.E001"]
+    assert found(USERGROUPS_MAX_BODY_SIZE=size) == ["usergroups.E001"]
 
 
 def test_time_zone_support_is_required():
     assert found(USE_TZ=False) == ["usergroups.E002"]
 
 
-@pytest.mark.parametrize("setting", ["API_TOKEN_RATE", "API_FAILURE_RATE"])
+@pytest.mark.parametrize("setting", ["USERGROUPS_CALL_RATE", "USERGROUPS_FAILURE_RATE"])
 @pytest.mark.parametrize("rate", ["", "x", "0/min", "10", "10/year", "-1/s", 10])
 def test_invalid_rates_are_reported(setting, rate):
     assert found(**{setting: rate}) == ["usergroups.E003"]
@@ -34,12 +34,12 @@ def test_invalid_rates_are_reported(setting, rate):
 
 @pytest.mark.parametrize("rate", [None, "1/s", "10/min", "10/hour", "10/d"])
 def test_rates_have_the_format_of_rest_framework(rate):
-    assert found(API_TOKEN_RATE=rate, API_FAILURE_RATE=rate) == []
+    assert found(USERGROUPS_CALL_RATE=rate, USERGROUPS_FAILURE_RATE=rate) == []
 
 
 @pytest.mark.parametrize("proxies", [-1, "1", None, True])
 def test_the_number_of_trusted_proxies_must_be_an_integer(proxies):
-    assert found(API_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
+    assert found(USERGROUPS_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
 
 
 class RefuseMigrations:

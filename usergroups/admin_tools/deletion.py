@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import ngettext
 
-from usergroups.dependants import dependants
+from usergroups.transactions import dependants
 
 from .lists import display_count
 

@@ -3,7 +3,7 @@
 from django.conf import settings
 
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
-DEFAULT_TOKEN_RATE = "60000/min"  # noqa: S105  # a rate, not a secret
+DEFAULT_CALL_RATE = "60000/min"
 DEFAULT_FAILURE_RATE = "6000/min"
 MIN_BATCH_LIMIT = 8 * 1024 * 1024
 
@@ -12,29 +12,29 @@ RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 
 
 def max_body_size() -> int:
-    """Return the maximum size of a request body in bytes, the setting ``API_MAX_BODY_SIZE``."""
-    size: int = getattr(settings, "API_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
+    """Return the maximum size of a request body in bytes, the setting ``USERGROUPS_MAX_BODY_SIZE``."""
+    size: int = getattr(settings, "USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
     return size
 
 
 def max_batch_size() -> int:
-    """Return the maximum size of a batch in bytes: 8 MiB, or ``API_MAX_BODY_SIZE`` if that is larger."""
+    """Return the maximum size of a batch in bytes: 8 MiB, or ``USERGROUPS_MAX_BODY_SIZE`` if that is larger."""
     return max(MIN_BATCH_LIMIT, max_body_size())
 
 
-def token_rate() -> str | None:
-    """Return ``API_TOKEN_RATE``, the rate limit of each token in DRF's format, or None for no limit."""
-    rate: str | None = getattr(settings, "API_TOKEN_RATE", DEFAULT_TOKEN_RATE)
+def call_rate() -> str | None:
+    """Return ``USERGROUPS_CALL_RATE``, the rate limit of each token in DRF's format, or None for no limit."""
+    rate: str | None = getattr(settings, "USERGROUPS_CALL_RATE", DEFAULT_CALL_RATE)
     return rate
 
 
 def failure_rate() -> str | None:
-    """Return ``API_FAILURE_RATE``, the rate limit of failed authentications per address, or None for no limit."""
-    rate: str | None = getattr(settings, "API_FAILURE_RATE", DEFAULT_FAILURE_RATE)
+    """Return ``USERGROUPS_FAILURE_RATE``, the limit of failed authentications per address, or None for no limit."""
+    rate: str | None = getattr(settings, "USERGROUPS_FAILURE_RATE", DEFAULT_FAILURE_RATE)
     return rate
 
 
 def trusted_proxies() -> int:
-    """Return ``API_TRUSTED_PROXIES``, the number of proxies that append to X-Forwarded-For."""
-    proxies: int = getattr(settings, "API_TRUSTED_PROXIES", 0)
+    """Return ``USERGROUPS_TRUSTED_PROXIES``, the number of proxies that append to X-Forwarded-For."""
+    proxies: int = getattr(settings, "USERGROUPS_TRUSTED_PROXIES", 0)
     return proxies

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from copy import copy
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any, ClassVar
 
 from django.db import models, router, transaction
@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.signals import announce, revoked, rotated
+from usergroups.transactions import WritingModel
 
-from . import last_use
+from . import last_use, secret_format
 from .querysets import EXPIRY_NOTICE, TokenQuerySet, TokenState
-from .stored_secret import StoredSecret
 
 MAX_TOKEN_NAME_LENGTH = 255
 
@@ -25,14 +25,23 @@ OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotat
 """The fields that a successor does not inherit."""
 
 
-class Token(StoredSecret):
-    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
+class Token(WritingModel):
+    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored.
 
+    A secret can be withheld until the page that shows it is loaded, because no secret may be stored until then. The
+    token then has the hint of its future secret, and a digest that only its own fields determine.
+    """
+
+    prefix: ClassVar[str]
+    """The prefix of the secrets of this model."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
     """Large fields of the owner, which authentication does not read unless they are asked for."""
 
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    hint = models.CharField(_("hint"), max_length=16, editable=False, help_text=_("The beginning of the secret."))
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     name = models.CharField(
         _("name"), max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text=_("What the token is for.")
     )
@@ -49,7 +58,6 @@ class Token(StoredSecret):
         _("last used from"),
         max_length=last_use.MAX_ADDRESS_LENGTH,
         default="",
-        db_default="",
         editable=False,
         help_text=_("The client's address. For IPv6, the first address of its /64 network."),
     )
@@ -57,7 +65,6 @@ class Token(StoredSecret):
         _("last used by"),
         max_length=last_use.MAX_AGENT_LENGTH,
         default="",
-        db_default="",
         editable=False,
         help_text=_("What the client calls itself: its User-Agent header."),
     )
@@ -80,6 +87,32 @@ class Token(StoredSecret):
 
     def __str__(self) -> str:
         return f"{self.hint}… {self.name}".rstrip()
+
+    @property
+    def public_id(self) -> str:
+        """The id in the API: the digest in hexadecimal, which can be computed from a leaked secret."""
+        return bytes(self.digest).hex()
+
+    def assign_secret(self, hint: str = "") -> str:
+        """Set the digest and hint of a new secret, without saving the token, and return the secret."""
+        secret = secret_format.generate(self.prefix, hint)
+        self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
+        return secret
+
+    def withhold_secret(self) -> str:
+        """Set the hint of a secret that ``show_withheld()`` generates, without saving the token. Return empty text."""
+        self.assign_secret()
+        self.digest = self._digest_while_withheld
+        return ""
+
+    @property
+    def is_withheld(self) -> bool:
+        return bytes(self.digest) == self._digest_while_withheld
+
+    @property
+    def _digest_while_withheld(self) -> bytes:
+        # No secret has this digest, because the text is not a well-formed secret.
+        return secret_format.digest(f"{self.hint} {self.created_at.astimezone(UTC).isoformat()}")
 
     @property
     def owner(self) -> models.Model:

@@ -67,7 +67,7 @@ class TokenThrottle(FixedWindowThrottle):
     """
 
     scope = "token"
-    get_rate = staticmethod(conf.token_rate)
+    get_rate = staticmethod(conf.call_rate)
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:

@@ -51,7 +51,7 @@ def test_a_token_is_issued_and_authenticates_its_owner(read_report, token):
 
 
 def test_calls_are_limited(read_report, token, settings):
-    settings.API_TOKEN_RATE = "1/day"
+    settings.USERGROUPS_CALL_RATE = "1/day"
 
     allowed, refused = read_report(token), read_report(token)
 
