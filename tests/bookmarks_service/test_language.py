@@ -13,7 +13,7 @@ from tests.admin.german import GERMAN, in_english
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 INDEX = reverse("admin:index")
 

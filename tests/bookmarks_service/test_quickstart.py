@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 
 def quickstart(capsys):

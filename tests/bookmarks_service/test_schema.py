@@ -8,6 +8,8 @@ from drf_spectacular.views import SpectacularAPIView
 
 from bookmarks_service import schema
 
+pytestmark = pytest.mark.once
+
 REQUESTS = [
     ({}, {}),
     ({"format": "json"}, {}),

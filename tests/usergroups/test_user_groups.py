@@ -1,9 +1,7 @@
 """The operations on user groups, except the update."""
 
-from contextlib import closing, suppress
-
 import pytest
-from django.db import IntegrityError, OperationalError, connection
+from django.db import IntegrityError, connection
 
 from tests.answers import errors, user_group_detail_json, user_group_json
 from tests.conftest import comparable
@@ -101,36 +99,6 @@ def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_
     group = UserGroup.objects.get(provided_id="a")
     assert response.status_code == 200
     assert (group.name, group.properties) == ("Theirs", properties)
-
-
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
-@pytest.mark.django_db(transaction=True)
-def test_a_batch_writes_a_group_that_is_repeatedly_created_and_deleted(call_usergroups, user_group):
-    """Another connection creates the group before each INSERT, and tries to delete it before each SELECT."""
-    other = connection.copy()
-    theirs = UserGroup(team_id=user_group.team_id, provided_id="a", name="Theirs")
-
-    def execute_on_other(sql, *params):
-        with suppress(OperationalError), other.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '100ms'; {sql}", params)
-
-    def interfere(execute, sql, params, many, context):
-        if sql.startswith("INSERT"):
-            values = [theirs.team_id, "a", "Theirs", theirs.token]
-            execute_on_other(
-                "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, created_at,"
-                " updated_at) VALUES (%s, '', %s, %s, %s, '{}', now(), now()) ON CONFLICT DO NOTHING",
-                *values,
-            )
-        elif sql.startswith("SELECT") and "FOR UPDATE" in sql:
-            execute_on_other("DELETE FROM usergroups_usergroup WHERE provided_id = 'a'")
-        return execute(sql, params, many, context)
-
-    with closing(other), connection.execute_wrapper(interfere):
-        response = call_usergroups("POST", "users-batch", {"user_groups": [{"user_group_id": "a", "name": "Mine"}]})
-
-    assert [result["status"] for result in response.json()["results"]] == [200]
-    assert UserGroup.objects.get(provided_id="a").name == "Mine"
 
 
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])

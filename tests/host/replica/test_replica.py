@@ -13,10 +13,10 @@ if "replica" not in settings.DATABASES:
     pytest.skip("the host has no replica", allow_module_level=True)
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, secrets_on, url
+from tests.admin.actions import act, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.contract.conftest import OPERATIONS, READS, WRITES, caller, valid_body  # noqa: F401
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
@@ -109,30 +109,6 @@ def test_the_admin_works_on_the_primary_database(admin_client, primary):
     assert stored.name == "Renamed"
     assert stored.token != group.token
     assert not Bookmark.objects.using("default").exists()
-
-
-def test_the_admin_shows_secrets_that_the_replica_lacks(admin_client, primary):
-    group, team = primary["user_group"], primary["user_group"].team
-    token = ApiTokenFactory(team=team)
-
-    revealed = admin_client.post(url("usergroups_usergroup_reveal", group.pk)).content.decode()
-    rotated = act(admin_client, "usergroups_apitoken", "rotate", token, grace="0")
-
-    assert f">{group.token}</code>" in revealed
-    [secret] = secrets_on(rotated)
-    [successor] = ApiToken.objects.using("default").filter(predecessor=token)
-    assert secret.startswith(successor.hint)
-
-
-def test_the_admin_moves_and_exports_bookmarks_that_the_replica_lacks(admin_client, primary):
-    bookmark, collection = primary["bookmark"], primary["collection"]
-    query = f"?_changelist_filters=collection__id__exact%3D{collection.pk}"
-
-    act(admin_client, "bookmarks_bookmark", "move", bookmark, collection=collection.pk)
-    exported = admin_client.post(url("bookmarks_bookmark_export") + query, {"format": "jsonl"})
-
-    assert Bookmark.objects.using("default").get().collection_id == collection.pk
-    assert bookmark.url in b"".join(exported.streaming_content).decode()
 
 
 def test_the_admin_counts_and_finds_rows_that_the_replica_lacks(admin_client, primary):
