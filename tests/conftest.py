@@ -38,7 +38,7 @@ LOG = StringIO()
 LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_service/test_schemathesis",
            "bookmarks_service/test_isolation", "bookmarks_service/test_slow_clients",
            "bookmarks_service/test_nothing_is_lost", "bookmarks_service/test_several_hosts",
-           "bookmarks_service/test_containers", "bookmarks_service/test_pooler")  # fmt: skip
+           "bookmarks_service/test_pooler")  # fmt: skip
 
 
 def pytest_configure() -> None:

@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,24 @@ def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> Non
         time.sleep(0.02)
 
 
-PORTS = itertools.count(10_000 + 1_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 22))
-"""Each process of the tests has ports of its own, outside the range of those of outgoing connections."""
+PORTS = itertools.count(10_000 + os.getpid() % 20_000)
+"""Ports outside the range of those of outgoing connections. Most processes of tests begin at different ones."""
+
+RESERVED: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """Return a port that no server of this machine and no other test uses."""
+    """Return a port that no server of this machine and no other test uses.
+
+    A socket with the same port on another address reserves it for this process, since a server may start much later.
+    """
     for port in itertools.islice(PORTS, 100):
-        with suppress(OSError), socket.socket() as server:
+        with suppress(OSError), socket.socket() as server, ExitStack() as stack:
             server.bind(("127.0.0.1", port))
+            reservation = stack.enter_context(socket.socket())
+            reservation.bind(("127.255.255.254", port))
+            stack.pop_all()
+            RESERVED.append(reservation)
             return port
     raise AssertionError("None of 100 ports is free.")
 

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.topologies [SECONDS [NAME ...]]
 
 For each topology, the script makes the calls of ``tests/host/projects/calls.py`` and compares the responses with those
-on plain PostgreSQL, runs races with 32 callers, makes mixed calls for SECONDS (default 60) while workers are killed and
+on plain PostgreSQL, runs races with 32 callers, creates bookmarks for SECONDS (default 60) while workers are killed and
 the topology suffers a fault, and measures PUT, POST and list calls a second with ``wrk``, each in turns with plain
 PostgreSQL. It prints the results of each. Citus needs CITUS_URL, the URL of a database on a coordinator whose tables
 are dropped, and CITUS_RESTART, a shell command that kills a worker and starts it again.
@@ -11,6 +11,7 @@ are dropped, and CITUS_RESTART, a shell command that kills a worker and starts i
 
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,10 +26,10 @@ from typing import Any, NamedTuple
 import httpx
 import psycopg
 
-from tests.benchmarks.soak import soak
 from tests.bookmarks_service.cluster import Cluster
 from tests.bookmarks_service.pooler import Pooler
 from tests.bookmarks_service.service import Service, manage
+from tests.bookmarks_service.test_nothing_is_lost import Load, stored
 from tests.host.projects.calls import CALLS
 from tests.host.projects.hosts import service as host_of_the_service
 from tests.host.test_same_bytes import parts_of
@@ -114,10 +115,10 @@ def hash_partitions() -> Iterator[Topology]:
 def citus() -> Iterator[Topology]:
     url = os.environ["CITUS_URL"]
 
-    def kill_a_worker() -> None:
+    def restart_a_node() -> None:
         subprocess.run(os.environ["CITUS_RESTART"], shell=True, check=True, timeout=TIMEOUT)
 
-    yield Topology({"DATABASE_URL": url}, url, kill_a_worker, has_citus=True)
+    yield Topology({"DATABASE_URL": url}, url, restart_a_node, has_citus=True)
 
 
 TOPOLOGIES = {
@@ -209,6 +210,20 @@ def running(topology: Topology, folder: Path) -> Service:
     return Service(folder, topology.variables["DATABASE_URL"], **limits, **variables)
 
 
+def lose_nothing(service: Service, seconds: int, fault: Callable[[], None]) -> dict[str, int]:
+    """Create bookmarks while two workers are killed, with ``fault()`` in between. Return how many were lost."""
+    with Load(service) as load:
+        for disturb in (kill_a_worker, lambda _: fault(), kill_a_worker):
+            time.sleep(seconds / 4)
+            disturb(service)
+        time.sleep(seconds / 4)
+    return {"acknowledged": len(load.acknowledged), "of these lost": len(load.acknowledged - stored(service))}
+
+
+def kill_a_worker(service: Service) -> None:
+    os.kill(service.worker_pids()[0], signal.SIGKILL)
+
+
 def main(seconds: str = "60", *names: str) -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -230,7 +245,7 @@ def main(seconds: str = "60", *names: str) -> None:
                 with running(topology, folder / title) as service:
                     print(races(service))
                     print(relative_rates(service, fast, folder))
-                    print(soak(service, int(seconds), topology.fault), flush=True)
+                    print(lose_nothing(service, int(seconds), topology.fault), flush=True)
 
 
 if __name__ == "__main__":

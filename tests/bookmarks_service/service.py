@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -13,14 +14,23 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
-import pytest
 from django.conf import settings
 
 from tests.partitions import partition
 from tests.queries import ON_CITUS
-from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, start_server, stop_server, wait_until
+from tests.servers import (
+    CERTIFICATES,
+    TIMEOUT,
+    free_port,
+    listens,
+    running_server,
+    start_server,
+    stop_server,
+    wait_until,
+)
 
 ROOT = Path(__file__).parents[2]
+REDIS = shutil.which("redis-server")
 
 
 @contextmanager
@@ -66,20 +76,6 @@ def writes_locked(database_url: str) -> Iterator[None]:
         connection.rollback()
 
 
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mount a file system of this size in a new folder."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
-    if os.getuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only root can make a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-        folder.rmdir()
-
-
 def environment(**variables: str) -> dict[str, str]:
     """Return a shell's environment whose only settings of the service are ``variables``."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
@@ -118,28 +114,40 @@ def workers_have_started(log: Path) -> bool:
     )
 
 
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
+    port = free_port()
+    command = [REDIS, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
+    with running_server(command, folder / "redis.log", lambda: listens(port)):
+        yield f"redis://127.0.0.1:{port}/0"
+
+
 class Service:
     """The service with the data of ``quickstart`` and the documented options of the server."""
 
     root = ROOT
     """The folder of the code."""
 
-    def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
+    def __init__(self, folder: Path, database_url: str, address: str = "127.0.0.1", **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
         self.log = folder / "service.log"
-        self.port = free_port()
-        self.base_url = f"http://127.0.0.1:{self.port}"
+        self.address, self.port = address, free_port()
+        self.base_url = f"http://{address}:{self.port}"
 
     def __enter__(self) -> "Service":
         self.create_data()
+        self.start()
+        return self
+
+    def start(self) -> None:
         self.process = start_server(
             server_command(self.port),
             self.log,
-            lambda: workers_have_started(self.log) and listens(self.port),
+            lambda: workers_have_started(self.log) and listens(self.port, self.address),
             cwd=self.root,
             env=self.environment(),
         )
-        return self
 
     def environment(self) -> dict[str, str]:
         variables = {"DATABASE_URL": self.database_url, "SECRET_KEY": "not-a-secret", **self.variables}
@@ -155,6 +163,9 @@ class Service:
         self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", text, re.MULTILINE)
 
     def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         wait_until(lambda: self.process.poll() is not None or workers_have_started(self.log))
         stop_server(self.process)
         assert not re.search(r"(uga|bma|ugt)_\w{38}", self.log.read_text()), "a secret was logged"
@@ -165,6 +176,11 @@ class Service:
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Make a call with these options of httpx, on a connection of its own."""
         return httpx.request(method, self.base_url + path, timeout=TIMEOUT, verify=CERTIFICATES, **options)
+
+    def client(self) -> httpx.Client:
+        """Return a client with the access token."""
+        headers = {"Authorization": f"Bearer {self.access_token}"}
+        return httpx.Client(base_url=self.base_url, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
 
     def update_user_group(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Token {self.api_token}"}

@@ -1,20 +1,17 @@
 """The admin's first page."""
 
 import re
-from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.admin_tools import lists
 
 pytestmark = pytest.mark.django_db
 
 INDEX = reverse("admin:index")
-TODAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def test_tokens_that_need_attention_are_listed(admin_client):
@@ -37,24 +34,6 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 
     assert page.count('<tr><th scope="row"><a href="/admin/usergroups/apitoken/') == 5
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">All 6</a>' in page
-
-
-def test_tokens_are_counted_up_to_a_limit(admin_client, monkeypatch):
-    ApiTokenFactory.create_batch(8, unused=True)
-    monkeypatch.setattr(lists, "MAX_LISTED", 7)
-
-    assert ">All 7+</a>" in admin_client.get(INDEX).content.decode()
-
-
-def test_the_parts_of_the_page_are_in_the_order_of_their_use(admin_client):
-    ApiTokenFactory(expiring=True)
-    BookmarkFactory()
-
-    page = admin_client.get(INDEX).content.decode()
-
-    parts = ['id="find-text"', 'id="navigation"', ">API tokens</a>", ">Bookmarks</a>", ">Users</a>",
-             "that need attention", "Newest user groups", "Recent changes"]  # fmt: skip
-    assert sorted(parts, key=page.index) == parts
 
 
 def test_newest_groups_and_recent_changes_are_listed(admin_client):

@@ -21,10 +21,6 @@ def test_a_healthy_service_answers_with_200(client, db, path):
     assert client.head(path).status_code == 200
 
 
-def test_livez_does_not_use_the_database(client):
-    assert client.get("/livez").status_code == 200
-
-
 def test_readyz_takes_one_statement(client, db):
     client.get("/readyz")
 

@@ -160,6 +160,6 @@ def test_no_sequence_of_calls_reaches_objects_of_another_owner():
     run_state_machine_as_test(
         Isolation,
         settings=settings(
-            max_examples=25, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -1,7 +1,6 @@
 """The language of the service's own pages in the admin, and of everything else."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,15 +8,12 @@ from django.db import OperationalError
 from django.urls import reverse
 from django.utils.translation import get_language
 
-import bookmarks_service
-import usergroups
 from tests.admin.actions import act
 from tests.admin.german import GERMAN, in_english
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.conftest import comparable
 from tests.usergroups.factories import ApiTokenFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 INDEX = reverse("admin:index")
 
@@ -41,13 +37,6 @@ def test_the_index_page_is_german(admin_client):
     assert in_english(german) == set()
     assert "<h1>Übersicht</h1>" in german
     assert "Widerrufen. Von admin, vor" in re.sub(r"<[^>]+>", "", german)
-
-
-def test_the_empty_index_page_is_german(admin_client):
-    page = admin_client.get(INDEX, **GERMAN).content.decode()
-
-    assert "Noch keine Änderungen." in page
-    assert in_english(page) == set()
 
 
 def test_the_pages_before_the_login_are_german(client):
@@ -105,32 +94,3 @@ def test_the_next_request_of_the_thread_is_not_german(admin_client):
     admin_client.get(INDEX, **GERMAN)
 
     assert get_language() == "en"
-
-
-CALLS = {
-    "missing field": ("put", "usergroups:user", "Token", ApiTokenFactory, {}),
-    "duplicate": ("post", "bookmarks:collections", "Bearer", AccessTokenFactory, {"name": ""}),
-    "unknown path": ("get", None, "Bearer", AccessTokenFactory, {}),
-    "list": ("get", "bookmarks:bookmarks", "Bearer", AccessTokenFactory, {}),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_responses_of_the_api_are_the_same_in_any_language(client, name):
-    method, url_name, scheme, factory, body = CALLS[name]
-    headers = {"HTTP_AUTHORIZATION": f"{scheme} {factory().secret}", "content_type": "application/json"}
-    path = reverse(url_name) if url_name else "/v1/nothing"
-
-    english, german = (getattr(client, method)(path, body, **headers, **extra) for extra in ({}, GERMAN))
-
-    assert comparable(german) == comparable(english)
-    assert "Content-Language" not in german
-
-
-@pytest.mark.parametrize("package", [usergroups, bookmarks_service])
-def test_style_sheets_have_no_left_and_right(package):
-    [path] = Path(package.__path__[0]).glob("static/*/admin.css")
-    rules = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
-
-    assert "{" in rules
-    assert re.findall(r"\b(?:left|right)\b|(?:padding|margin): (?:[^\s;]+ ){3}[^\s;]+;", rules) == []

@@ -39,39 +39,12 @@ def test_an_address_is_locked_out_after_ten_failures(operator, settings):
     assert log_in(address="192.0.2.2").status_code == 302
 
 
-def test_nine_failures_do_not_lock_out(operator):
-    for _ in range(9):
-        log_in("wrong")
-
-    assert log_in().status_code == 302
-
-
 def test_the_lockout_ends_after_the_cool_off_time(operator):
     for _ in range(10):
         log_in("wrong")
     AccessAttempt.objects.update(attempt_time="2026-01-01T00:00Z")
 
     assert log_in().status_code == 302
-
-
-@pytest.mark.parametrize(
-    ("proxies", "forwarded", "counted"),
-    [
-        (0, "192.0.2.9", "192.0.2.1"),
-        (1, "192.0.2.9", "192.0.2.9"),
-        (1, "nonsense", "0.0.0.0"),
-        (1, "a, 2001:db8::1:2:3:4", "2001:db8::"),
-    ],
-)
-def test_failures_are_counted_by_the_forwarded_address(operator, settings, proxies, forwarded, counted):
-    settings.USERGROUPS_TRUSTED_PROXIES = proxies
-
-    response = Client(REMOTE_ADDR="192.0.2.1").post(
-        LOGIN, {"username": "operator", "password": "wrong"}, headers={"X-Forwarded-For": forwarded}
-    )
-
-    assert response.status_code == 200
-    assert AccessAttempt.objects.get().ip_address == counted
 
 
 def fail_to_log_in(username, **extra):
@@ -96,37 +69,12 @@ def test_failures_from_unknown_addresses_are_counted_by_username(operator):
     assert log_in(address="192.0.2.1").status_code == 302  # and neither is the operator, where the address is known
 
 
-def test_failures_from_a_known_address_do_not_lock_out_unknown_addresses(operator):
-    for _ in range(10):
-        log_in("wrong", address="192.0.2.1")
-
-    assert log_in(address="").status_code == 302
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="A database in memory has only one connection.")
-def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(operator):
-    def fail(_):
-        with closing(connection):
-            return fail_to_log_in("operator", REMOTE_ADDR="")
-
-    with ThreadPoolExecutor(4) as pool:
-        statuses = list(pool.map(fail, range(8)))
-
-    assert statuses == [200] * 8
-    assert AccessAttempt.objects.get().failures_since_start == 8
-
-
 def test_passwords_and_addresses_are_not_logged(operator, caplog):
     log_in("a wrong secret", username="operator")
     log_in()
 
     assert not any(secret in caplog.text for secret in ("a wrong secret", PASSWORD, "192.0.2.1"))
     assert "a wrong secret" not in str(AccessAttempt.objects.values())
-
-
-def test_a_null_character_in_the_username_is_not_an_error(operator):
-    assert log_in(username="a\0b").status_code == 200
 
 
 HEADERS = {
@@ -137,7 +85,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/login/", "/docs/", "/schema/", "/api/user", "/unknown"])
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/schema/", "/api/user"])
 def test_every_response_has_security_headers(client, path):
     response = client.get(path)
 
@@ -168,3 +116,17 @@ def test_cookies_are_hidden_from_scripts_and_other_sites(operator):
 
     assert cookies["sessionid"]["httponly"]
     assert cookies["sessionid"]["samesite"] == cookies["csrftoken"]["samesite"] == "Lax"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="A database in memory has only one connection.")
+def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(operator):
+    def fail(_):
+        with closing(connection):
+            return fail_to_log_in("operator", REMOTE_ADDR="")
+
+    with ThreadPoolExecutor(4) as pool:
+        statuses = list(pool.map(fail, range(8)))
+
+    assert statuses == [200] * 8
+    assert AccessAttempt.objects.get().failures_since_start == 8

@@ -8,11 +8,9 @@ from contextlib import closing
 import promql_parser
 import pytest
 import yaml
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.urls import resolve
 from drf_spectacular.generators import SchemaGenerator
-from hypothesis import given
-from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from bookmarks_service.metrics import observe
@@ -57,14 +55,6 @@ def test_the_documented_alerts_are_valid():
         assert used <= documented
 
 
-def test_the_documented_scrape_configuration_has_the_documented_addresses():
-    [configuration] = [yaml.safe_load(block) for block in blocks(page("deploy"), "yaml") if "scrape" in block]
-
-    [targets] = [each["targets"] for each in configuration["scrape_configs"][0]["static_configs"]]
-    ports = re.findall(r"--port (\d+) --no-metrics|GRANIAN_METRICS_PORT=(\d+)", page("deploy"))
-    assert targets == [f"127.0.0.1:{service or granian}" for service, granian in ports]
-
-
 def test_all_operations_are_counted_by_their_id(measured):
     for path, methods in SchemaGenerator().get_schema(public=True)["paths"].items():
         for method, operation in methods.items():
@@ -75,8 +65,8 @@ def test_all_operations_are_counted_by_their_id(measured):
 
 
 OTHER_OPERATIONS = [
-    ("/", "index"), ("/docs/", "docs"), ("/schema/", "schema"), ("/docs", "other"), ("/unknown", "other"),
-    ("/admin/login/", "login"), ("/admin/unknown/", "other"), ("/livez", "other"), ("/readyz", "other"),
+    ("/", "index"), ("/docs/", "docs"), ("/docs", "other"), ("/unknown", "other"), ("/admin/login/", "login"),
+    ("/admin/unknown/", "other"), ("/livez", "other"),
 ]  # fmt: skip
 
 
@@ -86,33 +76,17 @@ def test_other_paths_are_counted_by_the_name_of_the_page(measured, client, db, p
         assert measured(REQUESTS, operation=operation, status=str(response.status_code)) == 1
 
 
-def test_a_method_that_is_not_offered_is_counted_as_other(measured, client):
-    client.generic("PURGE", "/api/user")
-    client.generic("DISPATCH", "/api/user")
-
-    assert measured(REQUESTS, operation="other", status="405") == 2
-
-
-def test_arbitrary_requests_add_few_series(measured):
-    client = Client()
-
-    @given(st.text(st.characters(max_codepoint=255), min_size=1), st.sampled_from(["GET", "POST", "X", "A" * 50]))
-    def request(path, method):
-        client.generic(method, f"/{path}")
-
-    request()
-    before = len(values())
-    for n in range(1000):
-        client.generic(f"M{n % 10}", f"/v1/{n}/{n}?n={n}")
-
-    assert len(values()) - before <= 2  # further statuses of the operation "other"
-
-
-def test_nothing_is_measured_by_default(client, db):
-    before = values()
+def test_arbitrary_requests_add_few_series(measured, client):
     client.get("/unknown")
+    client.generic("PURGE", "/api/user")
+    before = len(values())
 
-    assert values() == before
+    for n in range(100):
+        client.generic(f"M{n % 10}", f"/v1/{n}/{n}?n={n}")
+        client.generic(f"M{n % 10}", "/api/user")
+
+    assert measured(REQUESTS, operation="other", status="405") == 101
+    assert len(values()) == before
 
 
 def load_without_optional_packages(**variables):
@@ -130,15 +104,12 @@ def test_the_service_needs_the_optional_packages_only_if_they_are_used():
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_missing_packages_for_traces_are_reported():
-    result = load_without_optional_packages(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
+@pytest.mark.parametrize(
+    ("variables", "extra"),
+    [({"PROMETHEUS_MULTIPROC_DIR": "/tmp"}, "metrics"), ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1"}, "otel")],
+)
+def test_a_missing_package_is_reported(variables, extra):
+    result = load_without_optional_packages(**variables)
 
     assert result.returncode == 1
-    assert result.stderr.endswith("Install the extra `otel`.\n")
-
-
-def test_a_missing_package_for_metrics_is_reported(tmp_path):
-    result = load_without_optional_packages(PROMETHEUS_MULTIPROC_DIR=str(tmp_path))
-
-    assert result.returncode == 1
-    assert result.stderr.endswith("Install the extra `metrics`.\n")
+    assert result.stderr.endswith(f"Install the extra `{extra}`.\n")

@@ -2,11 +2,8 @@
 
 import json
 import re
-import select
-import socket
 import socketserver
 import threading
-from urllib.parse import quote
 
 import httpx
 import pytest
@@ -33,55 +30,34 @@ def nginx(https_service, tmp_path_factory):
         yield running
 
 
-def test_a_batch_of_2_mb_passes(nginx, https_service):
-    url = "https://example.com/".ljust(2000, "a")
-    with nginx.client(https_service) as client:
-        response = client.post("/v1/bookmarks/batch", json={"bookmarks": [{"url": f"{url}{n}"} for n in range(1000)]})
-
-    assert len(response.request.content) > 2_000_000
-    assert response.status_code == 200
+MIB = 1024 * 1024
 
 
-def test_a_batch_of_8_mib_passes(nginx, https_service):
-    body = json.dumps({"bookmarks": []}).ljust(8 * 1024 * 1024)
+def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(nginx, https_service):
+    body = json.dumps({"bookmarks": []}).encode().ljust(8 * MIB)
     with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
         response = client.post("/v1/bookmarks/batch", content=body)
+        refused = client.post("/v1/bookmarks/batch", content=body + b" ")
 
-    assert response.status_code in (200, 400)
-    assert "success" in response.json()
+    assert (response.status_code, response.json()["results"]) == (200, [])
+    assert error_code(refused, 413) == "payload_too_large"
 
 
 def test_a_file_of_8_mib_is_imported(nginx, https_service):
-    file = b'{"url": "https://example.com/file"}\n' + (b" " * 999_999 + b"\n") * 8
+    file = b'{"url": "https://example.com/file"}\n'.ljust(8 * MIB, b"\n")
     with nginx.client(https_service, **{"Content-Type": "application/jsonl"}) as client:
         response = client.post("/v1/imports", content=file)
-        exported = client.get("/v1/export")
 
     assert (response.status_code, response.json()["report"]["created"]) == (200, 1)
-    assert b'"https://example.com/file"' in exported.content
-
-
-def test_a_body_over_the_limit_is_refused_in_json(nginx, https_service):
-    with nginx.client(https_service) as client:
-        response = client.post("/v1/bookmarks/batch", content=b" " * (8 * 1024 * 1024 + 1))
-
-    assert error_code(response, 413) == "payload_too_large"
 
 
 def test_a_long_url_passes(nginx, https_service):
     url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")
     with nginx.client(https_service) as client:
         made = client.post("/v1/bookmarks", json={"url": url})
-    request = (
-        f"GET /v1/bookmarks?url={quote(url, safe='')} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        f"Authorization: Bearer {https_service.access_token}\r\n\r\n"
-    )
+        found = client.get("/v1/bookmarks", params={"url": url})
 
-    head, body = nginx.send(request.encode())
-
-    assert made.status_code == 201
-    assert head.startswith("HTTP/1.1 200 ")
-    assert json.loads(body)["bookmarks"] == [made.json()["bookmark"]]
+    assert found.json()["bookmarks"] == [made.json()["bookmark"]]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +65,10 @@ def test_a_long_url_passes(nginx, https_service):
     [
         (b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 414}),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"a" * 200_000 + b"\r\n\r\n", {400, 431}),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", {400}),
-        (b"GET / HTTP/1.1\r\n\r\n", {400}),
         (b"GET\r\n\r\n", {400}),
         (b"GET /nginx-error/400 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", {400}),
     ],
-    ids=["long request line", "long header", "bad length", "no host", "no path", "the path of an error"],
+    ids=["long request line", "long header", "no path", "the path of an error"],
 )
 def test_a_malformed_request_is_refused_in_json(nginx, head, statuses):
     head, body = nginx.send(head)
@@ -105,11 +79,10 @@ def test_a_malformed_request_is_refused_in_json(nginx, head, statuses):
     assert json.loads(body)["errors"][0]["code"] == "bad_request"
 
 
-@pytest.mark.parametrize("path", ["/v1/bookmarks", "/unknown"])
-def test_api_calls_without_https_are_refused(nginx, https_service, path):
+def test_api_calls_without_https_are_refused(nginx):
     headers = {"Host": "localhost", "Authorization": "Bearer x", "X-Forwarded-Proto": "https"}
 
-    response = httpx.get(f"http://127.0.0.1:{nginx.port}{path}", headers=headers, timeout=TIMEOUT)
+    response = httpx.get(f"http://127.0.0.1:{nginx.port}/v1/bookmarks", headers=headers, timeout=TIMEOUT)
 
     assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "bad_request")
 
@@ -142,17 +115,6 @@ def test_an_unreachable_service_is_answered_in_json(https_service, tmp_path):
     assert int(response.headers["Retry-After"]) > 0
 
 
-def test_a_timeout_of_the_service_is_answered_in_json(https_service, tmp_path):
-    with (
-        socket.create_server(("127.0.0.1", 0)) as silent,
-        Nginx(tmp_path, f"127.0.0.1:{silent.getsockname()[1]}", read_timeout=1) as nginx,
-        nginx.client(https_service) as client,
-    ):
-        response = client.get("/v1/bookmarks")
-
-    assert error_code(response, 504) == "service_unavailable"
-
-
 class Dropping(socketserver.BaseRequestHandler):
     """Reads a request and closes the connection, like a host that is killed."""
 
@@ -168,9 +130,7 @@ def dropping_host():
         server.shutdown()
 
 
-@pytest.mark.parametrize(
-    ("method", "status"), [("GET", 200), ("PUT", 405), ("DELETE", 405), ("POST", 502), ("PATCH", 502)]
-)
+@pytest.mark.parametrize(("method", "status"), [("GET", 200), ("POST", 502)])
 def test_only_idempotent_requests_are_repeated_on_another_host(https_service, dropping_host, tmp_path, method, status):
     other = f"127.0.0.1:{https_service.port}"
     with Nginx(tmp_path, dropping_host, other) as nginx, nginx.client(https_service) as client:
@@ -188,43 +148,11 @@ def test_any_request_is_sent_to_another_host_if_the_first_cannot_be_reached(http
     assert response.status_code == 201
 
 
-def test_a_request_that_timed_out_is_not_repeated(https_service, tmp_path):
-    with (
-        socket.create_server(("127.0.0.1", 0)) as first,
-        socket.create_server(("127.0.0.1", 0)) as second,
-        Nginx(tmp_path, *(f"127.0.0.1:{each.getsockname()[1]}" for each in (first, second)), read_timeout=1) as nginx,
-        nginx.client(https_service) as client,
-    ):
-        response = client.get("/v1/bookmarks")
-        reached = select.select([first, second], [], [], 0)[0]
-
-    assert error_code(response, 504) == "service_unavailable"
-    assert len(reached) == 1
-
-
-@pytest.mark.parametrize(("method", "size", "status"), [("POST", 1_100_000, 413), ("PUT", 900_000, 405)])
-def test_a_large_body_that_was_not_read_gets_its_response(nginx, https_service, method, size, status):
-    with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
-        statuses = {client.request(method, "/v1/bookmarks", content=b"{}".ljust(size)).status_code for _ in range(50)}
-
-    assert statuses == {status}
-
-
-def test_static_files_are_compressed(nginx, https_service):
-    with nginx.client(https_service) as client:
-        path = re.search(r'"(/static/[^"]+swagger-ui-bundle[^"]+)"', client.get("/docs/").text)[1]
-        response = client.get(path)
-
-    assert response.headers["Content-Encoding"] == "gzip"
-    assert response.headers["Cache-Control"] == "max-age=31536000"
-
-
 def test_a_forged_address_is_not_counted(nginx, https_service):
-    """It comes last, because it exhausts the failures of this address."""
     statuses = []
     for n in range(10):
         headers = {"X-Forwarded-For": f"192.0.2.{n}", "Authorization": "Bearer x"}
-        with nginx.client(https_service, **headers) as client:
+        with nginx.client(https_service, "127.0.0.5", **headers) as client:
             statuses.append(client.get("/v1/bookmarks").status_code)
 
     assert statuses == [401] * 5 + [429] * 5

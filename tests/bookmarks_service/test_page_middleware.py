@@ -1,8 +1,10 @@
-"""Requests of API clients do not enter the middleware that only pages need."""
+"""The middleware that only pages need, which requests of API clients do not enter."""
 
 import pytest
 from axes.middleware import AxesMiddleware
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.module_loading import import_string
 
@@ -49,22 +51,6 @@ def test_api_calls_do_not_enter_it(any_operation, valid_body, entered):
     assert entered == []
 
 
-@pytest.mark.parametrize("path", ["/unknown", "/administrator", "/api/admin/"])
-def test_unknown_paths_do_not_enter_it(client, path, entered):
-    response = client.get(path)
-
-    assert response.json()["errors"][0]["code"] == "not_found"
-    assert entered == []
-
-
-def test_an_api_call_with_a_session_cookie_ignores_the_session(admin_client, entered):
-    response = admin_client.get("/api/users")
-
-    assert response.json()["errors"][0]["code"] == "not_authenticated"
-    assert response.cookies == {}
-    assert entered == []
-
-
 @pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"])
 def test_pages_enter_all_of_it(admin_client, path, entered):
     admin_client.get(path)
@@ -79,9 +65,48 @@ def test_all_of_it_is_in_the_settings():
     assert [import_string(name).__mro__[1:3] for name in ours] == [(PagesOnly, import_string(name)) for name in STOCK]
 
 
+def test_an_api_call_with_a_session_cookie_ignores_the_session(admin_client, entered):
+    response = admin_client.get("/api/users")
+
+    assert response.json()["errors"][0]["code"] == "not_authenticated"
+    assert response.cookies == {}
+    assert entered == []
+
+
 def test_the_pages_are_all_urls_of_the_service_itself():
     """The apps are mounted at the root."""
     prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns}
 
     assert prefixes == {"", *settings.PAGES.split("|")}
     assert all(is_page_path(f"/{prefix}") for prefix in prefixes)
+
+
+# Bodies from anonymous clients
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/bookmarks/bookmark/import/", "/admin/nothing-here"])
+def test_a_large_upload_without_a_login_is_refused_before_it_is_read(client, path):
+    client.cookies["csrftoken"] = "a" * 32
+    file = SimpleUploadedFile("large.html", b"a" * 100_000)
+
+    response = client.post(path, {"file": file})
+
+    assert response.status_code == 413
+    assert "<h1>Log in first</h1>" in response.content.decode()
+    assert not response.wsgi_request._read_started
+
+
+@pytest.mark.django_db
+def test_a_small_form_without_a_login_is_read(client):
+    response = client.post(reverse("admin:login"), {"username": "operator", "password": "wrong"})
+
+    assert response.status_code == 200
+
+
+def test_an_operator_uploads_a_large_file(admin_client):
+    file = SimpleUploadedFile("large.html", b"a" * 100_000)
+
+    response = admin_client.post(reverse("admin:bookmarks_bookmark_import"), {"file": file})
+
+    assert response.status_code == 200

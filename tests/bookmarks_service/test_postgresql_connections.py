@@ -21,47 +21,51 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with Cluster() as running:
+        running.execute("CREATE DATABASE limited")
+        running.execute("ALTER DATABASE limited SET lock_timeout = '20s'")
         yield running
 
 
-def limits(cluster, name="postgres"):
-    """Return the time limits of a new connection of the server to a database."""
-    database = dj_database_url.parse(cluster.url.removesuffix("postgres") + name)
-    connection = ConnectionHandler({"default": database})["default"]
-    connection.connect()
-    try:
-        set_up(connection)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
-            return cursor.fetchone()
-    finally:
+@pytest.fixture
+def connect(cluster):
+    """Return a function that returns a connection of the server to a database, which is not set up yet."""
+    connections = []
+
+    def connect(name):
+        database = dj_database_url.parse(cluster.url.removesuffix("postgres") + name)
+        connection = ConnectionHandler({"default": database})["default"]
+        connection.connect()
+        connections.append(connection)
+        return connection
+
+    yield connect
+    for connection in connections:
         connection.close()
 
 
-def test_the_server_sets_time_limits(cluster):
-    assert limits(cluster) == ("30s", "10s")
+@pytest.mark.parametrize(
+    ("database", "options", "limits"),
+    [
+        ("postgres", "", ("30s", "10s")),
+        ("postgres", "-c statement_timeout=0", ("0", "10s")),
+        ("limited", "", ("30s", "20s")),
+    ],
+    ids=["no limits", "PGOPTIONS", "limits of the database"],
+)
+def test_the_server_sets_the_limits_that_are_not_set(connect, monkeypatch, database, options, limits):
+    monkeypatch.setenv("PGOPTIONS", options)
+    connection = connect(database)
+
+    set_up(connection)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+        assert cursor.fetchone() == limits
 
 
-@pytest.mark.parametrize("value", ["2s", "0"])
-def test_pgoptions_takes_precedence(cluster, monkeypatch, value):
-    monkeypatch.setenv("PGOPTIONS", f"-c statement_timeout={value}")
-
-    assert limits(cluster) == (value, "10s")
-
-
-@pytest.mark.parametrize("value", ["20s", "0"])
-def test_the_limits_of_the_database_take_precedence(cluster, value):
-    cluster.execute("DROP DATABASE IF EXISTS other")
-    cluster.execute("CREATE DATABASE other")
-    cluster.execute(f"ALTER DATABASE other SET lock_timeout = '{value}'")
-
-    assert limits(cluster, "other") == ("30s", value)
-
-
-def test_a_connection_without_limits_is_not_kept(cluster, monkeypatch):
+def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
     monkeypatch.setattr(postgresql_connections, "STATE", "SELECT 1 / 0")
-    connection = ConnectionHandler({"default": dj_database_url.parse(cluster.url)})["default"]
-    connection.connect()
+    connection = connect("postgres")
 
     with pytest.raises(DataError):
         set_up(connection)

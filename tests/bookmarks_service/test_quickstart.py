@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 
 def quickstart(capsys):
@@ -52,12 +52,6 @@ def test_a_port_in_use_is_reported_before_anything_is_created():
             call_command("quickstart", "--port", str(server.getsockname()[1]))
 
     assert not Team.objects.exists()
-
-
-@pytest.mark.parametrize("port", ["0", "65536", "x"])
-def test_invalid_ports_are_refused(port):
-    with pytest.raises(CommandError):
-        call_command("quickstart", "--no-serve", "--port", port)
 
 
 def test_running_quickstart_again_keeps_the_data_and_replaces_the_secrets(capsys):

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.servers import TIMEOUT
 
 HOOKS = """
@@ -37,6 +39,7 @@ headers = {{ Authorization = "Bearer {access_token}" }}
 """
 
 
+@pytest.mark.once
 def test_schemathesis_finds_no_failure(service, tmp_path):
     # Of another team, so that no call deletes the user group of the access token.
     api_token = service.manage("create_api_token", "--team", "Schemathesis", "--create-team").stdout.strip()

@@ -1,6 +1,5 @@
 """Single sign-on of operators, with an identity provider of the tests' own."""
 
-import time
 from contextlib import ExitStack
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +12,6 @@ from django.contrib.sessions.models import Session
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 from environs import EnvError
 
@@ -28,9 +26,7 @@ from tests.bookmarks_service.identity_provider import (
     STRANGER,
     identity_provider,
 )
-from tests.bookmarks_service.service import manage
 from tests.bookmarks_service.test_settings import load_settings
-from usergroups.models import Team
 
 START = "/admin/single-sign-on/"
 CALLBACK = "/admin/single-sign-on/callback/"
@@ -124,13 +120,6 @@ def test_tokens_with_es256_are_accepted(client, provider):
     assert sign_in(client).status_code == 302
 
 
-@pytest.mark.parametrize("audience", [[CLIENT_ID], [CLIENT_ID, "another"]], ids=["one", "two"])
-def test_a_list_of_audiences_is_accepted(client, provider, audience):
-    provider.id_token = {"aud": audience, "azp": CLIENT_ID}
-
-    assert sign_in(client).status_code == 302
-
-
 def test_keys_and_endpoints_that_the_provider_changes_are_followed(client, provider):
     sign_in(client)
     provider.keys = {**provider.keys, "RS256": STRANGER}
@@ -142,13 +131,6 @@ def test_keys_and_endpoints_that_the_provider_changes_are_followed(client, provi
     assert [group.name for group in User.objects.get().groups.all()] == ["Managers"]
 
 
-def test_an_access_token_may_be_short_lived(client, provider):
-    provider.token_response = {"expires_in": 1, "refresh_token": "a-refresh-token"}
-
-    assert sign_in(client).status_code == 302
-    assert [path for path, _ in provider.requests].count("token") == 1
-
-
 def test_roles_in_the_id_token_are_accepted(client, provider):
     provider.roles, provider.id_token = [], {"roles": "Managers"}
 
@@ -157,9 +139,7 @@ def test_roles_in_the_id_token_are_accepted(client, provider):
     assert [group.name for group in User.objects.get().groups.all()] == ["Managers"]
 
 
-@pytest.mark.parametrize(
-    "page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "admin/", "/docs/", ""]
-)
+@pytest.mark.parametrize("page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/docs/", ""])
 def test_a_sign_in_ends_on_this_host_only(client, provider, page):
     assert sign_in(client, page)["Location"] == "/admin/"
 
@@ -235,8 +215,9 @@ def test_accounts_are_identified_by_the_subject_only(client, provider):
         ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),
         ({"name": " ", "email": "a@b.example"}, "a@b.example"),
         ({"name": 7}, "4711"),
+        ({"name": "An\ud800na"}, "Anna"),
     ],
-    ids=["long", "empty", "number"],
+    ids=["long", "empty", "number", "surrogate"],
 )
 def test_any_name_can_be_stored(client, provider, userinfo, name):
     provider.userinfo = {"sub": "4711", **userinfo}
@@ -256,30 +237,11 @@ def test_an_account_has_no_password(client, provider):
     assert not User.objects.get().has_usable_password()
 
 
-def test_the_history_and_the_index_page_name_the_operator(client, provider):
-    provider.roles = ["Managers", "Superusers"]
-    sign_in(client)
-    client.post("/admin/usergroups/team/add/", {"name": "A team"})
-
-    history = reverse("admin:usergroups_team_history", args=[Team.objects.get().pk])
-    assert "(Anna Schmidt)" in client.get(history).content.decode()
-    assert "By Anna Schmidt, " in client.get("/admin/").content.decode()
-
-
 def test_a_session_lasts_for_eight_hours(client, provider):
     sign_in(client)
 
     assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
     assert client.session.get("_auth_user_backend") == BACKEND
-
-
-def test_a_sign_in_that_is_not_finished_expires(client, provider):
-    client.get(START)
-    assert timezone.now() < client.session.get_expiry_date() <= timezone.now() + timedelta(minutes=10)
-
-    sign_in(client)
-    client.get(START)
-    assert client.session.get_expiry_date() > timezone.now() + timedelta(hours=7.9)
 
 
 def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog):
@@ -306,8 +268,6 @@ def fail_with(**attributes):
 
 FAULTS = {
     "token refused": fail_with(status={"token": 400}, documents={"token": {"error": "invalid_grant"}}),
-    "token endpoint broken": fail_with(status={"token": 500}),
-    "keys broken": fail_with(status={"keys": 500}),
     "userinfo broken": fail_with(status={"userinfo": 500}),
     "signature of another key": fail_with(key=STRANGER),
     "no signature": fail_with(algorithm="none", key=None),
@@ -318,54 +278,16 @@ FAULTS = {
         documents={"keys": {"keys": [KEYS["RS256"].as_dict(kid="RS256")]}},
     ),
     "no ID token": fail_with(token_response={"id_token": None}),
-    "not an ID token": fail_with(token_response={"id_token": "a.b.c"}),
+    "a list instead of tokens": fail_with(documents={"token": [1]}),
+    "numbers instead of keys": fail_with(documents={"keys": {"keys": [1]}}),
+    "a text instead of claims": fail_with(documents={"userinfo": "a"}),
     "another nonce": fail_with(id_token={"nonce": "another"}),
-    "no nonce": fail_with(id_token={"nonce": None}),
-    "issued for another client": fail_with(id_token={"azp": "another"}),
-    "an empty subject": fail_with(userinfo={**ANNA, "sub": ""}),
     "a subject that cannot be stored": fail_with(userinfo={**ANNA, "sub": "\ud800"}),
     "another audience": fail_with(id_token={"aud": "another"}),
-    "another audience, although issued for this client": fail_with(id_token={"aud": "another", "azp": CLIENT_ID}),
-    "two audiences, and issued for another client": fail_with(id_token={"aud": [CLIENT_ID, "b"], "azp": "b"}),
-    "no audience": fail_with(id_token={"aud": None}),
-    "no issuer": fail_with(id_token={"iss": None}),
-    "hash of another access token": fail_with(id_token={"at_hash": "another"}),
     "another issuer": fail_with(id_token={"iss": "https://another.example"}),
     "expired": fail_with(id_token={"exp": 1}),
-    "no expiry": fail_with(id_token={"exp": None}),
-    "issued in the future": fail_with(id_token={"iat": time.time() + 3600}),
-    "no subject": fail_with(id_token={"sub": None}),
     "subject differs": fail_with(id_token={"sub": "another"}),
 }
-
-
-def test_a_name_that_cannot_be_stored_is_cleaned(client, provider):
-    provider.roles = ["Superusers"]
-    provider.userinfo |= {"name": "An\ud800na\0", "email": "\udfffanna@example.com"}
-
-    assert sign_in(client).status_code == 302
-    user = User.objects.get()
-    assert (user.first_name, user.email) == ("Anna", "anna@example.com")
-
-
-SHAPES = {
-    "list": [1],
-    "pairs": [["sub", "another"]],
-    "text": "a",
-    "number": 1,
-    "numbers": {"keys": [1]},
-    "incomplete key": {"keys": [{"kid": "RS256", "alg": "RS256"}]},
-    "number as key": {"keys": [{"kid": "RS256", "alg": "RS256", "kty": "RSA", "n": 1, "e": 1}]},
-    "no text": {"id_token": 1, "access_token": 1, "sub": 1},
-}
-
-
-@pytest.mark.parametrize("path", ["token", "keys", "userinfo"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_response_of_another_shape_is_a_page(client, provider, path, shape):
-    provider.documents = {path: SHAPES[shape]}
-
-    assert sign_in(client).status_code == 502
 
 
 def test_an_error_in_the_code_is_not_a_failure_of_the_provider(client, provider, monkeypatch):
@@ -392,11 +314,10 @@ def test_an_invalid_response_is_a_page(client, provider, fault):
         fail_with(status={"openid-configuration": 500}),
         fail_with(metadata={"issuer": "https://another.example"}),
         fail_with(metadata={"authorization_endpoint": None}),
-        fail_with(metadata={"authorization_endpoint": "http://["}),
         fail_with(documents={"openid-configuration": [1]}),
         lambda provider: provider.hang("openid-configuration"),
     ],
-    ids=["broken", "another issuer", "incomplete", "no URL", "no object", "hanging"],
+    ids=["broken", "another issuer", "incomplete", "no object", "hanging"],
 )
 def test_a_provider_that_cannot_be_used_is_a_page(client, provider, settings, fault):
     set_timeout(settings, 0.2)
@@ -406,21 +327,6 @@ def test_a_provider_that_cannot_be_used_is_a_page(client, provider, settings, fa
     provider.reset()
     set_timeout(settings, 5)
     assert client.get(START).status_code == 302
-
-
-@pytest.mark.parametrize("path", ["token", "keys", "userinfo"])
-def test_a_slow_provider_is_a_page(client, provider, settings, path):
-    address = go_to_provider(client)
-    set_timeout(settings, 0.2)
-    provider.hang(path)
-
-    assert come_back(client, address).status_code == 502
-
-
-def test_a_provider_that_is_down_is_a_page(client, provider, settings):
-    settings.AUTHLIB_OAUTH_CLIENTS["provider"]["server_metadata_url"] = "http://127.0.0.1:9/"
-
-    assert client.get(START).status_code == 502
 
 
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
@@ -479,16 +385,6 @@ def test_the_login_form_logs_nobody_in_without_a_password(client, provider):
     assert "_auth_user_id" not in visitor.session
 
 
-def test_failed_sign_ins_lock_nobody_out(client, provider):
-    provider.roles = []
-    for _ in range(12):
-        assert sign_in(client).status_code == 403
-
-    provider.roles = ["Operators"]
-    assert sign_in(client).status_code == 302
-    assert AccessAttempt.objects.count() == 0
-
-
 def test_few_threads_wait_for_the_provider(client, provider):
     with ExitStack() as four_sign_ins:
         for _ in range(4):
@@ -497,11 +393,6 @@ def test_few_threads_wait_for_the_provider(client, provider):
         assert provider.requests == []
 
     assert client.get(START).status_code == 302
-
-
-@pytest.mark.parametrize("path", [START, CALLBACK])
-def test_other_methods_are_refused(client, provider, path):
-    assert client.post(path).status_code == 405
 
 
 def test_without_an_issuer_there_are_no_pages_and_no_button(client, db):
@@ -549,13 +440,10 @@ COMPLETE = {"OIDC_ISSUER": "https://sso.example/realms/company", "OIDC_CLIENT_ID
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({**COMPLETE, "OIDC_ISSUER": "sso.example"}, "OIDC_ISSUER is invalid. "),
         ({**COMPLETE, "OIDC_ISSUER": "https://sso.example/?a=b"}, "OIDC_ISSUER is invalid. "),
-        ({**COMPLETE, "OIDC_CLIENT_ID": ""}, "Set all of OIDC_ISSUER, "),
         ({**COMPLETE, "OIDC_CLIENT_SECRET": ""}, "Set all of OIDC_ISSUER, "),
         ({"OIDC_CLIENT_ID": "a"}, "Set all of OIDC_ISSUER, "),
         ({"PASSWORD_LOGIN": "0"}, "PASSWORD_LOGIN is off, "),
-        ({**COMPLETE, "PASSWORD_LOGIN": "maybe"}, "PASSWORD_LOGIN is invalid"),
         ({**COMPLETE, "OIDC_ISSUER": "http://sso.example", "HTTPS": "1"}, "OIDC_ISSUER must begin with https:"),
     ],
     ids=str,
@@ -570,25 +458,3 @@ def test_a_missing_package_is_named(monkeypatch):
 
     with pytest.raises(ImproperlyConfigured, match="Install the extra `oidc`"):
         load_settings(SECRET_KEY="x", **COMPLETE)
-
-
-@pytest.mark.parametrize(
-    ("variables", "backends"),
-    [
-        ({}, ["AxesStandaloneBackend", "ModelBackend"]),
-        (COMPLETE, ["AxesStandaloneBackend", "RemoteUserBackend", "ModelBackend"]),
-        ({**COMPLETE, "PASSWORD_LOGIN": "0"}, ["AxesStandaloneBackend", "RemoteUserBackend"]),
-    ],
-    ids=["default", "both", "single sign-on"],
-)
-def test_the_backends_are_those_of_the_settings(variables, backends):
-    settings = load_settings(SECRET_KEY="x", **variables)
-
-    assert [name.rpartition(".")[2] for name in settings["AUTHENTICATION_BACKENDS"]] == backends
-
-
-def test_the_deployment_check_is_clean():
-    variables = {**COMPLETE, "PASSWORD_LOGIN": "0", "HTTPS": "1", "ALLOWED_HOSTS": "a.example"}
-    result = manage("check", "--deploy", "--fail-level=WARNING", SECRET_KEY="a1b2c3d4e5" * 6, **variables)
-
-    assert result.returncode == 0, result.stderr

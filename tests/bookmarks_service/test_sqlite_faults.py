@@ -1,32 +1,15 @@
-"""Faults of SQLite: a full disk, and a database that another connection locks."""
+"""SQLite while another connection has the lock for writes."""
 
-import os
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
 
-from tests.bookmarks_service.service import Service, small_disk, writes_locked
-from tests.bookmarks_service.test_faults import assert_healthy, assert_unavailable, first_refusal, list_bookmarks
+from tests.bookmarks_service.service import Service, writes_locked
+from tests.bookmarks_service.test_faults import assert_healthy, assert_unavailable, list_bookmarks
 
 pytestmark = pytest.mark.once
-
-
-def test_a_full_disk_is_answered_with_503(tmp_path):
-    with (
-        small_disk(tmp_path / "disk", megabytes=2) as disk,
-        Service(tmp_path, f"sqlite:///{disk / 'db.sqlite3'}") as service,
-    ):
-        assert_healthy(service)
-        filler = disk / "filler"
-        with filler.open("wb") as file:
-            file.write(b"x" * (os.statvfs(disk).f_bavail * os.statvfs(disk).f_bsize))
-        assert_unavailable(first_refusal(service))
-        filler.unlink()
-        assert_healthy(service)
-        assert list_bookmarks(service).status_code == 200
 
 
 @contextmanager
@@ -47,18 +30,18 @@ def test_a_locked_database_is_answered_with_503(tmp_path):
 
 
 def test_reads_do_not_wait_for_a_writer(tmp_path):
-    """There are more reads at once than threads, with a token whose last use must be written. A wait takes 400 s."""
-    with service_on_sqlite(tmp_path, timeout=400) as service:
+    """There are more reads at once than threads, with a token whose last use must be written.
+
+    A read that waited would get a 503 response after the time limit, while the writer still has its lock.
+    """
+    with service_on_sqlite(tmp_path, timeout=60) as service:
         assert list_bookmarks(service).status_code == 200
         with closing(sqlite3.connect(tmp_path / "db.sqlite3")) as connection, connection:
             connection.execute("UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'")
         with writes_locked(service.database_url), ThreadPoolExecutor(17) as pool:
-            start = time.monotonic()
             calls = [pool.submit(list_bookmarks, service) for _ in range(16)]
             calls.append(pool.submit(service.request, "GET", "/livez"))
             statuses = {call.result().status_code for call in calls}
-            elapsed = time.monotonic() - start
 
         assert statuses == {200}
-        assert elapsed < 200
         assert service.log.read_text().count("Could not write the last use of the token") == 1

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
@@ -14,8 +13,7 @@ from django.conf import settings
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.bookmarks_service.hosts import REDIS, redis_server
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.service import REDIS, Service, empty_database, redis_server
 from tests.servers import free_port, wait_until
 from tests.test_docs import page
 
@@ -141,30 +139,6 @@ def test_the_collector_receives_nothing_private(service, traced, collector):
 
 
 @pytest.mark.once
-def test_health_checks_are_not_traced(service, traced, collector):
-    trace_id = secrets.token_hex(16)
-    headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", "Host": "unknown.example"}
-    statuses = [service.request("GET", path, headers=headers).status_code for path in ("/livez", "/readyz")]
-    _, span, _ = traced("GET", "/")
-
-    assert statuses == [200, 200]
-    assert span.name == "GET index"
-    assert collector.spans_of(trace_id) == []
-    assert [each for each in collector.spans() if not each.parent_span_id] == []
-
-
-@pytest.mark.once
-def test_workers_send_spans_also_after_a_reload(service, traced):
-    before = service.worker_pids()
-    service.process.send_signal(signal.SIGHUP)
-    service.wait_for_replacements(before)
-
-    _, span, _ = traced("GET", "/")
-
-    assert span.name == "GET index"
-
-
-@pytest.mark.once
 def test_the_service_works_without_its_collector(tmp_path):
     variables = documented_variables(f"http://127.0.0.1:{free_port()}") | {
         "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
@@ -177,3 +151,16 @@ def test_the_service_works_without_its_collector(tmp_path):
 
     assert set(statuses) == {200}
     assert service.process.returncode == 0
+
+
+@pytest.mark.once
+def test_health_checks_are_not_traced(service, traced, collector):
+    trace_id = secrets.token_hex(16)
+    headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", "Host": "unknown.example"}
+    statuses = [service.request("GET", path, headers=headers).status_code for path in ("/livez", "/readyz")]
+    _, span, _ = traced("GET", "/")
+
+    assert statuses == [200, 200]
+    assert span.name == "GET index"
+    assert collector.spans_of(trace_id) == []
+    assert [each for each in collector.spans() if not each.parent_span_id] == []

@@ -149,10 +149,3 @@ def test_a_dry_run_of_the_synchronisation_changes_nothing(tmp_path, capsys):
         "1500 created, 0 updated, 0 unchanged, 0 refused.\n"
     )
     assert UserGroup.objects.filter(environment="Testing").count() == 1500
-
-
-def test_a_missing_file_is_an_error():
-    TeamFactory(name="Acme")
-
-    with pytest.raises(CommandError, match="No such file"):
-        call_command("sync_user_groups", "missing.jsonl", "--team", "Acme")

@@ -1,12 +1,10 @@
 """Writing the last use of a token does not wait for locks, and its failure does not fail the request."""
 
-import weakref
-
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.test import RequestFactory
 
-from tests.queries import queries_of, row_locked, without_garbage_collection
+from tests.queries import queries_of, row_locked
 from tests.usergroups.factories import ApiTokenFactory
 from usergroups.models import ApiToken
 from usergroups.tokens import last_use
@@ -35,30 +33,6 @@ def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
     last_use.attempts.clear()  # as after a minute
     token.mark_used()
     assert last_used_at(token) is not None
-
-
-@pytest.mark.django_db
-def test_a_failed_write_of_one_token_does_not_delay_that_of_another():
-    token, other = ApiTokenFactory.create_batch(2)
-
-    with connection.execute_wrapper(refuse):
-        token.mark_used()
-
-    assert len(queries_of(other.mark_used)) == 1
-
-
-@pytest.mark.django_db
-def test_a_failed_write_leaves_no_cursor_to_the_garbage_collection():
-    token, cursors = ApiTokenFactory(), []
-
-    def fail(execute, sql, params, many, context):
-        cursors.append(weakref.ref(context["cursor"]))
-        raise OperationalError("The database is locked.")
-
-    with without_garbage_collection(), connection.execute_wrapper(fail):
-        token.mark_used()
-
-    assert [cursor() for cursor in cursors] == [None]
 
 
 def test_the_number_of_remembered_tokens_is_limited():
@@ -141,24 +115,6 @@ def test_the_client_of_the_minute_is_kept():
     assert ApiToken.objects.get().last_used_address == "192.0.2.1"
 
 
-@pytest.mark.django_db
-def test_the_address_is_that_of_the_client_behind_trusted_proxies(settings):
-    settings.USERGROUPS_TRUSTED_PROXIES = 1
-    request = RequestFactory().get("/", headers={"X-Forwarded-For": "198.51.100.1, 2001:db8:1:2:3:4:5:6"})
-
-    assert last_use.client_of(request)["last_used_address"] == "2001:db8:1:2::"
-
-
-@pytest.mark.django_db
-def test_a_use_without_a_request_has_no_client():
-    token = ApiTokenFactory(last_used_address="192.0.2.1", last_used_agent="curl")
-
-    token.mark_used()
-
-    stored = ApiToken.objects.get()
-    assert (stored.last_used_address, stored.last_used_agent) == ("", "")
-
-
 SECRET = "uga_" + "x" * 38
 
 
@@ -167,21 +123,16 @@ SECRET = "uga_" + "x" * 38
     ("sent", "stored"),
     [
         ("", ""),
-        ("  curl/8 \t (x) ", "curl/8 (x)"),
         ("a\0b\r\nc\x1b[31m", "a b c [31m"),
         ("Grüße".encode().decode("latin-1"), "Grüße"),
         ("\xff\xfe", "��"),
         ("\u202eabc\ud800", "?abc?"),
-        ("\u202ecba".encode().decode("latin-1"), "cba"),
         (f"agent/{SECRET}", "agent/uga_…"),
-        (f"{SECRET[:-1]} {SECRET[:30]}", "uga_… uga_…"),
         ("x" * 240 + SECRET, "x" * 240 + "uga_…"),
         ("y" * 100_000, "y" * 255),
-        ("a_" * 50_000, "a_" * 127 + "a"),
     ],
-    ids=["empty", "spaces", "control", "UTF-8", "no UTF-8", "no Latin-1", "direction", "secret", "parts",
-         "secret at the end", "long", "underscores"],
-)  # fmt: skip
+    ids=["empty", "control", "UTF-8", "no UTF-8", "direction", "secret", "secret at the end", "long"],
+)
 def test_a_hostile_user_agent_is_stored_as_harmless_text(sent, stored):
     token = ApiTokenFactory()
     request = RequestFactory().get("/", HTTP_USER_AGENT=sent)

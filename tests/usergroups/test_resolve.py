@@ -40,12 +40,6 @@ def test_an_invalid_token_is_refused(resolve, token, code):
     assert errors(resolve(token)) == [("token", code)]
 
 
-def test_a_read_only_api_token_is_enough(resolve, user_group, api_token):
-    type(api_token).objects.update(read_only=True)
-
-    assert resolve(user_group.token).status_code == 200
-
-
 def test_resolving_takes_two_statements(resolve, user_group):
     # The API token with its team, the group.
     assert len(queries_of(resolve, user_group.token)) == 2

@@ -77,15 +77,6 @@ def test_omitted_fields_are_unchanged(update_user_group):
     assert UserGroup.objects.filter(pk=user_group.pk).values().get() == before
 
 
-def test_an_update_sets_updated_at(update_user_group):
-    user_group = UserGroupFactory(team=update_user_group.token.team, created_at=YEARS_AGO, updated_at=YEARS_AGO)
-
-    update_user_group({"user_group_id": user_group.provided_id, "name": "New name"})
-
-    user_group.refresh_from_db()
-    assert user_group.created_at == YEARS_AGO < user_group.updated_at
-
-
 @pytest.mark.parametrize("field", ["mapping", "properties"])
 def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field):
     user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
@@ -153,39 +144,13 @@ def test_the_token_determines_the_team_and_the_environment(update_user_group, en
     assert UserGroup.objects.get(name="New name") == groups[environment]
 
 
-def test_another_owners_group_is_answered_like_an_unknown_one(update_user_group):
-    foreign = [
-        UserGroupFactory(name="Old name"),
-        UserGroupFactory(team=update_user_group.token.team, environment="Testing", name="Old name"),
-    ]
-    unknown = update_user_group({"user_group_id": "unknown", "name": "New name"})
-
-    for user_group in foreign:
-        response = update_user_group({"user_group_id": user_group.provided_id, "name": "New name"})
-
-        assert (response.status_code, response.content) == (unknown.status_code, unknown.content)
-        user_group.refresh_from_db()
-        assert user_group.name == "Old name"
-
-
-def test_ids_are_compared_exactly(update_user_group):
-    team = update_user_group.token.team
-    ids = ["a", "A", " a", "a ", "ä", "a\u0308", "\U0001f469\u200d\U0001f4bb"]
-    for provided_id in ids:
-        UserGroupFactory(team=team, provided_id=provided_id)
-
-    for provided_id in ids:
-        assert update_user_group({"user_group_id": provided_id}).json()["user_group"]["provided_id"] == provided_id
-
-
 # Validation
 
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(None, "null"), ("", "blank"), (1, "invalid"), (1.5, "invalid"), (True, "invalid"), (["a"], "invalid"),
-     ({"a": 1}, "invalid"), ("a" * 256, "max_length")],
-)  # fmt: skip
+    [(None, "null"), ("", "blank"), (1, "invalid"), (True, "invalid"), (["a"], "invalid"), ("a" * 256, "max_length")],
+)
 @pytest.mark.parametrize("field", ["user_group_id", "name"])
 def test_invalid_text_is_refused(update_user_group, user_group, field, value, code):
     body = {"user_group_id": user_group.provided_id, "name": "New name", field: value}
@@ -195,11 +160,7 @@ def test_invalid_text_is_refused(update_user_group, user_group, field, value, co
     assert user_group.name != "New name"
 
 
-def test_the_id_is_required(update_user_group):
-    assert errors(update_user_group({"name": "New name"})) == [("user_group_id", "required")]
-
-
-@pytest.mark.parametrize("value", ["a", 1, 1.5, True, [], ["a"]])
+@pytest.mark.parametrize("value", ["a", 1, True, []])
 @pytest.mark.parametrize("field", ["mapping", "properties"])
 def test_mapping_and_properties_must_be_objects(update_user_group, user_group, field, value):
     body = {"user_group_id": user_group.provided_id, field: value}
@@ -209,9 +170,8 @@ def test_mapping_and_properties_must_be_objects(update_user_group, user_group, f
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(None, "null"), ("", "blank"), (1.0, "invalid"), (1e2, "invalid"), (True, "invalid"), ([], "invalid"),
-     ({}, "invalid"), ("a" * 256, "max_length")],
-)  # fmt: skip
+    [(None, "null"), ("", "blank"), (1.0, "invalid"), (True, "invalid"), ([], "invalid"), ("a" * 256, "max_length")],
+)
 def test_an_invalid_data_source_is_refused_with_its_path(update_user_group, user_group, value, code):
     body = {"user_group_id": user_group.provided_id, "mapping": {"39": 1, "40": value}}
 
@@ -229,24 +189,6 @@ def test_all_errors_are_reported_at_once(update_user_group, user_group):
         ("properties", "not_an_object"),
     ]
     assert UserGroup.objects.values().get() == before
-
-
-def test_texts_may_be_255_characters_of_any_script(update_user_group):
-    longest = "\U0001f468\u200d\U0001f469" * 85
-    UserGroupFactory(team=update_user_group.token.team, provided_id=longest)
-
-    response = update_user_group({"user_group_id": longest, "name": longest, "mapping": {longest: longest}})
-
-    assert response.json()["user_group"]["name"] == longest
-
-
-@pytest.mark.parametrize("name", [" ", "  both sides  ", "\t\n", "e\u0301", "\u202eright to left", "\ufeff", "'\";--"])
-def test_text_comes_back_as_it_was_sent(update_user_group, user_group, name):
-    body = {"user_group_id": user_group.provided_id, "name": name, "properties": {name: name}}
-
-    answer = update_user_group(body).json()["user_group"]
-
-    assert (answer["name"], answer["properties"]) == (name, {name: name})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -284,9 +226,3 @@ def test_the_first_use_in_a_minute_takes_one_statement_more(update_user_group, u
     _, last_use, _ = queries_of(update_user_group, {"user_group_id": user_group.provided_id, "name": "New name"})
 
     assert last_use.startswith("UPDATE") and "last_used_at" in last_use
-
-
-def test_a_malformed_token_is_refused_without_a_query(update_user_group):
-    update_user_group.token.secret = update_user_group.token.secret[:-1]
-
-    assert queries_of(update_user_group, {}) == []

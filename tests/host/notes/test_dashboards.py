@@ -35,7 +35,3 @@ def test_an_unknown_token_shows_nothing(show, data):
     UserGroupFactory()
 
     assert show(**data).status_code == 404
-
-
-def test_a_token_in_the_url_is_refused(client):
-    assert client.get("/dashboard/", {"token": UserGroupFactory().token}).status_code == 405

@@ -8,7 +8,7 @@ if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
 from bookmarks.models import Bookmark
-from tests.admin.actions import ask, confirm, url
+from tests.admin.actions import url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.host.notes.models import Mark, Mention, Note, Pin, Step
 from usergroups import transactions
@@ -35,18 +35,6 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
     assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]
 
 
-def test_protected_rows_prevent_a_deletion(admin_client, user_group):
-    pin = Pin.objects.create(user_group=user_group)
-
-    page = ask(admin_client, "usergroups_usergroup", "delete_selected", user_group)
-    confirm(admin_client, page, "usergroups_usergroup", confirmed=str(user_group.pk))
-    admin_client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"})
-
-    assert "The action cannot be performed:" in page.content.decode()
-    assert f"Pin: {pin}" in page.content.decode().replace("&#x27;", "'")
-    assert UserGroup.objects.exists()
-
-
 @pytest.mark.parametrize("owner", ["user_group", "team"])
 def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
     BookmarkFactory.create_batch(3, user_group=user_group)
@@ -57,18 +45,6 @@ def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
 
     assert UserGroup.objects.exists()
     assert Bookmark.objects.count() == 3
-
-
-def test_the_rows_of_the_host_are_deleted_with_a_group(user_group):
-    for _ in range(3):
-        Mention.objects.create(token=user_group)
-        Note.objects.create(user_group=user_group, above=Note.objects.create(user_group=user_group))
-    Mark.objects.create(user_group=user_group)
-
-    user_group.delete()
-
-    assert [model.objects.count() for model in (Note, Mention, Mark)] == [0, 0, 1]
-    assert not UserGroup.objects.exists()
 
 
 def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, monkeypatch):

@@ -9,9 +9,7 @@ from django.core.management import call_command
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
-from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.settings import patched_settings
 
 from tests.host.notes import api_urls, urls
@@ -58,26 +56,6 @@ def test_the_names_of_all_components_begin_with_the_label_of_their_app(kind):
     assert {name for name in names if not name.removeprefix("Patched").startswith(prefixes)} == set()
 
 
-def test_the_host_has_components_with_the_names_of_the_apps():
-    schemas = document(WITHOUT_HOOKS)["components"]["schemas"]
-    schemes = document(WITHOUT_HOOKS)["components"]["securitySchemes"]
-
-    for name in ("Bookmark", "UserGroup", "Problem", "Collection", "Environment"):
-        assert name in schemas
-        assert any(other.endswith(name) for other in schemas.keys() - {name}), name
-    assert schemes.keys() >= {"ApiToken", "UsergroupsApiToken", "BookmarksAccessToken"}
-
-
-def test_the_ids_of_operations_differ_from_those_that_drf_spectacular_chooses():
-    operations = [
-        each for path in document(WITHOUT_HOOKS, api_urls.urlpatterns)["paths"].values() for each in path.values()
-    ]
-    actions = tuple(f"_{action}" for action in (*AutoSchema.method_mapping.values(), "list"))
-
-    assert [each["operationId"] for each in operations if each["operationId"].endswith(actions)] == []
-    assert len(operations) == 26
-
-
 def test_a_changed_view_is_described_as_it_is():
     whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
     schemas, operation = whole["components"]["schemas"], whole["paths"]["/links/v1/bookmarks"]["post"]
@@ -121,20 +99,3 @@ def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
     assert "provided_id" in fields
     assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
     assert len(of_the_apps["paths"]) == 16
-
-
-def test_the_command_writes_the_document_of_the_apps(tmp_path):
-    path, module = tmp_path / "schema.json", "tests.host.notes.api_urls"
-
-    call_command("spectacular", urlconf=module, custom_settings=f"{module}.SCHEMA_SETTINGS", file=path,
-                 format="openapi-json")  # fmt: skip
-
-    assert json.loads(path.read_text()) == document(WITHOUT_HOOKS, api_urls.urlpatterns)
-
-
-def test_without_the_recipe_a_hook_changes_the_names_of_fields():
-    hook = "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"
-    camelized = document({"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": [hook]})
-
-    assert "providedId" in camelized["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
-    assert not GENERATOR_STATS

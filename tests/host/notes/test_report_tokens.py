@@ -1,7 +1,5 @@
 """A kind of token that the host defines. These tests run with the settings of the host."""
 
-from datetime import timedelta
-
 import pytest
 from django.apps import apps
 from django.core.management import call_command
@@ -12,11 +10,9 @@ if not apps.is_installed("tests.host.notes"):
 
 from tests.admin.actions import act, issue, secrets_on, url
 from tests.answers import errors
-from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.host.notes.models import ReportToken
-from tests.queries import queries_of
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, TokenFactory, UserGroupFactory
+from tests.usergroups.factories import TeamFactory, TokenFactory, UserGroupFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
 
@@ -52,39 +48,6 @@ def test_a_token_is_issued_and_authenticates_its_owner(read_report, token):
 
     assert token.secret.startswith("rep_")
     assert read_report(token).json() == {"success": 1, "user_groups": 1}
-
-
-def test_a_token_takes_one_query(read_report, token):
-    tokens, _ = queries_of(read_report, token)
-
-    assert "notes_reporttoken" in tokens
-
-
-@pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_a_revoked_or_expired_token_is_refused(read_report, team, trait):
-    response = read_report(ReportTokenFactory(team=team, **{trait: True}))
-
-    assert errors(response, 401) == [(None, "authentication_failed")]
-
-
-@pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
-def test_a_token_of_another_kind_is_refused(read_report, factory):
-    response = read_report(factory())
-
-    assert errors(response, 401) == [(None, "wrong_token_kind")]
-    assert "Authorization: Bearer <REPORT_TOKEN>" in response.json()["errors"][0]["detail"]
-
-
-def test_another_scheme_is_refused(read_report, token):
-    assert errors(read_report(token, "Token"), 401) == [(None, "wrong_scheme")]
-
-
-def test_a_token_is_rotated(read_report, token):
-    successor, secret = token.rotate(grace=timedelta())
-    successor.secret = secret
-
-    assert errors(read_report(token), 401) == [(None, "authentication_failed")]
-    assert read_report(successor).status_code == 200
 
 
 def test_calls_are_limited(read_report, token, settings):

@@ -2,22 +2,17 @@
 
 import pytest
 from django.apps import apps
-from django.db import IntegrityError
-from django.test import RequestFactory
-from rest_framework.permissions import AllowAny
 
 if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
 from bookmarks.models import Bookmark
-from bookmarks.views import bookmarks
 from tests.answers import bookmark_json, errors, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.host.notes.models import Organisation
 from tests.host.notes.views import BookmarksThrottle
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.models import Team
+from tests.usergroups.factories import ApiTokenFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
 
@@ -46,15 +41,6 @@ def test_the_answer_has_the_field_of_the_host(create_bookmark, access_token):
     assert response["Location"] == f"/links/v1/bookmarks/{Bookmark.objects.get().pk}"
 
 
-def test_other_methods_of_the_view_stay_as_they_are(create_bookmark):
-    create_bookmark(BODY)
-
-    page = create_bookmark(method="GET").json()
-
-    assert page["bookmarks"] == [bookmark_json(Bookmark.objects.get())]
-    assert create_bookmark(method="HEAD").status_code == 200
-
-
 def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token):
     access_token.user_group.properties = None
     access_token.user_group.save()
@@ -64,23 +50,6 @@ def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token
     assert errors(response, 403) == [(None, "plan_required")]
     assert response.json()["errors"][0]["detail"] == "Bookmarks are part of the plan pro."
     assert not Bookmark.objects.exists()
-
-
-def test_a_read_only_token_is_still_refused(client):
-    token = AccessTokenFactory(user_group__properties={"plan": "pro"}, read_only=True)
-
-    response = Caller(client, "POST", "/links/v1/bookmarks", "Bearer", token)(BODY)
-
-    assert errors(response, 403) == [(None, "insufficient_scope")]
-
-
-def test_without_the_permission_of_the_apps_a_read_only_token_can_write():
-    view = bookmarks.BookmarksView.as_view(permission_classes=[AllowAny])
-    authorization = {"Authorization": f"Bearer {AccessTokenFactory(read_only=True).secret}"}
-
-    response = view(RequestFactory().post("/", BODY, "application/json", headers=authorization))
-
-    assert response.status_code == 201
 
 
 def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
@@ -105,19 +74,6 @@ def test_the_results_of_a_batch_may_have_another_serializer(client, access_token
     assert (invalid["status"], invalid["success"]) == (400, 0)
 
 
-def test_the_user_of_a_token_is_anonymous(access_token):
-    class View(bookmarks.BookmarksView):
-        def get(self, request):
-            seen.append((request.auth, request.auth.user_group, request.user.is_authenticated))
-            return super().get(request)
-
-    seen = []
-    authorization = {"Authorization": f"Bearer {access_token.secret}"}
-    View.as_view()(RequestFactory().get("/", headers=authorization))
-
-    assert seen == [(access_token, access_token.user_group, False)]
-
-
 # Organisations
 
 
@@ -129,26 +85,6 @@ def organisation():
 @pytest.fixture
 def create_user_group(client, organisation):
     return Caller(client, "POST", "/groups/api/user", "Token", ApiTokenFactory(team=organisation.team))
-
-
-def test_an_organisation_is_created_with_its_team(organisation):
-    assert organisation.team == Team.objects.get()
-    assert organisation.team.name == "Acme"
-
-
-def test_no_team_is_created_without_its_organisation():
-    with pytest.raises(IntegrityError):
-        Organisation.objects.add("Acme", is_suspended=None)
-
-    assert not Team.objects.exists()
-
-
-def test_a_team_that_is_deleted_takes_its_organisation_with_it(organisation):
-    UserGroupFactory(team=organisation.team)
-
-    organisation.team.delete()
-
-    assert not Organisation.objects.exists()
 
 
 @pytest.mark.parametrize("suspended", [False, True])

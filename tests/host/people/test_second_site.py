@@ -62,15 +62,6 @@ def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  #
     assert [sites_in_links(page) for page in pages] == [(200, {"second"})] * len(pages)
 
 
-def test_an_action_returns_to_the_row_on_its_own_site(admin_client, everything):  # noqa: F811
-    key = everything["usergroups_usergroup"].pk
-    confirmed = {"action": "rotate_token", "_selected_action": [key], "confirmed": key, "from_page": 1, "index": 0}
-
-    page = admin_client.post(url("usergroups_usergroup_changelist"), confirmed)
-
-    assert page.url == url("usergroups_usergroup_change", key)
-
-
 def test_find_leads_to_the_page_on_its_own_site(admin_client, everything):  # noqa: F811
     token = everything["usergroups_apitoken"]
 

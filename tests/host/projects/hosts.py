@@ -109,7 +109,6 @@ def new_project(folder: Path, command: list[str], *settings: str) -> Host:
 
 
 PRODUCTION = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']")
-UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'tests.host.styled']"
 
 
 def plain(folder: Path) -> Host:
@@ -117,12 +116,8 @@ def plain(folder: Path) -> Host:
 
 
 def asgi(folder: Path) -> Host:
-    middleware = "MIDDLEWARE += ['tests.host.projects.middleware.add_header']"
+    middleware = "MIDDLEWARE += ['tests.host.middleware.add_header']"
     return new_project(folder, [*UVICORN, "host.asgi:application"], *PRODUCTION, middleware)
-
-
-def unfold(folder: Path) -> Host:
-    return new_project(folder, [*GUNICORN, "host.wsgi"], *PRODUCTION, UNFOLD)
 
 
 def hostile(folder: Path) -> Host:
@@ -130,4 +125,9 @@ def hostile(folder: Path) -> Host:
         "DJANGO_SETTINGS_MODULE": "tests.host.projects.hostile",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
     }
-    return Host([*GUNICORN, "tests.host.projects.wsgi"], {"api": "/tenants/groups", "v1": "/links"}, ROOT, environment)
+    return Host(
+        [*GUNICORN, "django.core.wsgi:get_wsgi_application()"],
+        {"api": "/tenants/groups", "v1": "/links"},
+        ROOT,
+        environment,
+    )
