@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -7,7 +8,7 @@ from bookmarks import files
 from bookmarks.files import EXPORT_FORMATS, importing
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -213,3 +214,18 @@ def test_an_import_shows_a_progress_bar_on_a_terminal(user_group, tmp_path, monk
     assert out == "10 created, 0 already existed, 1 refused.\n"
     assert "100%|" in err
     assert "line 12: The URL has no scheme such as https://.\n" in err
+
+
+def test_access_tokens_are_listed_rotated_and_revoked(capsys):
+    token = AccessTokenFactory()
+    AccessTokenFactory()
+
+    def run(*arguments):
+        call_command(*arguments)
+        return capsys.readouterr().out
+
+    listed = json.loads(run("list_tokens", "--team", token.user_group.team.name, "--json"))
+    assert (listed["id"], listed["kind"], listed["owner"]) == (token.public_id, "access token", str(token.user_group))
+    successor = AccessToken.objects.authenticate(run("rotate_token", token.public_id).strip())
+    assert successor.user_group == token.user_group
+    assert json.loads(run("revoke_token", token.public_id, "--json"))["state"] == "revoked"

@@ -1,12 +1,11 @@
 """Document the methods of a TokenView for the OpenAPI document."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.tokens.views import TokenView
 
@@ -44,46 +43,18 @@ def success_response(description: str, **example: Any) -> OpenApiResponse:
 
 
 def operation(
-    *,
-    operation_id: str,
-    responses: dict[int, OpenApiResponse],
-    request: dict[str, Any] | None = None,
-    query: Mapping[str, Any] = MappingProxyType({}),
-    path: OpenApiParameter | None = None,
-    failures: Sequence[APIException] = (),
-    read_only: bool = False,
-    tagged: bool = False,
-    conditional: bool = False,
-    sent_file: Mapping[str, str] = MappingProxyType({}),
-    returned_file: Mapping[str, str] = MappingProxyType({}),
-    **description: Any,
+    *, summary: str, tags: Sequence[str], description: str | None = None, **documentation: Any
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
-    ``request`` is an example of the body, and ``query`` of the query parameters; ``failures`` are further errors. The
-    responses of a ``tagged`` operation have an ETag, and a ``conditional`` operation honors If-Match. This extends
-    ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
-
-    ``sent_file`` and ``returned_file`` have an example for each media type of the body of the request or of the
-    successful response if that is a file.
+    The other arguments are the attributes of ``Documentation``. This extends ``extend_schema`` and ignores the host's
+    DEFAULT_SCHEMA_CLASS.
     """
-    documentation = Documentation(
-        operation_id,
-        responses,
-        request,
-        query,
-        path,
-        failures,
-        read_only,
-        tagged,
-        conditional,
-        sent_file,
-        returned_file,
-    )
-    document = extend_schema(operation_id=operation_id, **description)
+    documented = Documentation(**documentation)
+    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=description)
 
     def decorate(method: F) -> F:
-        schema = type("OperationSchema", (ContractSchema,), {"documentation": documentation})
+        schema = type("OperationSchema", (ContractSchema,), {"documentation": documented})
         method.kwargs = {"schema": schema}  # type: ignore[attr-defined]  # extend_schema looks here first
         return document(method)
 

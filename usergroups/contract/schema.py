@@ -1,7 +1,7 @@
 """Generate the part of the OpenAPI document that describes a TokenView."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -63,21 +63,28 @@ with translation.override(None):  # DRF's details in English, as the views do
 MAX_CODES_IN_NAME = 2  # of a response
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Documentation:
-    """The arguments of ``operation`` for a method of a view. The serializers are attributes of the view."""
+    """What the OpenAPI document says about a method of a view. The serializers are attributes of the view."""
 
     operation_id: str
     responses: dict[int, OpenApiResponse]
-    request: dict[str, Any] | None
-    query: Mapping[str, Any]
-    path: OpenApiParameter | None
-    failures: Sequence[APIException]
-    read_only: bool
-    tagged: bool
-    conditional: bool
-    sent_file: Mapping[str, str]
-    returned_file: Mapping[str, str]
+    request: dict[str, Any] | None = None
+    """An example of the body."""
+    query: Mapping[str, Any] = field(default_factory=dict)
+    """An example of each query parameter."""
+    path: OpenApiParameter | None = None
+    failures: Sequence[APIException] = ()
+    """The errors that not every operation of this kind can return."""
+    read_only: bool = False
+    tagged: bool = False
+    """Whether the responses have an ETag."""
+    conditional: bool = False
+    """Whether the operation honors If-Match."""
+    sent_file: Mapping[str, str] = field(default_factory=dict)
+    """An example for each media type of the body, if that is a file."""
+    returned_file: Mapping[str, str] = field(default_factory=dict)
+    """An example for each media type of the successful response, if that is a file."""
 
 
 class ContractSchema(AutoSchema):
@@ -222,9 +229,9 @@ class ContractSchema(AutoSchema):
         if self._has_query:
             of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
             return [*failures, *of_body], codes - {"null"}, set()
-        items = [cast(Any, field).child for field in fields if getattr(field, "has_results", False)]
+        items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
         codes_of_items = set[str]().union(*map(validation_codes, items))
-        if any(isinstance(field, serializers.DictField) for field in fields):
+        if any(isinstance(each, serializers.DictField) for each in fields):
             codes.add(TOO_MANY["code"])
         if self.method == "PATCH":
             codes.discard("required")

@@ -1,16 +1,20 @@
 """Command line options that several commands share, and the objects that they name."""
 
+import json
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, router, transaction
 from django.utils import timezone
 
 from usergroups.models import MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, Team, UserGroup
-from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Token
 
 MAX_DAYS = 36_500
 
@@ -97,3 +101,44 @@ def user_group(options: dict[str, Any]) -> UserGroup:
         raise CommandError(
             f"The team {options['team']!r} has no user group {options['user_group']!r} in {environment}."
         ) from None
+
+
+def token_models() -> list[type[Token]]:
+    """Return the models of all kinds of tokens, also those of the host project."""
+    return [model for model in apps.get_models() if issubclass(model, Token)]
+
+
+def add_token_id(parser: CommandParser) -> None:
+    """Add the argument that names a token, and the option ``--json``."""
+    parser.add_argument("id", help="The id of the token, as list_tokens prints it.")
+    add_json(parser)
+
+
+def add_json(parser: CommandParser) -> None:
+    """Add the option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="Print JSON, with the fields of the token.")
+
+
+def token(options: dict[str, Any]) -> Token:
+    """Return the token that the argument ``id`` names. Raises CommandError if it does not exist."""
+    for model in token_models():
+        with suppress(model.DoesNotExist):
+            found: Token = model.objects.for_write().get_by_public_id(options["id"])
+            return found
+    raise CommandError(f"There is no token with the id {options['id']!r}.")
+
+
+def token_json(token: Token, **more: str) -> str:
+    """Return the fields of a token in JSON, without its secret unless it is among ``more``."""
+    times = ("created_at", "expires_at", "rotated_at", "revoked_at", "last_used_at")
+    described = {
+        "id": token.public_id,
+        "kind": token._meta.verbose_name,
+        "owner": str(token.owner),
+        "name": token.name,
+        "hint": token.hint,
+        "state": token.state,
+        "read_only": token.read_only,
+        **{name: getattr(token, name) for name in times},
+    }
+    return json.dumps({**described, **more}, cls=DjangoJSONEncoder)
