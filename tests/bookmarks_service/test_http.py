@@ -39,7 +39,7 @@ def test_concurrent_updates_of_different_fields_are_all_kept(service):
 
     assert {answer.status_code for answer in answers} == {200}
     show = (
-        "from usergroups.models import UserGroup; group = UserGroup.objects.get(); "
+        "from usergroups.models import UserGroup; group = UserGroup.objects.get(provided_id='example_1'); "
         f"print({{name: getattr(group, name) for name in {fields}}})"
     )
     after = service.manage("shell", "--no-imports", "-c", show).stdout
