@@ -146,7 +146,7 @@ class BookmarkAdmin(ImportAdmin, MovingAdmin):
     def short_title(self, bookmark: Bookmark) -> str:
         return Truncator(bookmark.title).chars(MAX_SHOWN)
 
-    @admin.display(description="")
+    @admin.display(description=_("link"))
     def open_link(self, bookmark: Bookmark) -> str:
         return external_link(bookmark.url, gettext("Open"))
 

@@ -21,7 +21,7 @@ from .deletion import DeletionSummary, deletion_summary
 from .find import FindableAdmin
 from .history import translate_entries
 from .lists import BoundedPaginator, display_rows
-from .owner_columns import Describe, owner_column
+from .owner_columns import COLUMNS, Describe, owner_column
 from .saving import SavingAdmin
 
 
@@ -74,8 +74,8 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
         return self.link_owners(request, super().get_list_display(request))
 
     def link_owners(self, request: HttpRequest, columns: Any) -> list[Any]:
-        """Return the columns, with those of ``owner_columns`` as links."""
-        texts = self.owner_columns
+        """Return the columns, with those of ``owner_columns`` as links and those of ``COLUMNS`` in short."""
+        texts = {**COLUMNS, **self.owner_columns}
         return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

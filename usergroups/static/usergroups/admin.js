@@ -14,12 +14,6 @@ document.addEventListener("click", async (event) => {
   button.textContent = button.dataset.copied;
 });
 
-// Before Django 6.0 the filters come after the table. The Tab key should reach them in the order in which they are shown.
-document.addEventListener("DOMContentLoaded", () => {
-  const filters = document.getElementById("filters");
-  filters?.parentElement.prepend(filters);
-});
-
 // An autocompletion field with data-limited-by offers only what belongs to the row that is chosen in that field.
 django.jQuery.ajaxPrefilter((options) => {
   const name = new URLSearchParams(options.data).get("field_name");
