@@ -117,6 +117,6 @@ class AccountAdmin(PermissionsAdmin, UserModelAdmin):
         if "groups" in fields:
             fields["groups"].label, fields["groups"].help_text = _("Role"), _("Decides what the account may do.")
             if obj is None or obj.groups.count() < 2:  # An account that already has several keeps them.
-                fields["groups"].empty_label = _("None")
+                fields["groups"].empty_label = _("No role")
                 fields["groups"].widget = RoleInput(choices=fields["groups"].choices)
         return form
