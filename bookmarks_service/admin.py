@@ -1,6 +1,6 @@
 """The admin of the operators' accounts and their roles."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.apps import apps
@@ -28,15 +28,7 @@ VERBS = {
 """What the permissions allow, by the beginning of their codenames. Django stores their names in English."""
 
 
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-    ModelMultipleChoiceField = forms.ModelMultipleChoiceField[Permission]
-    UserModelAdmin = UserAdmin[User]
-else:
-    ModelAdmin, ModelMultipleChoiceField, UserModelAdmin = admin.ModelAdmin, forms.ModelMultipleChoiceField, UserAdmin
-
-
-class PermissionsField(ModelMultipleChoiceField):
+class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     widget = forms.CheckboxSelectMultiple
 
     def label_from_instance(self, obj: Permission) -> str:
@@ -51,7 +43,7 @@ class RoleInput(forms.Select):
         return [value] if (value := super().value_from_datadict(data, files, name)) else []
 
 
-class PermissionsAdmin(ModelAdmin):
+class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
 
     change_list_template = "usergroups/admin/change_list.html"
@@ -81,7 +73,7 @@ class RoleAdmin(PermissionsAdmin, GroupAdmin):
 
 
 @admin.register(User)
-class AccountAdmin(PermissionsAdmin, UserModelAdmin):
+class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     """Django's admin with what an operator needs first: a name, an e-mail address and one role."""
 
     add_form = UserCreationForm

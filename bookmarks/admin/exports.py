@@ -32,7 +32,7 @@ from usergroups.admin_tools.lists import display_number
 from usergroups.contract.files import StorageUnavailable, download
 from usergroups.models import UserGroup
 
-from .forms import ExportForm, FormatForm, SeveralGroupsForm
+from .forms import FormatForm, SeveralGroupsForm
 
 SELECTED = "selected"
 """The form field with the keys of the bookmarks that were selected in the list."""
@@ -46,6 +46,15 @@ class Scope:
     number: str
     user_group: UserGroup | None = None
     collection: Collection | None = None
+    is_whole_group: bool = False
+
+    def load(self) -> Iterable[Bookmark | Collection]:
+        if self.user_group is None:
+            return load_all(self.bookmarks)
+        return load(self.user_group, self.collection, None if self.is_whole_group else self.bookmarks)
+
+    def form(self, data: Any = None) -> forms.Form:
+        return (FormatForm if self.user_group else SeveralGroupsForm)(data)
 
 
 class ExportAdmin(OperatorAdmin):
@@ -64,16 +73,12 @@ class ExportAdmin(OperatorAdmin):
             scope = self.filtered(request) if keys is None else self.selected(request, keys.split(","))
         except IncorrectLookupParameters:
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")  # as Django's list does
-        form = self.export_form(request, scope, *((request.POST,) if request.method == "POST" else ()))
+        form = scope.form(request.POST if request.method == "POST" else None)
         if not form.is_valid():
             return self.render_export(request, form, scope, keys)
         name = form.cleaned_data["format"]
-        user_group: Any = scope.user_group if scope else form.cleaned_data["user_group"]
-        items: Any = load(user_group)
-        if scope:
-            items = load(user_group, scope.collection, scope.bookmarks) if user_group else load_all(scope.bookmarks)
-        text = EXPORT_FORMATS[name].write(items, **({} if user_group else {"with_owner": True}))
-        filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
+        text = EXPORT_FORMATS[name].write(scope.load(), **({} if scope.user_group else {"with_owner": True}))
+        filename = f"{(scope.user_group and slugify(scope.user_group.name)) or 'bookmarks'}.{name}"
         headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
         pieces = (piece.encode() for piece in text)
         try:
@@ -89,7 +94,7 @@ class ExportAdmin(OperatorAdmin):
             return redirect(f"{self.url_of('export')}?{urlencode({FILTERS_PARAM: request.GET.urlencode()})}")
         keys = [str(key) for key in queryset.values_list("pk", flat=True)[:MAX_CHANGED]]
         scope = self.selected(request, keys)
-        return self.render_export(request, self.export_form(request, scope), scope, ",".join(keys))
+        return self.render_export(request, scope.form(), scope, ",".join(keys))
 
     def selected(self, request: HttpRequest, keys: Iterable[str]) -> Scope:
         """Return the bookmarks with these primary keys, of which some may be invalid."""
@@ -98,8 +103,8 @@ class ExportAdmin(OperatorAdmin):
         groups = {bookmark.user_group for bookmark in bookmarks}
         return Scope(bookmarks, display_number(len(bookmarks)), groups.pop() if len(groups) == 1 else None)
 
-    def filtered(self, request: HttpRequest) -> Scope | None:
-        """Return what the list shows from which the page was opened, or None if it shows all or those of a user group.
+    def filtered(self, request: HttpRequest) -> Scope:
+        """Return what the list shows from which the page was opened.
 
         Raises IncorrectLookupParameters if a filter is invalid.
         """
@@ -112,20 +117,15 @@ class ExportAdmin(OperatorAdmin):
         if not offered.issuperset(used) or any(len(values) > 1 for values in used.values()):
             raise IncorrectLookupParameters
         filters = {getattr(each, "field_path", ""): each for each in changelist.filter_specs if each.used_parameters}
-        if not changelist.query and filters.keys() <= {"user_group"}:
-            return None
         chosen = {path: each.chosen_row() for path, each in filters.items() if isinstance(each, AutocompleteFilter)}
         collection = chosen.get("collection")
         user_group = chosen.get("user_group") or (collection.user_group if collection else None)
-        return Scope(changelist.queryset, display_number(changelist.result_count), user_group, collection)
-
-    def export_form(self, request: HttpRequest, scope: Scope | None, *data: Any) -> forms.Form:
-        if scope is None:
-            return ExportForm(self, request, *data)
-        return (FormatForm if scope.user_group else SeveralGroupsForm)(*data)
+        is_whole_group = not changelist.query and filters.keys() == {"user_group"}
+        number = display_number(changelist.result_count)
+        return Scope(changelist.queryset, number, user_group, collection, is_whole_group)
 
     def render_export(
-        self, request: HttpRequest, form: forms.Form, scope: Scope | None, keys: str | None, problem: str = ""
+        self, request: HttpRequest, form: forms.Form, scope: Scope, keys: str | None, problem: str = ""
     ) -> HttpResponse:
         page: dict[str, Any] = {
             "scope": scope,
@@ -134,6 +134,5 @@ class ExportAdmin(OperatorAdmin):
             "url": self.url_of("export"),
             "form": form,
             "problem": problem,
-            "media": self.media + form.media,
         }
         return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), **page)

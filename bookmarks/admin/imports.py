@@ -112,15 +112,8 @@ class ImportAdmin(ExportAdmin):
         return [path("import/", import_view, name=name), *super().get_urls()]
 
     def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [*super().get_context_links(request), *self.get_file_links(request)]
-
-    def get_file_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the import and export pages that the user may open."""
         importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
-        return [*importing, (gettext("Export"), self.url_of("export"))]
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"file_links": self.get_file_links(request), **(extra_context or {})})
+        return [*super().get_context_links(request), *importing, (gettext("Export"), self.url_of("export"))]
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and request.user.has_perm("bookmarks.add_collection")

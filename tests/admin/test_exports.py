@@ -127,11 +127,20 @@ def test_a_file_with_several_groups_names_the_owners(admin_client, collection, n
 
 
 @pytest.mark.parametrize("filters", ["", "collection__id__exact=&q=", "p=2&o=1", "all="])
-def test_a_list_without_filters_exports_a_group(admin_client, filters):
-    page = admin_client.get(address(filters))
+def test_a_list_without_filters_exports_all_bookmarks(admin_client, filters):
+    bookmarks = BookmarkFactory.create_batch(2)
 
-    assert page.context["scope"] is None
-    assert [*page.context["form"].fields] == ["user_group", "format"]
+    page = admin_client.get(address(filters))
+    response = admin_client.post(address(filters), {"format": "jsonl"})
+
+    assert "This exports the bookmarks of the list: 2." in page.content.decode()
+    assert urls_of(response) == [bookmark.url for bookmark in bookmarks]
+
+
+def test_the_export_of_a_user_group_has_its_empty_collections(admin_client, collection):
+    response = admin_client.post(address(f"user_group__id__exact={collection.user_group_id}"), {"format": "jsonl"})
+
+    assert exported(response) == [{"collection": "Work"}]
 
 
 def test_html_is_not_offered_for_several_groups(admin_client, user_group):
@@ -244,7 +253,7 @@ def test_a_full_disk_is_reported_on_the_page(admin_client, user_group, monkeypat
 
     monkeypatch.setattr(files, "TemporaryFile", full)
 
-    response = admin_client.post(EXPORT, {"format": "csv", "user_group": user_group.pk})
+    response = admin_client.post(EXPORT, {"format": "csv"})
 
     assert "The server cannot store the file. Try again later." in response.content.decode()
     assert "Content-Disposition" not in response

@@ -1,10 +1,13 @@
 """The lists and pages of the admin, with few rows and with many."""
 
+import gzip
 import html
 import re
 from itertools import count
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db import connection
@@ -138,6 +141,16 @@ def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
         assert number in (None, len(queries)), (page, queries)
         for query in queries:
             assert "COUNT(*)" not in query or re.search(r"LIMIT (10000|100001)\)", query) or page == "first page", query
+
+
+def test_a_list_loads_few_static_files(admin_client):
+    page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
+
+    names = re.findall(r'"/static/([^"]+)"', page)
+    sizes = {name: len(gzip.compress((Path(settings.STATIC_ROOT) / name).read_bytes(), 6)) for name in names}
+
+    assert len(names) > 20
+    assert sum(sizes.values()) < 90_000, sizes
 
 
 def test_no_filter_lists_every_row(admin_client):
