@@ -4,14 +4,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.input_labels import label_date_and_time
 from usergroups.admin_tools.lists import BoundedPaginator
 
 admin.site.unregister(User)
+admin.site.register(LogEntry, ChangesAdmin)
 
 
 @admin.register(User)

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import act, allow, ask, confirm, url
+from tests.admin.actions import act, allow, ask, ask_on_page, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 
@@ -33,7 +33,7 @@ def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
     page = ask(admin_client, BOOKMARK, "move", *bookmarks[:2])
     assert "Move 2 bookmarks to a collection" in page.content.decode()
 
-    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+    done = confirm(admin_client, page, collection=collection.pk)
 
     assert "Moved: 2. Already there: 0. Not moved because of a duplicate: 0." in done.content.decode()
     assert collections_of(*bookmarks) == [collection, collection, None]
@@ -48,7 +48,7 @@ def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_gro
     query = f"?collection__id__exact={collection.pk}"
     page = ask(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
 
-    done = confirm(admin_client, page, BOOKMARK, query=query, collection="")
+    done = confirm(admin_client, page, collection="")
 
     assert collections_of(*bookmarks) == [None, None]
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
@@ -79,8 +79,8 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
     shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
     assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
 
-    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], from_page="1")
-    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+    page = ask_on_page(admin_client, BOOKMARK, "move", bookmarks[0])
+    done = confirm(admin_client, page, collection=collection.pk)
 
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_change", bookmarks[0].pk)
     assert collections_of(bookmarks[0]) == [collection]
@@ -103,7 +103,7 @@ def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, v
     page = ask(admin_client, BOOKMARK, "move", *bookmarks)
     key = {"foreign": CollectionFactory().pk}.get(value, value)
 
-    answer = confirm(admin_client, page, BOOKMARK, collection=key)
+    answer = confirm(admin_client, page, collection=key)
 
     assert answer.context["form"].errors.keys() == {"collection"}
     assert collections_of(*bookmarks) == [None, None, None]
@@ -140,7 +140,7 @@ def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client
         'SELECT "bookmarks_bookmark"."id", "bookmarks_bookmark"."user_group_id"',
         f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",
     ):
-        done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+        done = confirm(admin_client, page, collection=collection.pk)
 
     assert done.status_code == 200
     assert not Collection.objects.exists()

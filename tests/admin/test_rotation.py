@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from tests.admin.actions import act, allow, ask, confirm, secrets_on, url
+from tests.admin.actions import act, allow, ask, ask_on_page, confirm, secrets_on, url
 from tests.admin.tokens import FACTORIES, listed, shown_and_stored
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import queries_of
@@ -115,7 +115,7 @@ def test_no_token_is_rotated_if_one_rotation_fails(admin_client):
     inserts = []
     page = ask(admin_client, "usergroups_apitoken", "rotate", *tokens)
     with connection.execute_wrapper(fail_at_the_second):
-        assert confirm(admin_client, page, "usergroups_apitoken", grace="0").status_code == 500
+        assert confirm(admin_client, page, grace="0").status_code == 500
 
     assert set(ApiToken.objects.active()) == set(tokens)
     assert not LogEntry.objects.exists()
@@ -133,9 +133,9 @@ def test_a_token_with_the_latest_possible_expiry_can_be_rotated(admin_client):
 def test_a_token_is_rotated_only_once(admin_client):
     token = ApiTokenFactory()
     page = ask(admin_client, "usergroups_apitoken", "rotate", token)
-    confirm(admin_client, page, "usergroups_apitoken", grace="1")
+    confirm(admin_client, page, grace="1")
 
-    again = confirm(admin_client, page, "usergroups_apitoken", grace="1")
+    again = confirm(admin_client, page, grace="1")
 
     assert "Only active tokens without a successor can be rotated." in again.content.decode()
     assert ApiToken.objects.count() == 2
@@ -185,7 +185,7 @@ def test_a_leaked_token_is_revoked_and_replaced_at_once(admin_client, caplog, mo
 
     page = ask(admin_client, model, "replace", token)
     assert f"Revoke and replace 1 {token._meta.verbose_name}" in page.content.decode()
-    done = confirm(admin_client, page, model)
+    done = confirm(admin_client, page)
 
     [secret] = secrets_on(done)
     successor = type(token).objects.authenticate(secret)
@@ -220,9 +220,9 @@ def test_a_replacement_reports_what_it_did(admin_client, transactional_db):
 
 def test_replacing_a_token_from_its_page_takes_two_requests(admin_client):
     token = ApiTokenFactory()
-    page = ask(admin_client, "usergroups_apitoken", "replace", token, from_page="1")
+    page = ask_on_page(admin_client, "usergroups_apitoken", "replace", token)
 
-    done = confirm(admin_client, page, "usergroups_apitoken")
+    done = confirm(admin_client, page)
 
     assert len(secrets_on(done)) == 1
 
@@ -293,7 +293,7 @@ def test_a_token_that_expires_during_the_action_gets_no_successor(admin_client, 
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(expire_first):
-        confirm(admin_client, page, "usergroups_apitoken", grace="24")
+        confirm(admin_client, page, grace="24")
 
     assert ApiToken.objects.filter(predecessor=token.pk).count() == 0
     assert ApiToken.objects.filter(predecessor=other.pk).count() == 1

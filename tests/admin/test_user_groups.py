@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, allow, ask, confirm, save, shown_form, url
+from tests.admin.actions import act, allow, ask, ask_on_page, confirm, save, shown_form, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
@@ -296,8 +296,8 @@ def test_the_deletion_page_of_a_team_counts_the_rows_of_its_groups(admin_client)
 def test_a_rotation_from_the_page_of_a_group_redirects_back_to_it(admin_client):
     user_group = UserGroupFactory()
 
-    page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group, from_page="1")
-    done = confirm(admin_client, page, "usergroups_usergroup")
+    page = ask_on_page(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    done = confirm(admin_client, page)
 
     assert done.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
     assert "User group tokens rotated: 1." in done.content.decode()

@@ -1,22 +1,16 @@
 """Template filters for lists of the admin. They change what the templates of Django and of themes show."""
 
-import re
 from copy import copy
 from typing import Any
 
-from django.contrib.admin.utils import label_for_field
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.template import Library
-from django.utils.html import escape
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.lists import display_number
 
 register = Library()
-
-CELL = re.compile(r'<(t[dh] class="field-([^\s"]+)[^"]*")>')
 
 
 @register.filter
@@ -53,16 +47,3 @@ def _with_count(changelist: Any, text: str) -> Any:
     changed = copy(changelist)
     changed.result_count = text
     return changed
-
-
-@register.filter
-def name_cells(table: str, changelist: Any) -> str:
-    """Add the heading of its column to each cell as ``data-column``, so that CSS can show the rows as cards.
-
-    Cells that a theme renders differently are not changed.
-    """
-    headings = {}
-    for column in changelist.list_display:
-        label = label_for_field(column, changelist.model, model_admin=changelist.model_admin)
-        headings[getattr(column, "__name__", column)] = escape(capfirst(str(label)))
-    return CELL.sub(lambda cell: f'<{cell[1]} data-column="{headings.get(cell[2], "")}">', table)

@@ -31,3 +31,30 @@ django.jQuery(document).on("change", "select", (event) => {
   const limited = `[data-limited-by="${CSS.escape(event.target.name)}"]`;
   django.jQuery(event.target.form).find(limited).val(null).trigger("change");
 });
+
+document.addEventListener("DOMContentLoaded", () => {
+  // Reloading the page of a new secret does not send the form again.
+  const secrets = document.getElementById("secrets");
+  if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
+
+  // A phone shows each row as a card, with the headings of the columns.
+  const headings = [...document.querySelectorAll("#result_list thead th")].map((heading) => heading.textContent.trim());
+  for (const row of document.querySelectorAll("#result_list tbody tr")) {
+    [...row.cells].forEach((cell, index) => {
+      if (!cell.matches(".action-checkbox")) cell.dataset.column = headings[index];
+    });
+  }
+});
+
+// Warn before unsaved changes are lost. Select2 sets the values of its fields after the page is loaded.
+window.addEventListener("load", () => {
+  const form = document.querySelector(".change-form #content-main > form[method=post]");
+  if (!form) return;
+  const values = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  let isSubmitted = false;
+  form.addEventListener("submit", () => { isSubmitted = true; });
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSubmitted && values() !== saved) event.preventDefault();
+  });
+});
