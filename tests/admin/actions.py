@@ -59,9 +59,9 @@ def allow(client, model, *verbs):
     client.force_login(operator)
 
 
-def shown_form(client, user_group):
+def shown_form(client, user_group, address=""):
     """Return the data of the unchanged form of the user group."""
-    page = client.get(url("usergroups_usergroup_change", user_group.pk))
+    page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
     initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())
     return {

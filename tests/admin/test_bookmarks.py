@@ -221,7 +221,7 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
     page = ask(admin_client, "bookmarks_collection", "delete_selected", collections[0], select_across="1", index="0")
     assert "The bookmarks are kept, without a collection. If bookmarks become duplicates" in page.content.decode()
 
-    queries = queries_of(confirm, admin_client, page, "bookmarks_collection")
+    queries = queries_of(confirm, admin_client, page)
 
     assert len(queries) < 40
     assert not Collection.objects.exists()

@@ -101,20 +101,17 @@ def test_each_secret_is_shown_with_its_owner(admin_client):
     assert "these secrets are shown" in text
 
 
-def test_no_token_is_rotated_if_one_rotation_fails(admin_client):
+def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
     tokens = ApiTokenFactory.create_batch(2)
     admin_client.raise_request_exception = False
 
-    def fail_at_the_second(execute, sql, params, many, context):
-        if sql.startswith("INSERT") and "apitoken" in sql:
-            inserts.append(sql)
-            if len(inserts) == 2:
-                raise DatabaseError("no")
+    def fail_at_the_end(execute, sql, params, many, context):
+        if sql.startswith('INSERT INTO "django_admin_log"'):
+            raise DatabaseError("no")
         return execute(sql, params, many, context)
 
-    inserts = []
     page = ask(admin_client, "usergroups_apitoken", "rotate", *tokens)
-    with connection.execute_wrapper(fail_at_the_second):
+    with connection.execute_wrapper(fail_at_the_end):
         assert confirm(admin_client, page, grace="0").status_code == 500
 
     assert set(ApiToken.objects.active()) == set(tokens)
@@ -279,21 +276,3 @@ def test_the_last_client_is_shown_on_the_page_of_the_token(admin_client):
 
     assert "192.0.2.7" in page
     assert "&lt;b&gt;curl&lt;/b&gt;" in page
-
-
-@pytest.mark.parametrize("action", ["rotate", "replace"])
-def test_a_token_that_expires_during_the_action_gets_no_successor(admin_client, action):
-    other, token = ApiTokenFactory(), ApiTokenFactory(expires_at=timezone.now() + timedelta(hours=1))
-    page = ask(admin_client, "usergroups_apitoken", action, token, other)
-
-    def expire_first(execute, sql, params, many, context):
-        if sql.startswith("INSERT") and "usergroups_apitoken" in sql:
-            with connection.cursor() as cursor:
-                cursor.execute("UPDATE usergroups_apitoken SET expires_at = created_at WHERE expires_at IS NOT NULL")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(expire_first):
-        confirm(admin_client, page, grace="24")
-
-    assert ApiToken.objects.filter(predecessor=token.pk).count() == 0
-    assert ApiToken.objects.filter(predecessor=other.pk).count() == 1

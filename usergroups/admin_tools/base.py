@@ -23,7 +23,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.http import urlencode
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -289,9 +288,10 @@ class OperatorAdmin(ModelAdmin):
         return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        query = {"action": "delete_selected", "keys": unquote(object_id), "page": "1"}
-        filters = self.get_preserved_filters(request)
-        return redirect(f"{self.url_of('confirm')}?{urlencode(query)}{f'&{filters}' if filters else ''}")
+        query: Any = request.GET.copy()
+        query.update({"action": "delete_selected", "keys": unquote(object_id), "page": "1"})
+        request.GET = query
+        return self.confirm_view(request)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = deletion_summary(objs, request, self.admin_site)

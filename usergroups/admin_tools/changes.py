@@ -22,7 +22,7 @@ MAX_SHOWN = 200  # characters of a value
 def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
     """Return the content types of the models that the user may view."""
     visible = [model for model in site._registry if model is not LogEntry and can_view(site, request, model)]
-    return list(ContentType.objects.get_for_models(*visible).values())
+    return list(ContentType.objects.get_for_models(*visible).values()) if visible else []
 
 
 class KindFilter(admin.SimpleListFilter):
@@ -61,10 +61,10 @@ class ChangesAdmin(OperatorAdmin):
         return super().changelist_view(request, {"title": gettext("Changes"), **(extra_context or {})})
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return True  # of what get_queryset() returns
+        return bool(visible_kinds(self.admin_site, request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return True
+        return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

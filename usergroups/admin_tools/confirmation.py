@@ -90,7 +90,7 @@ class Confirmation:
         rows = model_admin.get_queryset(request).filter(pk__in=self.keys(model_admin, request))
         found = list(rows)
         form = self.form_class(request.POST if is_confirmed else None)
-        page = self.describe(model_admin, request, found)
+        page = self.describe(model_admin, request, found) if found else {}
         if isinstance(form, RowsForm) and found:
             page["errors"] += form.use_rows(model_admin, found)
         if not found:
@@ -110,12 +110,12 @@ class Confirmation:
     def keys(self, model_admin: Any, request: HttpRequest) -> list[Any]:
         """Return the keys of the rows that were confirmed or selected, or that the list shows."""
         max_rows = MAX_LISTED if self.deletes else MAX_CHANGED
-        if request.method != "POST" and "keys" not in request.GET:
+        if "keys" not in request.GET and request.method != "POST":
             listing: Any = copy(request)
             listing.GET = list_params(request).copy()
             listing.GET.pop("p", None)
             return list(model_admin.get_changelist_instance(listing).queryset.values_list("pk", flat=True)[:max_rows])
-        sent = request.POST.get(CONFIRMED_KEYS, "") if request.method == "POST" else request.GET["keys"]
+        sent = request.POST.get(CONFIRMED_KEYS, request.GET.get("keys", ""))
         return [key for key in sent.split(",")[:max_rows] if is_valid_value(model_admin.opts.pk, key)]
 
     def describe(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:

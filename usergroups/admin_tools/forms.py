@@ -1,13 +1,13 @@
-"""Forms that keep what other operators and API clients change meanwhile, and that edit JSON and times."""
+"""Forms that keep what other operators and API clients change meanwhile, and that edit JSON."""
 
 import json
 import re
-from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.formats import localize
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -37,23 +37,6 @@ class SingleLineField(forms.CharField):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
-
-
-class EndOfDayField(forms.SplitDateTimeField):
-    """A date and a time. Without a time, it is the end of the day."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "widget": forms.SplitDateTimeWidget(
-            date_format="%Y-%m-%d", date_attrs={"type": "date"},
-            time_format="%H:%M:%S", time_attrs={"type": "time", "step": "1"},
-        )})  # fmt: skip
-        for widget, text in zip(self.widget.widgets, (_("%(field)s: date"), _("%(field)s: time")), strict=True):
-            widget.attrs["aria-label"] = text % {"field": self.label}
-
-    def compress(self, data_list: Any) -> datetime | None:
-        if data_list and data_list[0] and data_list[1] in self.empty_values:
-            data_list = [data_list[0], time.max]
-        return super().compress(data_list)
 
 
 class JSONObjectFormField(forms.CharField):
@@ -89,6 +72,8 @@ class JSONObjectFormField(forms.CharField):
         return self.empty if value is None else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
+        if data is None:  # The form was sent without the field.
+            return False
         try:
             # Compare the JSON text, because 1 == True in Python.
             return json.dumps(self.to_python(data) or None) != json.dumps(initial or None)
@@ -124,9 +109,10 @@ class OperatorForm(ModelForm):
 
     def clean(self) -> None:
         super().clean()
-        for name in [name for name in self.changed_data if self.has_conflict(name)]:
+        unchecked = [name for name in self.changed_data if name not in self.errors]
+        for name in [name for name in unchecked if self.has_conflict(name)]:
             current = self.display(name, self[name].field.prepare_value(self[name].initial))
-            text = _("Somebody changed this to “%(value)s” while you were editing. Save again to replace it.")
+            text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
             self.add_error(name, text % {"value": Truncator(current).chars(MAX_QUOTED)})
             self.data = self.data.copy()
             self.begin_with_current(name)
@@ -144,18 +130,13 @@ class OperatorForm(ModelForm):
         rows: Any = getattr(self.fields[name], "queryset", None)
         if rows is not None:
             value = rows.filter(pk=value).first() if value else None
-        return "-" if value in (None, "") else str(value)
+        return "-" if value in (None, "") else str(localize(value))
 
     def begin_with_current(self, name: str) -> None:
         """Let the form that shows the error contain the stored value, so that it can be sent again."""
-        bound: Any = self[name]
-        hidden: Any = bound.field.hidden_widget()
-        value = bound.field.prepare_value(bound.initial)
-        if isinstance(hidden, forms.MultiWidget):
-            for number, (widget, part) in enumerate(zip(hidden.widgets, hidden.decompress(value) or (), strict=True)):
-                self.data[f"{bound.html_initial_name}_{number}"] = widget.format_value(part) or ""
-        else:
-            self.data[bound.html_initial_name] = hidden.format_value(value) or ""
+        bound = self[name]
+        hidden = bound.field.hidden_widget()
+        self.data[bound.html_initial_name] = hidden.format_value(bound.field.prepare_value(bound.initial)) or ""
 
 
 class VersionField(forms.CharField):

@@ -7,6 +7,7 @@ from datetime import timedelta
 from io import StringIO
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.admin.utils import label_for_field
@@ -24,7 +25,6 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import requires_confirmation
-from usergroups.admin_tools.forms import EndOfDayField
 from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.lists import two_lines
 from usergroups.admin_tools.relative_time import relative_time
@@ -77,19 +77,19 @@ class TokenAdmin(OperatorAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name != "expires_at":
             return super().formfield_for_dbfield(db_field, request, **kwargs)
-        text = _("Leave empty if it never expires. Without a time, it expires at the end of the day.")
-        return EndOfDayField(label=capfirst(db_field.verbose_name), required=False, help_text=text)
+        widget = forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
+        return super().formfield_for_dbfield(db_field, request, form_class=forms.DateTimeField, widget=widget)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return "Issued." if add else super().construct_change_message(request, form, formsets, add)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            obj.new_secret = obj.assign_secret()
+            request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
         super().save_model(request, obj, form, change)
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self.show_secrets(request, [(None, obj, obj.new_secret)])
+    def response_add(self, request: Any, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_secrets(request, [(None, obj, request.issued_secret)])
 
     def show_secrets(
         self, request: HttpRequest, issued: Sequence[tuple[Token | None, Token, str]], text: str = ""

@@ -44,16 +44,18 @@ class GraceForm(forms.Form):
 class NewTokenForm(OperatorForm):
     """A new token, with a lifetime."""
 
-    lifetime = forms.TypedChoiceField(
-        label=_("Lifetime"), choices=LIFETIMES, initial="90", required=False, empty_value=None,
-        coerce=lambda days: timedelta(days=int(days)),
+    lifetime = forms.ChoiceField(
+        label=_("Lifetime"),
+        choices=LIFETIMES,
+        initial="90",
+        required=False,
         help_text=_("Calls with an expired token get 401. The expiry can be changed later."),
-    )  # fmt: skip
+    )
 
     def clean(self) -> None:
         super().clean()
-        lifetime = self.cleaned_data.get("lifetime")
-        self.instance.expires_at = lifetime and timezone.now() + lifetime  # type: ignore[attr-defined]
+        if days := self.cleaned_data.get("lifetime"):
+            self.instance.expires_at = timezone.now() + timedelta(days=int(days))  # type: ignore[attr-defined]
 
 
 class TokenForm(OperatorForm):
