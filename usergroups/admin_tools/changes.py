@@ -75,7 +75,7 @@ class ChangesAdmin(OperatorAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description=_("operator"))
+    @admin.display(description=_("User"))
     def operator(self, entry: LogEntry) -> str:
         return entry.user.get_full_name() or entry.user.get_username()
 
