@@ -63,17 +63,12 @@ class ChangesAdmin(OperatorAdmin):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(visible_kinds(self.admin_site, request))
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
+    has_module_permission = has_view_permission
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def is_writable(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = is_writable
 
     @admin.display(description=_("User"))
     def operator(self, entry: LogEntry) -> str:

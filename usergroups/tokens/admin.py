@@ -48,10 +48,10 @@ class TokenAdmin(OperatorAdmin):
     find_fields = ("name", "hint")
     find_display: ClassVar[tuple[str, ...]] = ("owner", "badge")
 
-    def get_list_display(self, request: HttpRequest) -> list[Any]:
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         owners = dict.fromkeys((*self.owner_fields, *self.owner_columns))
         self.list_display = ("name_and_hint", *owners, "badge", "access", "expires", "last_used")
-        return list(super().get_list_display(request))
 
     # Forms
 
