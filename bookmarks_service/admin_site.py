@@ -25,6 +25,8 @@ class OperatorsSite(FindSite):
 
     site_header = site_title = "bookmarks_service"
     index_title = _("Overview")
+    site_url = None
+    enable_nav_sidebar = False  # templates/admin/base_site.html links to all lists.
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         # What operators use most comes first.
@@ -53,7 +55,7 @@ class OperatorsSite(FindSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(visible)})
+        return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(self, request, visible)})
 
 
 def client_address(request: Any) -> str:

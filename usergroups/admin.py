@@ -23,7 +23,7 @@ from .admin_tools.confirmation import requires_confirmation
 from .admin_tools.context import related_list
 from .admin_tools.forms import JSONObjectForm, JSONObjectFormField, indent_json
 from .admin_tools.history import log_rows
-from .admin_tools.lists import two_lines
+from .admin_tools.owner_columns import two_lines
 from .admin_tools.permissions import can_view
 from .fields import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup

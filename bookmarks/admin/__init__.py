@@ -18,7 +18,7 @@ from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import DeletionSummary
 from usergroups.admin_tools.context import limit_param
-from usergroups.admin_tools.lists import Describe
+from usergroups.admin_tools.owner_columns import Describe
 from usergroups.admin_tools.permissions import can_view
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
@@ -147,7 +147,7 @@ class BookmarkAdmin(ImportAdmin):
     def short_title(self, bookmark: Bookmark) -> str:
         return Truncator(bookmark.title).chars(MAX_SHOWN)
 
-    @admin.display(description="")
+    @admin.display(description=_("link"))
     def open_link(self, bookmark: Bookmark) -> str:
         return external_link(bookmark.url, gettext("Open"))
 

@@ -30,10 +30,6 @@ class FormatForm(forms.Form):
     )
 
 
-class ExportForm(FormatForm, UserGroupForm):
-    pass
-
-
 class SeveralGroupsForm(forms.Form):
     """The formats that can name the user group of each bookmark."""
 

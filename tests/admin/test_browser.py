@@ -214,7 +214,6 @@ def test_a_user_group_is_found_among_many(service, page):
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto("/admin/bookmarks/bookmark/")
     choose(page, "#filter_user_group__id__exact", "customer-7777", "Customer 7777")
-    page.locator("[data-filter-title]", has_text="By user group").get_by_role("button", name="Filter").click()
     expect(page.locator("#result_list tbody tr")).to_have_count(1)
     opened = page.get_by_role("link", name="Open")
     expect(opened).to_have_attribute("href", "https://example.com/found")
@@ -237,7 +236,7 @@ def test_thousands_of_bookmarks_are_deleted(service, page):
 
     page.goto("/admin/bookmarks/bookmark/")
     choose(page, "#filter_user_group__id__exact", "example_1", "Example 1")
-    page.locator("[data-filter-title]", has_text="By user group").get_by_role("button", name="Filter").click()
+    expect(page).to_have_url(re.compile("user_group__id__exact"))
     page.locator("#action-toggle").check()
     page.get_by_text("Select all 2,500 bookmarks").click()
     page.get_by_label("Action:").select_option("Delete selected bookmarks")

@@ -114,7 +114,9 @@ def imported(client, everything):
     lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
              "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
-    return client.post(reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file})
+    return client.post(
+        reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file}, follow=True
+    )
 
 
 def not_imported(client, everything):

@@ -23,6 +23,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -36,7 +37,8 @@ from .context import context_of, limit_param, limit_to, list_params, related_row
 from .find_site import secrets_pattern
 from .forms import OperatorForm, SingleLineField
 from .history import changed_values, translate_entries, values_of
-from .lists import BoundedPaginator, Describe, display_rows, owner_column
+from .lists import BoundedPaginator, display_rows
+from .owner_columns import COLUMNS, Describe, owner_column
 from .permissions import admin_url
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ else:
 
 MAX_SEARCH_WORDS = 50
 MAX_ENTRIES = 50  # on the history page of a row
+
+UNUSED_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
+"""The scripts of Django's admin for fields that are filled from others. They are a third of what a page loads."""
 
 
 class OperatorAdmin(ModelAdmin):
@@ -85,7 +90,9 @@ class OperatorAdmin(ModelAdmin):
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        return super().media + autocomplete_media() + own
+        inherited: Any = super().media
+        used = [script for script in inherited._js if not str(script).endswith(UNUSED_SCRIPTS)]
+        return forms.Media(css=inherited._css, js=used) + autocomplete_media() + own
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_confirm"
@@ -111,8 +118,8 @@ class OperatorAdmin(ModelAdmin):
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, with those of ``owner_columns`` as links."""
-        texts = self.owner_columns
+        """Return the columns, with those of ``owner_columns`` as links and those of ``COLUMNS`` in short."""
+        texts = {**COLUMNS, **self.owner_columns}
         columns = super().get_list_display(request)
         return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
 
@@ -318,7 +325,14 @@ class OperatorAdmin(ModelAdmin):
         changes = [(entry, list(values_of(entry, self.model))) for entry in entries]
         title = gettext("Change history: %s") % obj
         can_restore = self.has_change_permission(request, obj)
-        page = {"object": obj, "changes": changes, "can_restore": can_restore, "limit": MAX_ENTRIES}
+        names = capfirst(self.opts.verbose_name_plural)
+        page = {
+            "object": obj,
+            "changes": changes,
+            "can_restore": can_restore,
+            "limit": MAX_ENTRIES,
+            "module_name": names,
+        }
         return self.render_page(request, "usergroups/admin/history.html", title, **page)
 
     def entries_of(self, obj: models.Model) -> models.QuerySet[Any]:

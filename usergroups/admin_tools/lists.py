@@ -1,20 +1,11 @@
-"""The counts, pages and columns of lists, whose cost does not grow with the table."""
+"""Pagination and counts whose cost does not grow with the table."""
 
-from collections.abc import Callable
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
-from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core import paginator
 from django.db import models
-from django.db.models.constants import LOOKUP_SEP
-from django.http import HttpRequest
 from django.utils.functional import cached_property
-from django.utils.html import format_html
-
-from .permissions import admin_url, can_view
 
 if TYPE_CHECKING:
     Paginator = paginator.Paginator[Any]
@@ -22,9 +13,6 @@ else:
     Paginator = paginator.Paginator
 
 MAX_LISTED = 10_000
-
-Describe = Callable[[Any], str]
-"""Returns what a cell shows of the owner of a row."""
 
 
 def display_count(rows: models.QuerySet[Any]) -> str:
@@ -67,28 +55,3 @@ class BoundedPaginator(Paginator):
 
 def _bounded_count(rows: Any) -> int:
     return rows.order_by()[:MAX_LISTED].count()  # type: ignore[no-any-return]
-
-
-def owner_column(model_admin: Any, request: HttpRequest, lookup: str, describe: Describe) -> Callable[[Any], str]:
-    """Return a column for ``list_display``. It links to the owner's page if the user may view the owner.
-
-    The column cannot be sorted, because no index has the order of the owners' names.
-    """
-    field: Any = get_fields_from_path(model_admin.model, lookup)[-1]
-    owners, site = field.related_model._meta, model_admin.admin_site
-    is_linked = can_view(site, request, field.related_model)
-
-    def column(row: Any) -> str:
-        owner = reduce(getattr, lookup.split(LOOKUP_SEP), row)
-        if not is_linked:
-            return describe(owner)
-        page = admin_url(site, owners, "change", owner.pk)
-        return format_html('<a href="{}">{}</a>', page, describe(owner))
-
-    column.__name__ = field.name  # which Django uses in CSS classes
-    return admin.display(column, description=field.verbose_name)
-
-
-def two_lines(first: str, second: str) -> str:
-    """Return the content of a cell with a secondary line in small type."""
-    return format_html('{} <small class="second-line">{}</small>', first, second) if second else first

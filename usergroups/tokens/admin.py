@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import requires_confirmation
 from usergroups.admin_tools.history import log_rows
-from usergroups.admin_tools.lists import two_lines
+from usergroups.admin_tools.owner_columns import two_lines
 from usergroups.admin_tools.relative_time import relative_time
 
 from . import secret_format

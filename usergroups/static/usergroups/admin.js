@@ -14,12 +14,6 @@ document.addEventListener("click", async (event) => {
   button.textContent = button.dataset.copied;
 });
 
-// Before Django 6.0 the filters come after the table. The Tab key should reach them in the order in which they are shown.
-document.addEventListener("DOMContentLoaded", () => {
-  const filters = document.getElementById("filters");
-  filters?.parentElement.prepend(filters);
-});
-
 // An autocompletion field with data-limited-by offers only what belongs to the row that is chosen in that field.
 django.jQuery.ajaxPrefilter((options) => {
   const name = new URLSearchParams(options.data).get("field_name");
@@ -32,18 +26,10 @@ django.jQuery(document).on("change", "select", (event) => {
   django.jQuery(event.target.form).find(limited).val(null).trigger("change");
 });
 
+// Reloading the page of a new secret does not send the form again.
 document.addEventListener("DOMContentLoaded", () => {
-  // Reloading the page of a new secret does not send the form again.
   const secrets = document.getElementById("secrets");
   if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
-
-  // A phone shows each row as a card, with the headings of the columns.
-  const headings = [...document.querySelectorAll("#result_list thead th")].map((heading) => heading.textContent.trim());
-  for (const row of document.querySelectorAll("#result_list tbody tr")) {
-    [...row.cells].forEach((cell, index) => {
-      if (!cell.matches(".action-checkbox")) cell.dataset.column = headings[index];
-    });
-  }
 });
 
 // Warn before unsaved changes are lost. Select2 sets the values of its fields after the page is loaded.
