@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
@@ -15,10 +16,12 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.admin_urls import admin_url
+from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.lists import BoundedPaginator
+from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
+admin.site.register(LogEntry, ChangesAdmin)
 
 VERBS = {
     "view": _("view"),

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.admin_urls import admin_url
 from usergroups.admin_tools.history import translate_entries
 from usergroups.admin_tools.lists import BoundedCount, display_number
+from usergroups.admin_tools.permissions import admin_url
 from usergroups.models import ApiToken, Team, UserGroup
 
 MAX_ROWS = 5  # in each list

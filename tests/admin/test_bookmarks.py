@@ -193,7 +193,7 @@ def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", first, query=query, select_across="1", index="0")
     assert "Delete 2,000 bookmarks" in page.content.decode()
 
-    done = confirm(admin_client, page, "bookmarks_bookmark", query=query)
+    done = confirm(admin_client, page)
 
     assert "Deleted 2,000 bookmarks." in done.content.decode()
     assert list(Bookmark.objects.all()) == [other]
@@ -221,7 +221,7 @@ def test_thousands_of_collections_are_deleted_in_few_statements(admin_client):
     page = ask(admin_client, "bookmarks_collection", "delete_selected", collections[0], select_across="1", index="0")
     assert "The bookmarks are kept, without a collection. If bookmarks become duplicates" in page.content.decode()
 
-    queries = queries_of(confirm, admin_client, page, "bookmarks_collection")
+    queries = queries_of(confirm, admin_client, page)
 
     assert len(queries) < 40
     assert not Collection.objects.exists()
@@ -360,7 +360,7 @@ def test_concurrently_deleted_rows_are_not_logged_as_deleted(admin_client, trans
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", kept, gone)
 
     with concurrently('SELECT "bookmarks_bookmark"."id"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"):
-        done = confirm(admin_client, page, "bookmarks_bookmark")
+        done = confirm(admin_client, page)
 
     assert "Deleted 1 bookmark." in done.content.decode()
     assert LogEntry.objects.count() == 1
@@ -372,7 +372,7 @@ def test_an_action_on_all_rows_is_limited_to_the_listed_ones(admin_client, monke
 
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmarks[0], select_across="1", index="0")
     assert "Delete 2 bookmarks" in page.content.decode()
-    confirm(admin_client, page, "bookmarks_bookmark")
+    confirm(admin_client, page)
 
     assert Bookmark.objects.count() == 1
 

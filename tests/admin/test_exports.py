@@ -13,7 +13,7 @@ from django.utils import timezone
 from bookmarks.files import exporting
 from bookmarks.models import Bookmark
 from bookmarks.time_ordered_ids import first_id
-from tests.admin.actions import ask, url
+from tests.admin.actions import address_of, ask, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
@@ -188,8 +188,8 @@ def test_the_export_of_all_rows_of_a_list_has_no_limit(admin_client, user_group,
     bookmarks = BookmarkFactory.create_batch(5, user_group=user_group)
     query = f"?user_group__team__id__exact={user_group.team_id}"
 
-    answer = ask(admin_client, BOOKMARK, "export_selected", bookmarks[0], query=query, select_across="1", index="0")
-    response = admin_client.post(answer.url, {"format": "jsonl"})
+    page = ask(admin_client, BOOKMARK, "export_selected", bookmarks[0], query=query, select_across="1", index="0")
+    response = admin_client.post(address_of(page), {"format": "jsonl"})
 
     assert urls_of(response) == [bookmark.url for bookmark in bookmarks]
 

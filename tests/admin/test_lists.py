@@ -117,7 +117,7 @@ EXPECTED = {
     "bookmarks of a group": 5,
     # The row with its owners; a count of each model that belongs to it; of a bookmark the choice of its collection.
     "usergroups_team page": 8,
-    "usergroups_usergroup page": 6,
+    "usergroups_usergroup page": 7,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,

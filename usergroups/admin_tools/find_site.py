@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.utils import display_for_field, display_for_value, label_for_field, lookup_field, quote
+from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db import models
+from django.db import OperationalError, connections, models, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -17,56 +18,80 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from .admin_urls import admin_url
-from .bounded_search import first_rows, problem_of
-from .find import FindableAdmin, admins_of, secrets_pattern
+from usergroups.database_errors import is_canceled
+
+from .permissions import admin_url
 
 MAX_FOUND = 10  # of each model
+MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
+TIME_LIMIT = "1s"  # of the search in one model, on PostgreSQL
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{30}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
+
+
+def admins_of(site: admin.AdminSite) -> list[Any]:
+    """Return the admins of the site that Find asks, in the order of the installed apps."""
+    admins = [site.get_model_admin(model) for model in apps.get_models() if site.is_registered(model)]
+    return [each for each in admins if getattr(each, "find_fields", ())]
+
+
+def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
+    """Return the regular expression, for Python and JavaScript, of secrets of any model of the site.
+
+    A secret has at least ``length`` characters after its prefix. A whole one has 38.
+    """
+    prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
+    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
+
+
+def problem_of(text: str) -> str:
+    """Return why nothing can be found by the text, or an empty text."""
+    if not text:
+        return _("Enter what to look for.")
+    if len(text) > MAX_LENGTH:
+        return _("The text is too long.")
+    if "\0" in text or text.encode(errors="replace").decode() != text:  # a lone surrogate
+        return _("The text contains invalid characters.")
+    return ""
+
+
+def first_rows(rows: models.QuerySet[Any]) -> list[Any] | None:
+    """Return the rows, or None if PostgreSQL takes too long to find them."""
+    if connections[rows.db].vendor != "postgresql":
+        return list(rows)
+    try:
+        with transaction.atomic(using=rows.db), connections[rows.db].cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [TIME_LIMIT])
+            found = list(rows)
+            transaction.set_rollback(True, using=rows.db)  # restores the time limit of an outer transaction
+            return found
+    except OperationalError as error:
+        if is_canceled(error):
+            return None
+        raise
 
 
 @dataclass
 class Found:
     """The first rows of a model that a text identifies. ``rows`` is None if the search took too long."""
 
-    model_admin: FindableAdmin
+    model_admin: Any
     rows: list[Any] | None
     list_url: str
     """The address of the list that searches for the same text, or empty if the text may be a secret."""
-
-    @property
-    def name(self) -> str:
-        return str(self.model_admin.opts.verbose_name_plural)
 
     @property
     def has_more(self) -> bool:
         return len(self.rows or ()) > MAX_FOUND
 
     @property
-    def labels(self) -> list[str]:
-        names = self.model_admin.find_display
-        return [str(label_for_field(name, self.model_admin.model, self.model_admin)) for name in names]
-
-    @property
     def lines(self) -> list[dict[str, Any]]:
         """The URL, the text and the other values of each row."""
-        names = self.model_admin.find_display
         return [
-            {
-                "url": change_url(self.model_admin, row),
-                "row": row,
-                "values": list(zip(self.labels, (self._value(name, row) for name in names), strict=True)),
-            }
+            {"url": change_url(self.model_admin, row), "row": row, "values": self.model_admin.find_values(row)}
             for row in (self.rows or ())[:MAX_FOUND]
         ]
-
-    def _value(self, name: str, row: models.Model) -> str:
-        field, _attribute, value = lookup_field(name, row, self.model_admin)
-        if field is None:
-            return str(display_for_value(value, "-"))
-        return str(display_for_field(value, field, "-"))
 
 
 class FindSite(admin.AdminSite):
@@ -92,7 +117,8 @@ class FindSite(admin.AdminSite):
             return redirect(change_url(rows[0][0].model_admin, rows[0][1]))
         request.current_app = self.name
         shown = "" if problem or self.is_private(text) else text
-        lists = [(each.opts.verbose_name_plural, list_url(each, shown)) for each in self.asked(request) if shown]
+        asked = self.asked(request) if shown and not found else []
+        lists = [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked]
         results = {"problem": problem, "found": found, "text": shown, "find_text": shown, "lists": lists}
         context = {"title": _("Find"), **results}
         response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **context})
@@ -110,7 +136,7 @@ class FindSite(admin.AdminSite):
         found = self._rows(request, text, {each: each.identified_by(text) for each in admins})
         return found or self._rows(request, text, {each: each.similar_to(text) for each in admins})
 
-    def asked(self, request: HttpRequest) -> list[FindableAdmin]:
+    def asked(self, request: HttpRequest) -> list[Any]:
         """Return the admins of the models that the user may view."""
         return [each for each in admins_of(self) if each.has_view_permission(request)]
 
@@ -118,7 +144,7 @@ class FindSite(admin.AdminSite):
         """Return whether the text may contain a secret, or more of one than the admin shows."""
         return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
-    def _rows(self, request: HttpRequest, text: str, conditions: dict[FindableAdmin, models.Q]) -> list[Found]:
+    def _rows(self, request: HttpRequest, text: str, conditions: dict[Any, models.Q]) -> list[Found]:
         found = []
         for each, condition in conditions.items():
             matching = each.get_queryset(request).filter(condition) if condition else None
@@ -128,12 +154,12 @@ class FindSite(admin.AdminSite):
         return found
 
 
-def change_url(model_admin: FindableAdmin, row: models.Model) -> str:
+def change_url(model_admin: Any, row: models.Model) -> str:
     """Return the address of the page of a row."""
     return admin_url(model_admin.admin_site, model_admin.opts, "change", quote(row.pk))
 
 
-def list_url(model_admin: FindableAdmin, text: str) -> str:
+def list_url(model_admin: Any, text: str) -> str:
     """Return the address of the list that searches for the text."""
     url = admin_url(model_admin.admin_site, model_admin.opts, "changelist")
     return f"{url}?{urlencode({SEARCH_VAR: text})}"

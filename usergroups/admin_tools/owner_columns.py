@@ -13,8 +13,7 @@ from django.utils.formats import date_format, localize
 from django.utils.html import format_html
 from django.utils.timezone import localtime
 
-from .admin_urls import admin_url
-from .permissions import can_view
+from .permissions import admin_url, can_view
 
 Describe = Callable[[Any], str]
 """Returns what a cell shows of the owner."""

@@ -1,17 +1,16 @@
 """The abstract model of a token that authenticates its bearer."""
 
 from contextlib import suppress
-from copy import copy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from django.db import models, router, transaction
+from django.db import models, router
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from usergroups.signals import announce, revoked, rotated
+from usergroups.signals import announce, revoked
 
 from . import last_use
 from .querysets import EXPIRY_NOTICE, TokenQuerySet, TokenState
@@ -109,28 +108,28 @@ class Token(StoredSecret):
         if is_first:
             announce(revoked, [self], tokens.db)
 
-    def rotate(self, grace: timedelta, *, withheld: bool = False) -> "tuple[Token, str]":
-        """Issue a successor with the same name, owner and permissions, and return it with its secret.
+    def rotate(self, grace: timedelta) -> "tuple[Token, str]":
+        """Issue a successor as the method of the queryset does, and return it with its secret.
 
-        This token expires after ``grace``, if not earlier. The successor has the same lifetime as this token had when
-        it was issued. Raises DoesNotExist if this token is not active or already has a successor.
-        For ``withheld``, see ``TokenQuerySet.issue()``.
+        Raises DoesNotExist if this token is not active or already has a successor.
         """
-        tokens = self._tokens
-        with transaction.atomic(using=tokens.db):
-            token = tokens.rotatable().select_for_update().get(pk=self.pk)
-            now = timezone.now()
-            expires_at = token.expires_at
-            with suppress(OverflowError):  # then keep the old time, thousands of years from now
-                expires_at = expires_at and now + (expires_at - token.created_at)
-            inherited = {field.attname: getattr(token, field.attname) for field in self.inherited_fields()}
-            successor, secret = tokens.issue(
-                **inherited, expires_at=expires_at, predecessor_id=token.pk, withheld=withheld
-            )
-            token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
-            tokens.filter(pk=token.pk).update(rotated_at=token.rotated_at, expires_at=token.expires_at)
-            announce(rotated, [token], tokens.db, successors=[copy(successor)])
+        issued = self._tokens.filter(pk=self.pk).rotate(grace)
+        if not issued:
+            raise self.DoesNotExist
+        [(_token, successor, secret)] = issued
         return successor, secret
+
+    def new_successor(self, now: datetime) -> "tuple[Token, str]":
+        """Return a token with the same name, owner and permissions, which is not saved, and its secret."""
+        expires_at = self.expires_at
+        with suppress(OverflowError):  # then keep the old time, thousands of years from now
+            expires_at = expires_at and now + (expires_at - self.created_at)
+        successor: Any = type(self)(predecessor_id=self.pk, created_at=now, expires_at=expires_at)  # type: ignore[misc]
+        for field in self.inherited_fields():
+            # The owner itself if it is loaded, so that it need not be read again.
+            name = field.name if field.is_relation and field.name in self._state.fields_cache else field.attname
+            setattr(successor, name, getattr(self, name))
+        return successor, successor.assign_secret()
 
     @classmethod
     def inherited_fields(cls) -> "list[models.Field[Any, Any]]":

@@ -1,6 +1,5 @@
 """The fields that a token stores in place of its secret."""
 
-from datetime import UTC
 from typing import ClassVar
 
 from django.db import models
@@ -13,11 +12,7 @@ from . import secret_format
 
 
 class StoredSecret(WritingModel):
-    """The digest and the hint of a secret.
-
-    A secret can be withheld until the page that shows it is loaded, because no secret may be stored until then. The
-    token then has the hint of its future secret, and a digest that only its own fields determine.
-    """
+    """The digest and the hint of a secret."""
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
@@ -34,23 +29,8 @@ class StoredSecret(WritingModel):
         """The id in the API: the digest in hexadecimal, which can be computed from a leaked secret."""
         return bytes(self.digest).hex()
 
-    def assign_secret(self, hint: str = "") -> str:
+    def assign_secret(self) -> str:
         """Set the digest and hint of a new secret, without saving the token, and return the secret."""
-        secret = secret_format.generate(self.prefix, hint)
+        secret = secret_format.generate(self.prefix)
         self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
         return secret
-
-    def withhold_secret(self) -> str:
-        """Set the hint of a secret that ``show_withheld()`` generates, without saving the token. Return empty text."""
-        self.assign_secret()
-        self.digest = self._digest_while_withheld
-        return ""
-
-    @property
-    def is_withheld(self) -> bool:
-        return bytes(self.digest) == self._digest_while_withheld
-
-    @property
-    def _digest_while_withheld(self) -> bytes:
-        # No secret has this digest, because the text is not a well-formed secret.
-        return secret_format.digest(f"{self.hint} {self.created_at.astimezone(UTC).isoformat()}")

@@ -39,7 +39,7 @@ def test_protected_rows_prevent_a_deletion(admin_client, user_group):
     pin = Pin.objects.create(user_group=user_group)
 
     page = ask(admin_client, "usergroups_usergroup", "delete_selected", user_group)
-    confirm(admin_client, page, "usergroups_usergroup", confirmed=str(user_group.pk))
+    confirm(admin_client, page, confirmed=str(user_group.pk))
     admin_client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"})
 
     assert "The action cannot be performed:" in page.content.decode()

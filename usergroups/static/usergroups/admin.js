@@ -25,3 +25,22 @@ django.jQuery(document).on("change", "select", (event) => {
   const limited = `[data-limited-by="${CSS.escape(event.target.name)}"]`;
   django.jQuery(event.target.form).find(limited).val(null).trigger("change");
 });
+
+// Reloading the page of a new secret does not send the form again.
+document.addEventListener("DOMContentLoaded", () => {
+  const secrets = document.getElementById("secrets");
+  if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
+});
+
+// Warn before unsaved changes are lost. Select2 sets the values of its fields after the page is loaded.
+window.addEventListener("load", () => {
+  const form = document.querySelector(".change-form #content-main > form[method=post]");
+  if (!form) return;
+  const values = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  let isSubmitted = false;
+  form.addEventListener("submit", () => { isSubmitted = true; });
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSubmitted && values() !== saved) event.preventDefault();
+  });
+});
