@@ -114,9 +114,7 @@ def test_all_rotated_secrets_are_copied_at_once(service, page):
 
 
 def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(service, page):
-    secret = service.manage(
-        "create_api_token", "--team", "Back", "--create-team", "--name", "Going back"
-    ).stdout.strip()
+    issued = service.manage("create_api_token", "--team", "Back", "--create-team", "--name", "Going back")
     methods = []
     page.goto("/admin/usergroups/apitoken/?q=Going")
     page.locator("#action-toggle").check()
