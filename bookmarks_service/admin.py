@@ -11,11 +11,14 @@ from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.lists import BoundedPaginator
+from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
@@ -83,11 +86,11 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     add_form_template = None
     list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
     list_filter = ("groups", "is_active")
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("password_link", "last_login", "date_joined")
     account, rights = ("username", "first_name", "email", "groups"), ("is_staff", "is_superuser", "user_permissions")
     fieldsets = (
-        (None, {"fields": (*account, "is_active", "password")}),
-        (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, *readonly_fields)}),
+        (None, {"fields": (*account, "is_active", "password_link")}),
+        (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, "last_login", "date_joined")}),
     )
     add_fieldsets = (
         (None, {"fields": (*account, "password1", "password2")}),
@@ -100,6 +103,11 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     @admin.display(description=_("role"))
     def role(self, user: User) -> str:
         return ", ".join(group.name for group in user.groups.all())
+
+    @admin.display(description=_("Password"))
+    def password_link(self, user: User) -> str:
+        url = admin_url(self.admin_site, self.opts, "password_change", user.pk)
+        return format_html('<a class="button" href="{}">{}</a>', url, gettext("Set a new password"))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}

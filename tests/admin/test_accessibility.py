@@ -74,6 +74,7 @@ ADMIN = {
     "password of a user": ["/admin/auth/user/1/password/"],
     "groups": ["/admin/auth/group/"],
     "group": ["/admin/auth/group/1/change/"],
+    "changes": ["/admin/admin/logentry/"],
     "change password": ["/admin/password_change/"],
 }  # fmt: skip
 """The pages of the admin: a path, and the elements to click on one after the other."""

@@ -37,7 +37,15 @@ COLUMNS = {
     "usergroups/apitoken": ["name_and_hint", "team", "environment", "badge", "access", "expires", "last_used"],
     "bookmarks/accesstoken": ["name_and_hint", "user_group", "team", "badge", "access", "expires", "last_used"],
     "bookmarks/collection": ["name", "user_group", "team", "created_at"],
-    "bookmarks/bookmark": ["short_url", "short_title", "user_group", "team", "in_collection", "created_at"],
+    "bookmarks/bookmark": [
+        "short_url",
+        "open_link",
+        "short_title",
+        "user_group",
+        "team",
+        "in_collection",
+        "created_at",
+    ],
 }
 
 
