@@ -119,7 +119,7 @@ class UserGroupAdmin(OperatorAdmin):
         fields = ("name", *self.fixed_fields, token, "created_at", "updated_at", *(["version"] if can_change else []))
         return [
             (None, {"fields": fields}),
-            (_("Mapping and properties"), {**json_fields, "classes": ["collapse"] if is_long else []}),
+            ("JSON", {**json_fields, "classes": ["collapse"] if is_long else []}),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:

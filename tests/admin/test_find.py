@@ -32,7 +32,7 @@ def page_of(row):
 def found(response):
     """Return the rows that a page of results lists."""
     assert response.status_code == 200
-    return [row for group in response.context["found"] for row in group.rows]
+    return [row for group in response.context["found"] for _url, row, _values in group["lines"]]
 
 
 @pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
@@ -99,7 +99,7 @@ def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
 
     page = response.content.decode()
     assert found(response) == [*reversed(tokens), access_token]
-    assert [str(group.model_admin.opts.verbose_name_plural) for group in response.context["found"]] == [
+    assert [str(group["opts"].verbose_name_plural) for group in response.context["found"]] == [
         "API tokens",
         "access tokens",
     ]

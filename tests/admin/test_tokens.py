@@ -125,6 +125,16 @@ def test_tokens_are_revoked_after_confirmation(admin_client, model):
     assert LogEntry.objects.get().get_change_message() == "Revoked."
 
 
+def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_client):
+    tokens = [*ApiTokenFactory.create_batch(3, unused=True), ApiTokenFactory()]
+
+    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], query="?use=unused", select_across="1")
+    done = confirm(admin_client, page)
+
+    assert "Revoked: 3. Already revoked: 0." in done.content.decode()
+    assert set(ApiToken.objects.active()) == {tokens[3]}
+
+
 def test_a_revoked_token_can_be_neither_restored_nor_revoked_again(admin_client):
     token = ApiTokenFactory(revoked=True)
 

@@ -96,7 +96,7 @@ class Confirmation:
         if not found:
             outcome: HttpResponse | str = _("The selected rows no longer exist. Nothing was changed.")
         elif page["errors"] or not is_confirmed or not form.is_valid():
-            return self.page(model_admin, request, found, form, page)
+            return self.page(model_admin, request, found, form=form, confirmation=page)
         else:
             locked = rows.order_by("pk").select_for_update(of=("self",))
             outcome = retry_on_conflict(
@@ -129,22 +129,17 @@ class Confirmation:
         forbidden = [text % {"name": name} for name in sorted(perms_needed)]
         return {"descriptions": descriptions, "counts": counts, "errors": [*forbidden, *protected]}
 
-    def page(
-        self, model_admin: Any, request: HttpRequest, rows: list[Any], form: forms.Form, page: dict[str, Any]
-    ) -> HttpResponse:
-        is_cut = not self.deletes and len(rows) == MAX_CHANGED
-        response: HttpResponse = model_admin.render_page(
-            request,
-            "usergroups/admin/confirmation.html",
-            self.title % {"rows": display_rows(len(rows), model_admin.opts)},
-            confirmation=page,
-            text=self.text,
-            form=form,
-            keys_field=CONFIRMED_KEYS,
-            keys=",".join(str(row.pk) for row in rows),
-            limit=intcomma(MAX_CHANGED) if is_cut else "",
-            origin=self.origin(model_admin, request, rows),
-        )
+    def page(self, model_admin: Any, request: HttpRequest, rows: list[Any], **context: Any) -> HttpResponse:
+        title = self.title % {"rows": display_rows(len(rows), model_admin.opts)}
+        page = {
+            "text": self.text,
+            "keys_field": CONFIRMED_KEYS,
+            "keys": ",".join(str(row.pk) for row in rows),
+            "limit": intcomma(MAX_CHANGED) if not self.deletes and len(rows) == MAX_CHANGED else "",
+            "origin": self.origin(model_admin, request, rows),
+        }
+        template = "usergroups/admin/confirmation.html"
+        response: HttpResponse = model_admin.render_page(request, template, title, **page, **context)
         return response
 
     def origin(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> str:

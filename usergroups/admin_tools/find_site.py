@@ -1,7 +1,6 @@
 """The page that finds rows of all models by a text, such as a secret, a name or a URL."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
@@ -19,8 +18,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from usergroups.database_errors import is_canceled
-
-from .permissions import admin_url
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
@@ -72,28 +69,6 @@ def first_rows(rows: models.QuerySet[Any]) -> list[Any] | None:
         raise
 
 
-@dataclass
-class Found:
-    """The first rows of a model that a text identifies. ``rows`` is None if the search took too long."""
-
-    model_admin: Any
-    rows: list[Any] | None
-    list_url: str
-    """The address of the list that searches for the same text, or empty if the text may be a secret."""
-
-    @property
-    def has_more(self) -> bool:
-        return len(self.rows or ()) > MAX_FOUND
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """The URL, the text and the other values of each row."""
-        return [
-            {"url": change_url(self.model_admin, row), "row": row, "values": self.model_admin.find_values(row)}
-            for row in (self.rows or ())[:MAX_FOUND]
-        ]
-
-
 class FindSite(admin.AdminSite):
     """An admin site with the page ``find/``. Its form is the template ``usergroups/admin/find.html``."""
 
@@ -112,29 +87,48 @@ class FindSite(admin.AdminSite):
         text = request.POST.get("text", "").strip()
         problem = problem_of(text)
         found = [] if problem else self.find(request, text)
-        rows = [(each, row) for each in found for row in each.rows or [None]]
+        rows = [(model_admin, row) for model_admin, first in found for row in first or [None]]
         if len(rows) == 1 and rows[0][1] is not None:
-            return redirect(change_url(rows[0][0].model_admin, rows[0][1]))
+            return redirect(change_url(*rows[0]))
         request.current_app = self.name
         shown = "" if problem or self.is_private(text) else text
         asked = self.asked(request) if shown and not found else []
-        lists = [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked]
-        results = {"problem": problem, "found": found, "text": shown, "find_text": shown, "lists": lists}
+        results = {
+            "problem": problem,
+            "found": [self.group(model_admin, first, shown) for model_admin, first in found],
+            "text": shown,
+            "find_text": shown,
+            "lists": [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked],
+        }
         context = {"title": _("Find"), **results}
         response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **context})
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def find(self, request: HttpRequest, text: str) -> list[Found]:
-        """Return what the text identifies: by a secret, otherwise by a whole value, otherwise by a part of a value."""
+    def group(self, model_admin: Any, rows: list[Any] | None, text: str) -> dict[str, Any]:
+        """Return what the page shows of the rows of a model. ``rows`` is None if the search took too long."""
+        first = (rows or [])[:MAX_FOUND]
+        return {
+            "opts": model_admin.opts,
+            "took_too_long": rows is None,
+            "lines": [(change_url(model_admin, row), row, model_admin.find_values(row)) for row in first],
+            "has_more": len(rows or []) > MAX_FOUND,
+            "list_url": list_url(model_admin, text) if text else "",
+        }
+
+    def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any] | None]]:
+        """Return the admins and first rows of the models in which the text identifies something.
+
+        It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
+        """
         admins = self.asked(request)
         if secrets := re.findall(secrets_pattern(self), text):
             # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
             own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
-            return self._rows(request, text, conditions)
-        found = self._rows(request, text, {each: each.identified_by(text) for each in admins})
-        return found or self._rows(request, text, {each: each.similar_to(text) for each in admins})
+            return self._rows(request, conditions)
+        found = self._rows(request, {each: each.identified_by(text) for each in admins})
+        return found or self._rows(request, {each: each.similar_to(text) for each in admins})
 
     def asked(self, request: HttpRequest) -> list[Any]:
         """Return the admins of the models that the user may view."""
@@ -144,22 +138,21 @@ class FindSite(admin.AdminSite):
         """Return whether the text may contain a secret, or more of one than the admin shows."""
         return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
-    def _rows(self, request: HttpRequest, text: str, conditions: dict[Any, models.Q]) -> list[Found]:
+    def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any] | None]]:
         found = []
         for each, condition in conditions.items():
             matching = each.get_queryset(request).filter(condition) if condition else None
             rows = [] if matching is None else first_rows(matching.order_by("-pk")[: MAX_FOUND + 1])
             if rows is None or (rows := [row for row in rows if each.has_view_permission(request, row)]):
-                found.append(Found(each, rows, "" if self.is_private(text) else list_url(each, text)))
+                found.append((each, rows))
         return found
 
 
 def change_url(model_admin: Any, row: models.Model) -> str:
     """Return the address of the page of a row."""
-    return admin_url(model_admin.admin_site, model_admin.opts, "change", quote(row.pk))
+    return str(model_admin.url_of("change", quote(row.pk)))
 
 
 def list_url(model_admin: Any, text: str) -> str:
     """Return the address of the list that searches for the text."""
-    url = admin_url(model_admin.admin_site, model_admin.opts, "changelist")
-    return f"{url}?{urlencode({SEARCH_VAR: text})}"
+    return f"{model_admin.url_of('changelist')}?{urlencode({SEARCH_VAR: text})}"
