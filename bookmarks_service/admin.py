@@ -75,7 +75,8 @@ class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Group)
 class RoleAdmin(PermissionsAdmin, GroupAdmin):
-    pass
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": gettext("Roles"), **(extra_context or {})})
 
 
 @admin.register(User)

@@ -73,7 +73,8 @@ class ChangesAdmin(OperatorAdmin):
 
     @admin.display(description=_("object"))
     def changed_object(self, entry: LogEntry) -> str:
-        kind = capfirst(entry.content_type.name)  # type: ignore[union-attr]
+        content_type: Any = entry.content_type
+        kind = capfirst(content_type.name)
         address = None if entry.is_deletion() else entry.get_admin_url()
         shown = format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
         return format_html("{}: {}", kind, shown)
