@@ -92,7 +92,7 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("Revoked: 1.")).to_be_visible()
     assert [update(service, each).status_code for each in (secret, replacement)] == [200, 401]
-    expect(page.locator(".field-badge .badge")).to_have_text("Revoked")
+    expect(page.locator(".sentence .badge")).to_have_text("Revoked")
 
 
 def test_all_rotated_secrets_are_copied_at_once(service, page):

@@ -56,6 +56,7 @@ def test_a_token_is_found_and_revoked_without_a_mouse(browser, service, scheme):
         # The filter by team is opened, searched and applied.
         tab_to(page, "Team")
         page.keyboard.press("Enter")
+        expect(page.locator(".select2-search__field")).to_be_focused()
         page.keyboard.type(f"Keys {scheme}")
         expect(page.locator(".select2-results__option--highlighted")).to_have_text(f"Keys {scheme}")
         page.keyboard.press("Enter")

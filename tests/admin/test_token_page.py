@@ -22,7 +22,7 @@ def page_of(client, token):
 
 
 def sentence(page):
-    [text] = re.findall(r'<p class="help sentence">(.*?)</p>', page.content.decode(), re.DOTALL)
+    [text] = re.findall(r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
 
 

@@ -366,11 +366,7 @@ class OperatorAdmin(ModelAdmin):
 
     def find_values(self, row: models.Model) -> list[Any]:
         """Return what Find shows of a row beside its name."""
-        methods = [getattr(self, name, None) for name in self.find_display]
-        values = [
-            method(row) if method else getattr(row, name)
-            for name, method in zip(self.find_display, methods, strict=True)
-        ]
+        values = [getattr(self, each)(row) if hasattr(self, each) else getattr(row, each) for each in self.find_display]
         return [value for value in values if value]
 
 
