@@ -1,32 +1,126 @@
-"""The admin of the operators' accounts."""
+"""The admin of the operators' accounts and their roles."""
 
 from typing import Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.input_labels import label_date_and_time
+from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.lists import BoundedPaginator
+from usergroups.admin_tools.permissions import admin_url
 
-admin.site.unregister(User)
+admin.site.unregister([User, Group])
+admin.site.register(LogEntry, ChangesAdmin)
+
+VERBS = {
+    "view": _("view"),
+    "add": _("add"),
+    "change": _("change"),
+    "delete": _("delete"),
+    "revoke": _("revoke"),
+    "reveal": _("reveal the token"),
+}
+"""What the permissions allow, by the beginning of their codenames. Django stores their names in English."""
 
 
-@admin.register(User)
-class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes no arguments at run time.
-    """Django's admin, with the layout of the other lists and with labels for the inputs of dates and times."""
+class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    widget = forms.CheckboxSelectMultiple
+
+    def label_from_instance(self, obj: Permission) -> str:
+        verb = obj.codename.partition("_")[0]
+        return f"{capfirst(obj.content_type.name)}: {VERBS.get(verb, obj.name)}"
+
+
+class RoleInput(forms.Select):
+    """A choice of one group or none, for a field with several."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return [value] if (value := super().value_from_datadict(data, files, name)) else []
+
+
+class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
+    filter_horizontal = ()
 
     @property
     def media(self) -> forms.Media:
         return super().media + forms.Media(css={"all": ["usergroups/admin.css"]})
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if isinstance(field, forms.SplitDateTimeField):
-            label_date_and_time(field)
-        return field
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        context["show_save_and_add_another"] = False
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        if db_field.remote_field.model is Permission:
+            models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
+            content_types = ContentType.objects.get_for_models(*models).values()
+            kwargs["queryset"] = Permission.objects.filter(content_type__in=content_types).select_related()
+            kwargs["form_class"] = PermissionsField
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+@admin.register(Group)
+class RoleAdmin(PermissionsAdmin, GroupAdmin):
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": gettext("Roles"), **(extra_context or {})})
+
+
+@admin.register(User)
+class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
+    """Django's admin with what an operator needs first: a name, an e-mail address and one role."""
+
+    add_form = UserCreationForm
+    add_form_template = None
+    list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
+    list_filter = ("groups", "is_active")
+    readonly_fields = ("password_link", "last_login", "date_joined")
+    account, rights = ("username", "first_name", "email", "groups"), ("is_staff", "is_superuser", "user_permissions")
+    fieldsets = (
+        (None, {"fields": (*account, "is_active", "password_link")}),
+        (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, "last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (None, {"fields": (*account, "password1", "password2")}),
+        (_("Advanced"), {"classes": ("collapse",), "fields": rights}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description=_("role"))
+    def role(self, user: User) -> str:
+        return ", ".join(group.name for group in user.groups.all())
+
+    @admin.display(description=_("Password"))
+    def password_link(self, user: User) -> str:
+        url = admin_url(self.admin_site, self.opts, "password_change", user.pk)
+        return format_html('<a class="button" href="{}">{}</a>', url, gettext("Set a new password"))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"is_staff": True, **super().get_changeform_initial_data(request)}
+
+    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        fields: Any = form.base_fields
+        if "first_name" in fields:
+            fields["first_name"].label = _("Name")
+        if "groups" in fields:
+            fields["groups"].label, fields["groups"].help_text = _("Role"), _("Decides what the account may do.")
+            if obj is None or obj.groups.count() < 2:  # An account that already has several keeps them.
+                fields["groups"].empty_label = _("No role")
+                fields["groups"].widget = RoleInput(choices=fields["groups"].choices)
+        return form

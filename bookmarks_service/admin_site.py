@@ -19,17 +19,25 @@ from . import dashboard
 # store duplicate attempts, for which django-axes raises an error.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
+NAMES = {"LogEntry": _("Changes"), "Group": _("Roles")}
+"""What the links to the lists of Django's models say."""
+
 
 class OperatorsSite(FindSite):
     """The admin site of the service."""
 
     site_header = site_title = "bookmarks_service"
     index_title = _("Overview")
+    site_url = None
+    enable_nav_sidebar = False  # templates/admin/base_site.html links to all lists.
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        apps = super().get_app_list(request, app_label)
+        for model in (model for app in apps for model in app["models"]):
+            model["name"] = NAMES.get(model["object_name"], model["name"])
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
-        return sorted(super().get_app_list(request, app_label), key=lambda app: order.get(app["app_label"], len(order)))
+        return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
 
     def get_urls(self) -> list[Any]:
         # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.
@@ -53,7 +61,7 @@ class OperatorsSite(FindSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(visible)})
+        return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(self, request, visible)})
 
 
 def client_address(request: Any) -> str:

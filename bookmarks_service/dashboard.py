@@ -1,48 +1,76 @@
-"""The panels of the admin index page."""
+"""What the index page of the admin shows."""
 
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from bookmarks.models import AccessToken
+from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.history import translate_entries
 from usergroups.admin_tools.lists import BoundedCount, display_number
-from usergroups.models import ApiToken, UserGroup
+from usergroups.admin_tools.permissions import admin_url
+from usergroups.models import ApiToken, Team, UserGroup
 
-MAX_ROWS = 5  # in each table
+MAX_ROWS = 5  # in each list
+
+OWNERS = {ApiToken: "team", AccessToken: "user_group__team"}
+"""The lookups of the owners of tokens."""
 
 
-def panels(visible: list[Any]) -> dict[str, Any]:
+def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
     """Return the panels for the models that the user may view, by name."""
-    owners = {ApiToken: "team", AccessToken: "user_group__team"}
-    token_panels = [token_panel(model, owner) for model, owner in owners.items() if model in visible]
-    result: dict[str, Any] = {"recent_changes": recent_changes(visible)} if visible else {}
+    owners = {model: owner for model, owner in OWNERS.items() if model in visible}
+    result: dict[str, Any] = {
+        "steps": first_steps(site, request),
+        "tokens": [panel for model, owner in owners.items() for panel in token_panels(site, model, owner)],
+        "recent_changes": recent_changes(visible) if visible else None,
+    }
     if UserGroup in visible:
-        result["newest_user_groups"] = (
-            UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")[:MAX_ROWS]
-        )
-    if token_panels:
-        result["tokens"] = token_panels
+        newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
+        result["newest_user_groups"] = newest[:MAX_ROWS]
     return result
 
 
-def token_panel(model: Any, owner: str) -> dict[str, Any]:
-    """Return the tokens of a model that need attention, with their owners loaded."""
-    tokens = model.objects.select_related(owner)
-    return {
-        "name": model._meta.verbose_name_plural,
-        "opts": model._meta,
-        "expiring": with_total(tokens.in_state("expiring").order_by("expires_at")),
-        "unused": with_total(tokens.unused().order_by("pk")),
-    }
+def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
+    """Return what sets the service up: the texts, URLs and whether each is done. It is empty if everything is done."""
+    documentation = reverse("docs")
+    operator: Any = request.user.pk
+    steps: list[tuple[Any, str, str]] = [
+        (Team.objects.all(), "add", _("Add a team")),
+        (ApiToken.objects.all(), "add", _("Issue an API token to the team's application")),
+        (ApiToken.objects.exclude(last_used_at=None), documentation, _("Call the API with the token")),
+        (UserGroup.objects.all(), documentation, _("Create a user group with POST /api/user")),
+        (Bookmark.objects.all(), "import", _("Import bookmarks, or create them with POST /v1/bookmarks")),
+        (User.objects.exclude(pk=operator), "add", _("Create an account for each operator")),
+    ]
+    result = []
+    for rows, page, text in steps:
+        if site.get_model_admin(rows.model).has_add_permission(request):
+            url = page if page.startswith("/") else admin_url(site, rows.model._meta, page)
+            result.append({"text": text, "url": url, "done": rows.exists()})
+    return [] if all(step["done"] for step in result) else result
 
 
-def with_total(rows: Any) -> dict[str, Any]:
-    """Return the first rows, and the number of all rows as text if there are more, in one query."""
-    first = list(rows.annotate(total=BoundedCount(rows))[:MAX_ROWS])
-    total = first[0].total if first else 0
-    return {"rows": first, "total": display_number(total) if total > MAX_ROWS else ""}
+def token_panels(site: Any, model: Any, owner: str) -> list[dict[str, Any]]:
+    """Return the tokens of a model that need attention, with their owners, in up to two lists."""
+    rows, names = model.objects.select_related(owner), {"names": model._meta.verbose_name_plural}
+    expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
+    lists = [
+        (expiring, "expires_at", "state=expiring", _("%(names)s that expire within 14 days") % names),
+        (unused, "last_used_at", "use=unused", _("%(names)s that were not used for 90 days") % names),
+    ]
+    result = []
+    for tokens, time, query, title in lists:
+        if first := list(tokens.annotate(total=BoundedCount(tokens))[:MAX_ROWS]):
+            total = display_number(first[0].total) if first[0].total > MAX_ROWS else ""
+            shown = [(admin_url(site, model._meta, "change", token.pk), token, getattr(token, time)) for token in first]
+            url = f"{admin_url(site, model._meta, 'changelist')}?{query}"
+            result.append({"title": title, "tokens": shown, "total": total, "url": url})
+    return result
 
 
 def recent_changes(visible: list[Any]) -> list[LogEntry]:

@@ -16,8 +16,8 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin import user_group_cell
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.confirmation import DeletionSummary
 from usergroups.admin_tools.context import limit_param
-from usergroups.admin_tools.deletion import DeletionSummary
 from usergroups.admin_tools.owner_columns import Describe
 from usergroups.admin_tools.permissions import can_view
 from usergroups.models import UserGroup
@@ -25,7 +25,7 @@ from usergroups.tokens.admin import TokenAdmin
 
 from .filters import AddedFilter
 from .imports import ImportAdmin
-from .moves import MovingAdmin
+from .moves import move
 
 USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
 
@@ -81,14 +81,14 @@ class CollectionAdmin(OperatorAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(ImportAdmin, MovingAdmin):
+class BookmarkAdmin(ImportAdmin):
     owner_columns = OWNER_COLUMNS
     list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created_at")
     list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), ("created_at", AddedFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url__contains_text", "title__contains_text")  # as in the API, with the same index
     find_fields = ("id",)
-    find_display = ("title", "user_group", "in_collection")
+    find_display = ("title", "user_group")
     sortable_by = ()  # Only the default ordering has an index on every database.
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
@@ -96,6 +96,7 @@ class BookmarkAdmin(ImportAdmin, MovingAdmin):
     auto_now_fields = ("updated_at",)
     actions = ("move", "export_selected", "delete_selected")
     object_actions = {"move": _("Move")}
+    move = move
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def identified_by(self, text: str) -> Q:
@@ -131,11 +132,11 @@ class BookmarkAdmin(ImportAdmin, MovingAdmin):
         form = super().get_form(request, obj, change, **kwargs)
         field = form.base_fields.get("collection")
         if obj is None and field:
-            field.widget.widget.attrs["data-limited-by"] = "user_group"
+            field.widget.attrs["data-limited-by"] = "user_group"
         elif obj is not None and field:
             field.queryset = obj.user_group.collections.for_write()
             field.error_messages["invalid_choice"] = _("The user group has no such collection.")
-            field.widget.widget.query_params = {limit_param("user_group"): obj.user_group_id}
+            field.widget.query_params = {limit_param("user_group"): obj.user_group_id}
         return form
 
     @admin.display(description="URL")
@@ -146,7 +147,7 @@ class BookmarkAdmin(ImportAdmin, MovingAdmin):
     def short_title(self, bookmark: Bookmark) -> str:
         return Truncator(bookmark.title).chars(MAX_SHOWN)
 
-    @admin.display(description="")
+    @admin.display(description=_("link"))
     def open_link(self, bookmark: Bookmark) -> str:
         return external_link(bookmark.url, gettext("Open"))
 

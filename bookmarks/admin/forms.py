@@ -9,13 +9,14 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.autocomplete import AutocompleteField
+from usergroups.admin_tools.context import context_of
 
 
 class UserGroupForm(forms.Form):
     """A form that begins with the choice of a user group, of which the context of the page is the initial value."""
 
     def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
-        super().__init__(data, files, initial=model_admin.with_user_group(request, model_admin.get_context(request)))
+        super().__init__(data, files, initial=model_admin.with_user_group(request, context_of(model_admin, request)))
         field: Any = Bookmark._meta.get_field("user_group")
         user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
         user_group.widget.query_params = model_admin.limits_of(field.name, request)
@@ -27,10 +28,6 @@ class FormatForm(forms.Form):
         label=_("Format"),
         choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")],
     )
-
-
-class ExportForm(FormatForm, UserGroupForm):
-    pass
 
 
 class SeveralGroupsForm(forms.Form):

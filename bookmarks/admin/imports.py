@@ -1,15 +1,22 @@
-"""The import page of the bookmark admin, and the links to it and to the export page."""
+"""The import page of the bookmark admin, which can check a file before it imports it, and the links to the page."""
 
+import csv
 import logging
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -17,17 +24,26 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
 from bookmarks.files import FORMATS, encodings, guess_format, positions, read
+from bookmarks.files.comma_separated import FORMULA
 from bookmarks.files.importing import store
-from bookmarks.files.report import Report
-from bookmarks.models import Bookmark
+from bookmarks.files.report import Report, printable
+from bookmarks.models import Bookmark, Collection
+from usergroups.admin_tools.context import FILTERS_PARAM
 from usergroups.contract.body import may_exceed
-from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .exports import ExportAdmin
 from .forms import UserGroupForm
 
 logger = logging.getLogger(__name__)
+
+REPORT = "import_report"
+"""The key in the session of the report on the last file, so that the page can be reloaded."""
+
+MAX_DETAILS = 200
+"""The maximum number of refused records, and of names of collections, in a report."""
+
+MAX_TEXT = 500  # characters of a URL or title in a report
 
 
 class ImportForm(UserGroupForm):
@@ -64,6 +80,24 @@ class ImportForm(UserGroupForm):
             raise forms.ValidationError(str(error)) from None
 
 
+@dataclass
+class DetailedReport(Report):
+    """A report that also has the first refused records."""
+
+    refused_records: list[list[Any]] = field(default_factory=list)
+    """The line, the URL, the title and the reason of each."""
+
+    def watch(self, records: Iterable[Any]) -> Iterator[Any]:
+        for self.record in records:
+            yield self.record
+
+    def refuse(self, line: int, reason: str) -> None:
+        super().refuse(line, reason)
+        if len(self.refused_records) < MAX_DETAILS:
+            values = [getattr(self.record, name, None) or "" for name in ("url", "title")]
+            self.refused_records.append([line, *(printable(str(value)[:MAX_TEXT]) for value in values), reason])
+
+
 class ImportAdmin(ExportAdmin):
     """An admin of bookmarks with an import page."""
 
@@ -78,15 +112,8 @@ class ImportAdmin(ExportAdmin):
         return [path("import/", import_view, name=name), *super().get_urls()]
 
     def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [*super().get_context_links(request), *self.get_file_links(request)]
-
-    def get_file_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the import and export pages that the user may open."""
         importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
-        return [*importing, (gettext("Export"), self.url_of("export"))]
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"file_links": self.get_file_links(request), **(extra_context or {})})
+        return [*super().get_context_links(request), *importing, (gettext("Export"), self.url_of("export"))]
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
@@ -104,37 +131,70 @@ class ImportAdmin(ExportAdmin):
         return refusal
 
     def import_file(self, request: HttpRequest) -> HttpResponse:
-        form = ImportForm(self, request, *((request.POST, request.FILES) if request.method == "POST" else ()))
+        """Import or check the file, and redirect to the page with the report."""
+        if request.method != "POST":
+            report = request.session.get(REPORT, {})
+            report = report if report.get("id") == request.GET.get("report") else None
+            if report and "refused" in request.GET:
+                return refused_as_csv(report["refused_records"])
+            return self.render_form(request, ImportForm(self, request), report=report)
+        form = ImportForm(self, request, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_form(request, form)
-        user_group, file = form.cleaned_data["user_group"], form.cleaned_data["file"]
+        report = self.store_file(request, form.cleaned_data, is_check="check" in request.POST)
+        request.session[REPORT] = report
+        of_group = urlencode({"user_group__id__exact": report["user_group"]})
+        return redirect(f"{self.url_of('import')}?{urlencode({'report': report['id'], FILTERS_PARAM: of_group})}")
+
+    def store_file(self, request: HttpRequest, data: dict[str, Any], is_check: bool) -> dict[str, Any]:
+        """Store the bookmarks of the file, and roll this back if it is only a check. Return what the page shows."""
+        user_group, file, begin, using = data["user_group"], data["file"], timezone.now(), router.db_for_write(Bookmark)
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
         file_format = str(guess_format(file.name))
-        records = read(file, file_format, form.cleaned_data["encoding"], conf.max_import_size())
-        report = Report()
+        report = DetailedReport()
+        records = report.watch(read(file, file_format, data["encoding"], conf.max_import_size()))
+        collections: list[str] = []
         try:
-            with acting_as(request.user):
-                store(user_group, records, report, update=form.cleaned_data["update"])
+            with acting_as(request.user), transaction.atomic(using) if is_check else nullcontext():
+                store(user_group, records, report, update=data["update"])
+                new = Collection.objects.using(using).filter(user_group=user_group, created_at__gte=begin)
+                collections = list(new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS])
+                if is_check:
+                    transaction.set_rollback(True, using)
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Import the file again to import the rest.")
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
-            self.log_import(request, user_group, report)
-        title = gettext("Bookmarks imported") if report.created or report.updated else gettext("No bookmarks imported")
-        refusals = [(capfirst(positions(file_format, each)), each.reason) for each in report.refusals]
-        result = {"user_group": user_group, "name": name, "report": report, "refusals": refusals}
-        can_view = self.has_view_permission(request)
-        return self.render_page(request, "bookmarks/imported.html", title, can_view=can_view, **result)
-
-    def log_import(self, request: HttpRequest, user_group: UserGroup, report: Report) -> None:
-        """Write what an import stored to the history, if it did and the database still works."""
-        updated = f" and updated {report.updated}" if report.updated else ""
-        with suppress(Error):
-            if report.created or report.updated:
-                self.log_change(request, user_group, f"Imported {report.created} bookmarks{updated}.")
+            if not is_check and (report.created or report.updated):
+                updated = f" and updated {report.updated}" if report.updated else ""
+                with suppress(Error):
+                    self.log_change(request, user_group, f"Imported {report.created} bookmarks{updated}.")
+        numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
+        return {
+            **numbers,
+            "id": get_random_string(8),
+            "is_check": is_check,
+            "user_group": user_group.pk,
+            "name": name,
+            "remarks": list(report.remarks),
+            "collections": collections,
+            "refusals": [(capfirst(positions(file_format, each)), each.reason) for each in report.refusals],
+            "refused_records": report.refused_records,
+        }
 
     def render_form(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
-        media = self.media + form.media
-        title = gettext("Import bookmarks")
-        return self.render_page(request, "bookmarks/file_form.html", title, form=form, media=media, **context)
+        context |= {"media": self.media + form.media, "can_view": self.has_view_permission(request)}
+        return self.render_page(
+            request, "bookmarks/import_form.html", gettext("Import bookmarks"), form=form, url="", **context
+        )
+
+
+def refused_as_csv(records: list[list[Any]]) -> HttpResponse:
+    """Return refused records as a file. Cells that spreadsheets take for formulas begin with an apostrophe."""
+    headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
+    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
+    writer = csv.writer(response)
+    writer.writerow(["line", "url", "title", "reason"])
+    writer.writerows([f"'{cell}" if FORMULA.match(str(cell)) else cell for cell in record] for record in records)
+    return response

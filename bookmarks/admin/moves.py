@@ -1,11 +1,12 @@
 """The action that moves bookmarks to a collection."""
 
+import json
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -14,60 +15,70 @@ from django.utils.translation import gettext_lazy as _
 from bookmarks.models import Bookmark, Collection
 from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.autocomplete import AutocompleteField
-from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import RowsForm, requires_confirmation
 from usergroups.admin_tools.context import limit_param
-
-MOVED = [{"changed": {"fields": ["Collection"]}}]
-"""The message of the history, as Django writes it when the form of a bookmark is saved."""
+from usergroups.admin_tools.history import kept_row, log_rows
 
 
 class MoveForm(RowsForm):
-    """The choice of a collection of the user group to which all bookmarks belong."""
+    """The choice of a collection of the user group to which all bookmarks belong, or of none."""
+
+    no_collection = forms.BooleanField(
+        label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
+    )
 
     def use_rows(self, model_admin: Any, rows: list[Any]) -> list[str]:
         user_group = rows[0].user_group
         if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
             return [gettext("The selected bookmarks belong to several user groups. Select those of one only.")]
         field: Any = Bookmark._meta.get_field("collection")
-        choice = AutocompleteField(
-            field,
-            model_admin.admin_site,
-            required=False,
-            label=capfirst(field.verbose_name),
-            help_text=_("If empty, the bookmarks are moved out of their collections."),
-        )
+        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
         choice.queryset = user_group.collections.for_write().select_related("user_group__team")
         choice.widget.query_params = {limit_param("user_group"): user_group.pk}
-        self.fields["collection"] = choice
+        self.fields = {"collection": choice, **self.fields}
         return []
 
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        if "collection" in values and (values["collection"] is None) != values["no_collection"]:
+            self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
+        return values
 
-class MovingAdmin(OperatorAdmin):
-    """An admin of bookmarks that moves many at once, by the rules of the API."""
 
-    @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
-    @requires_confirmation(
-        _("Move %(rows)s to a collection"),
-        _("A bookmark whose URL is in the collection already stays where it is."),
-        MoveForm,
-    )
-    def move(self, request: HttpRequest, queryset: QuerySet[Bookmark], collection: Collection | None) -> str:
-        rows = list(queryset)
-        if collection is not None and not _lock(collection):
-            return gettext("The collection no longer exists. Nothing was changed.")
-        others = [bookmark for bookmark in rows if bookmark.collection_id != (collection and collection.pk)]
-        of_group = Bookmark.objects.filter(user_group=others[0].user_group_id if others else None)
-        results = of_group.move_many([str(bookmark.pk) for bookmark in others], collection)
-        moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
-        operator: Any = request.user.pk
-        LogEntry.objects.log_actions(operator, moved, CHANGE, MOVED)
-        text = gettext("Moved: %(moved)s. Already there: %(there)s. Not moved because of a duplicate: %(duplicates)s.")
-        return text % {
-            "moved": intcomma(len(moved)),
-            "there": intcomma(len(rows) - len(others)),
-            "duplicates": intcomma(results.count(Duplicate)),
-        }
+@admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
+@requires_confirmation(
+    _("Move %(rows)s to a collection"),
+    _("A bookmark whose URL is in the collection already stays where it is."),
+    MoveForm,
+)
+def move(
+    model_admin: Any, request: HttpRequest, queryset: Any, collection: Collection | None, no_collection: bool
+) -> str:
+    """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
+    rows = list(queryset)
+    if collection is not None and not _lock(collection):
+        return gettext("The collection no longer exists. Nothing was changed.")
+    others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
+    of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
+    results = of_group.move_many([str(key) for key in others], collection)
+    moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
+    log_rows(request.user, CHANGE, [(row, _message(others[row.pk].collection, collection)) for row in moved])
+    text = gettext("Moved out of their collections: %(moved)s.")
+    if collection is not None:
+        text = gettext("Moved to “%(name)s”: %(moved)s.")
+    others_text = gettext("Already there: %(there)s. Not moved because of a duplicate: %(duplicates)s.")
+    return f"{text} {others_text}" % {
+        "name": collection and collection.name,
+        "moved": intcomma(len(moved)),
+        "there": intcomma(len(rows) - len(others)),
+        "duplicates": intcomma(results.count(Duplicate)),
+    }
+
+
+def _message(old: Collection | None, new: Collection | None) -> str:
+    """Return the message of the history, as it is written when the form of a bookmark is saved."""
+    values = {"collection": [kept_row(old), kept_row(new)]}
+    return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
 
 
 def _lock(collection: Collection) -> bool:

@@ -3,7 +3,6 @@
 from axe_playwright_python.base import AXE_SCRIPT
 
 WIDTHS = (1440, 1024, 390)
-SERIOUS = {"serious", "critical"}
 
 RUN = """
 // A change of the scheme starts animations of colors.
@@ -41,6 +40,6 @@ def violations(page, exceptions=()):
             found += [
                 f"{width} px, {scheme}: {each['id']} ({each['impact']}): {each['node']}: {each['why']}"
                 for each in page.evaluate(RUN, [options, *exceptions])
-                if each["impact"] in SERIOUS and not each["excepted"]
+                if not each["excepted"]
             ]
     return found

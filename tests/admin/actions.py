@@ -15,20 +15,30 @@ def url(name, *args):
 def ask(client, model, action, *objects, query="", **fields):
     """Choose an action for the selected rows and return the confirmation page."""
     selected = {"action": action, "_selected_action": [obj.pk for obj in objects], **fields}
-    return client.post(url(f"{model}_changelist") + query, selected)
+    return client.post(url(f"{model}_changelist") + query, selected, follow=True)
 
 
-def confirm(client, page, model, query="", **fields):
+def ask_on_page(client, model, action, obj):
+    """Press the button of an action on the page of an object and return the confirmation page."""
+    return client.get(url(f"{model}_confirm"), {"action": action, "keys": obj.pk, "page": "1"})
+
+
+def address_of(page):
+    query = page.request["QUERY_STRING"]
+    return page.request["PATH_INFO"] + (f"?{query}" if query else "")
+
+
+def confirm(client, page, **fields):
     """Submit the form of a confirmation page."""
     form = page.content.decode().partition('<div id="content"')[2]
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form))
-    return client.post(url(f"{model}_changelist") + query, {**hidden, **fields}, follow=True)
+    return client.post(address_of(page), {**hidden, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, **fields):
     """Choose an action and confirm it, if the operator may run it."""
     page = ask(client, model, action, *objects)
-    return confirm(client, page, model, **fields)
+    return confirm(client, page, **fields)
 
 
 def issue(client, model, **fields):
@@ -49,9 +59,9 @@ def allow(client, model, *verbs):
     client.force_login(operator)
 
 
-def shown_form(client, user_group):
+def shown_form(client, user_group, address=""):
     """Return the data of the unchanged form of the user group."""
-    page = client.get(url("usergroups_usergroup_change", user_group.pk))
+    page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
     initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())
     return {

@@ -1,12 +1,18 @@
 """Import and export in the admin."""
 
+import csv
+import io
+import re
+from urllib.parse import urlencode
+
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory
 from tests.usergroups.factories import UserGroupFactory
 
@@ -17,8 +23,9 @@ IMPORT, EXPORT, LIST = (
 )  # fmt: skip
 
 
-def upload(client, user_group, name, content):
-    return client.post(IMPORT, {"user_group": user_group.pk, "file": SimpleUploadedFile(name, content)})
+def upload(client, user_group, name, content, **fields):
+    file = SimpleUploadedFile(name, content)
+    return client.post(IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True)
 
 
 def test_the_list_links_to_import_and_export(admin_client):
@@ -50,7 +57,7 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     )
 
     text = page.content.decode()
-    assert all(count in text for count in ("1 created", "1 already existed", "1 refused"))
+    assert all(count in text for count in ("1 new", "1 already existed", "1 refused"))
     assert "Line 3: The URL has no scheme such as https://." in text
     assert Bookmark.objects.filter(user_group=user_group).count() == 2
     assert LogEntry.objects.get().change_message == "Imported 1 bookmarks."
@@ -62,17 +69,17 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
 def test_a_file_without_bookmarks_is_reported(admin_client, name, content):
     page = upload(admin_client, UserGroupFactory(), name, content)
 
-    assert page.context["title"] == "No bookmarks imported"
+    assert "<h2>No bookmarks imported</h2>" in page.content.decode()
     assert "The file contains no bookmarks." in page.content.decode()
-    assert "0 created" not in page.content.decode()
+    assert "0 new" not in page.content.decode()
     assert not LogEntry.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("content", "counts"),
     [
-        (b"url\nhttps://a/\n", ("0 created", "1 already existed", "0 refused")),
-        (b"url\nx\n", ("0 created", "0 already existed", "1 refused")),
+        (b"url\nhttps://a/\n", ("0 new", "1 already existed", "0 refused")),
+        (b"url\nx\n", ("0 new", "0 already existed", "1 refused")),
     ],
 )
 def test_an_import_that_creates_nothing_says_so_and_is_not_logged(admin_client, content, counts):
@@ -81,19 +88,18 @@ def test_an_import_that_creates_nothing_says_so_and_is_not_logged(admin_client, 
 
     page = upload(admin_client, user_group, "a.csv", content)
 
-    assert page.context["title"] == "No bookmarks imported"
+    assert "<h2>No bookmarks imported</h2>" in page.content.decode()
     text = page.content.decode()
-    assert all(count in text for count in (*counts, "Nothing was imported into the user group"))
+    assert all(f"<li>{count}</li>" in text for count in counts)
     assert "The file contains no bookmarks." not in text
     assert not LogEntry.objects.exists()
 
 
-def test_the_result_of_an_import_links_to_the_bookmarks_of_the_group_and_to_the_next_import(admin_client):
+def test_the_result_of_an_import_links_to_the_bookmarks_of_the_group(admin_client):
     user_group, _ = UserGroupFactory(), BookmarkFactory()
 
     page = upload(admin_client, user_group, "a.csv", b"url\nhttps://a/\n").content.decode()
 
-    assert f'href="{IMPORT}"' in page
     listed = f"{LIST}?user_group__id__exact={user_group.pk}"
     assert f'href="{listed}"' in page
     assert list(admin_client.get(listed).context["cl"].queryset) == [user_group.bookmarks.get()]
@@ -106,8 +112,8 @@ def test_the_result_does_not_link_to_bookmarks_that_the_operator_may_not_view(cl
 
     page = upload(client, UserGroupFactory(), "a.csv", b"url\nhttps://a/\n").content.decode()
 
-    assert "1 created" in page
-    assert f"{LIST}?user_group" not in page
+    assert "1 new" in page
+    assert "View the bookmarks" not in page
 
 
 def test_refusals_are_shown_by_reason(admin_client):
@@ -116,6 +122,73 @@ def test_refusals_are_shown_by_reason(admin_client):
     assert "151 refused" in page
     assert "<li>Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 140 more: The URL has no scheme such as https://.</li>" in page
     assert "<li>Line 152: The URL is neither http nor https.</li>" in page
+
+
+ROWS = b"""url,title,collection
+https://a/,A,New
+https://b/,B,Known
+x,A title,
+,=1+1,
+"""
+
+
+def test_a_check_says_what_an_import_would_do_and_stores_nothing(admin_client, user_group):
+    Collection.objects.create(user_group=user_group, name="Known")
+    BookmarkFactory(user_group=user_group, url="https://c/")
+
+    page = upload(admin_client, user_group, "a.csv", ROWS + b"https://c/,,\n", check="1").content.decode()
+
+    assert "nothing has been imported yet" in page
+    assert all(f"<li>{count}</li>" in page for count in ("2 new", "1 already existed", "2 refused"))
+    assert "New collections: New</p>" in page
+    assert (Bookmark.objects.count(), Collection.objects.count(), LogEntry.objects.count()) == (1, 1, 0)
+
+
+def test_an_import_names_the_new_collections(admin_client, user_group):
+    Collection.objects.create(user_group=user_group, name="Known")
+
+    page = upload(admin_client, user_group, "a.csv", ROWS).content.decode()
+
+    assert "New collections: New</p>" in page
+    assert Bookmark.objects.count() == Collection.objects.count() == 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"check": "1"}])
+def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(admin_client, client, user_group, fields):
+    page = upload(admin_client, user_group, "a.csv", ROWS, **fields)
+    [(address, status)] = page.redirect_chain
+    client.force_login(get_user_model().objects.create_superuser("other"))
+
+    assert status == 302
+    assert "2 refused" in admin_client.get(address).content.decode()
+    assert Bookmark.objects.count() == (0 if fields else 2)
+    assert "refused" not in client.get(address).content.decode()
+    assert "refused" not in admin_client.get(IMPORT).content.decode()
+
+
+def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(admin_client, user_group):
+    page = upload(admin_client, user_group, "a.csv", ROWS)
+    [(address, _)] = page.redirect_chain
+
+    file = admin_client.get(f"{address}&refused=csv")
+
+    assert re.search(">4</td><td [^>]+>x</td><td [^>]+>A title</td><td [^>]+>The URL has no", page.content.decode())
+    assert file["Content-Disposition"] == 'attachment; filename="refused.csv"'
+    header, *lines = csv.reader(io.StringIO(file.content.decode()))
+    assert header == ["line", "url", "title", "reason"]
+    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]
+
+
+def test_the_report_is_bounded(admin_client, user_group):
+    long = b"x" * 2000
+
+    page = upload(admin_client, user_group, "a.csv", b"url,title\n" + (long + b"," + long + b"\n") * 300)
+
+    assert "300 refused" in page.content.decode()
+    assert "Download the first 200 refused lines" in page.content.decode()
+    records = page.context["report"]["refused_records"]
+    assert len(records) == 200
+    assert all(len(text) <= 500 for _, *texts in records for text in texts)
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")])
@@ -127,10 +200,9 @@ def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name
 
 @pytest.mark.parametrize("user_group", ["", "0"])
 def test_a_user_group_is_required(admin_client, user_group):
-    for address, fields in ((IMPORT, {"file": SimpleUploadedFile("a.csv", b"url")}), (EXPORT, {"format": "csv"})):
-        page = admin_client.post(address, {"user_group": user_group, **fields})
+    page = admin_client.post(IMPORT, {"user_group": user_group, "file": SimpleUploadedFile("a.csv", b"url")})
 
-        assert page.context["form"].errors.keys() == {"user_group"}
+    assert page.context["form"].errors.keys() == {"user_group"}
 
 
 @pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
@@ -139,7 +211,8 @@ def test_an_export_is_downloaded_and_imported(admin_client, name):
     BookmarkFactory(user_group=one, title="ü")
     BookmarkFactory()
 
-    response = admin_client.post(EXPORT, {"user_group": one.pk, "format": name})
+    filters = urlencode({"_changelist_filters": f"user_group__id__exact={one.pk}"})
+    response = admin_client.post(f"{EXPORT}?{filters}", {"format": name})
     upload(admin_client, other, f"a.{name}", b"".join(response.streaming_content))
 
     assert response["Content-Disposition"] == f'attachment; filename="groe-co.{name}"'

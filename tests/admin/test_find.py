@@ -13,7 +13,7 @@ from tests.admin.test_lists import MODELS, fill
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import TRANSACTION_CONTROL
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.admin_tools import bounded_search, find_site
+from usergroups.admin_tools import find_site
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def page_of(row):
 def found(response):
     """Return the rows that a page of results lists."""
     assert response.status_code == 200
-    return [row for group in response.context["found"] for row in group.rows]
+    return [row for group in response.context["found"] for _url, row, _values in group["lines"]]
 
 
 @pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
@@ -99,7 +99,10 @@ def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
 
     page = response.content.decode()
     assert found(response) == [*reversed(tokens), access_token]
-    assert [str(group.name) for group in response.context["found"]] == ["API tokens", "access tokens"]
+    assert [str(group["opts"].verbose_name_plural) for group in response.context["found"]] == [
+        "API tokens",
+        "access tokens",
+    ]
     for text in (*map(str, tokens), "Red", "Revoked", str(access_token.user_group), *map(page_of, tokens)):
         assert text in page
 
@@ -154,7 +157,7 @@ def test_a_text_by_which_nothing_can_be_found_is_refused(admin_client, text, pro
 
 
 def test_a_lone_surrogate_is_refused():
-    assert bounded_search.problem_of("a\ud800") == "The text contains invalid characters."
+    assert find_site.problem_of("a\ud800") == "The text contains invalid characters."
 
 
 HOSTILE = ["%", "_", "\\", "'", '"', "ü", "\u202e", "9" * 4300, "uga_", "uga_…", "(", "())", "http://[",
@@ -254,11 +257,11 @@ def test_a_search_that_takes_too_long_is_reported(admin_client, everything, monk
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for statements")
 def test_postgresql_limits_the_time_and_keeps_the_limit_of_the_transaction(admin_client, everything, monkeypatch):
-    monkeypatch.setattr(bounded_search, "TIME_LIMIT", "50ms")
+    monkeypatch.setattr(find_site, "TIME_LIMIT", "50ms")
     rows = Team.objects.extra(where=["pg_sleep(1) IS NOT NULL"])
 
-    assert bounded_search.first_rows(rows) is None
-    assert bounded_search.first_rows(Team.objects.filter(name="Findable")) == [everything["usergroups_team"]]
+    assert find_site.first_rows(rows) is None
+    assert find_site.first_rows(Team.objects.filter(name="Findable")) == [everything["usergroups_team"]]
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone() != ("50ms",)

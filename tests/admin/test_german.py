@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.actions import act, allow, ask, save, url
+from tests.admin.actions import act, address_of, allow, ask, save, url
 from tests.admin.german import GERMAN, in_english
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
@@ -89,7 +89,7 @@ def gone(client, everything):
     team = TeamFactory()
     page = ask(client, "usergroups_team", "delete_selected", team)
     Team.objects.filter(pk=team.pk).delete()
-    return client.post(page.wsgi_request.path, {**page.wsgi_request.POST.dict(), "confirmed": team.pk}, follow=True)
+    return client.post(address_of(page), {"confirmed": team.pk}, follow=True)
 
 
 def many(client, everything):
@@ -114,13 +114,20 @@ def imported(client, everything):
     lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
              "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
-    return client.post(reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file})
+    return client.post(
+        reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file}, follow=True
+    )
 
 
 def not_imported(client, everything):
     return client.post(
         reverse("admin:bookmarks_bookmark_import"), {"file": SimpleUploadedFile("a.txt", b"https://a.example/")}
     )
+
+
+def expiry_in_the_past(client, everything):
+    past = {"expires_at": "2020-01-01T00:00"}
+    return client.post(url("usergroups_apitoken_change", everything["usergroups_apitoken"].pk), past)
 
 
 def group(everything):
@@ -153,9 +160,8 @@ PAGES = {
     "tokens of each state": token_states,
     "a user group to view": viewed,
     "a token is issued": add("usergroups_apitoken", team=lambda all_: all_["usergroups_team"].pk, name="CI"),
-    "an access token is issued": add("bookmarks_accesstoken", user_group=group, expires_at_0="2999-01-01",
-                                      expires_at_1="00:00", read_only="on"),
-    "an expiry in the past": add("usergroups_apitoken", expires_at_0="2020-01-01", expires_at_1="00:00"),
+    "an access token is issued": add("bookmarks_accesstoken", user_group=group, lifetime="30", read_only="on"),
+    "an expiry in the past": expiry_in_the_past,
     "tokens are rotated": rotated,
     "a token is not rotated": not_rotated,
     "a token is revoked": revoked,
@@ -178,7 +184,7 @@ PAGES = {
     ),
     "JSON that is not an object": user_group_with(mapping="[]", properties="1e999"),
     "JSON with invalid values": user_group_with(mapping='{"1": true}', properties="[" * 70),
-    "JSON that changed meanwhile": user_group_with(**{"mapping": '{"1": 2}', "initial-mapping": "x"}),
+    "JSON that changed meanwhile": user_group_with(**{"mapping": '{"1": 2}', "version": "x"}),
 }  # fmt: skip
 
 

@@ -1,41 +1,192 @@
-"""The admin's log has the names of changed fields, and no values."""
+"""The history has the old and new values of changed fields, and no secrets."""
+
+import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 
-from tests.admin.actions import act, save, url
+from tests.admin.actions import act, allow, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
-
-SECRET = "do-not-tell"
 
 
 def history(client, model, row):
     return client.get(url(f"{model}_history", row.pk)).content.decode()
 
 
+def values(entry):
+    return json.loads(entry.change_message)[0]["changed"]["values"]
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "message", "kept"),
     [
-        ({"name": "New"}, "Changed Name."),
-        ({"name": "A", "properties": f'{{"{SECRET}": "{SECRET}"}}'}, "Changed Properties."),
+        ({"name": "New"}, "Changed Name.", {"name": ["A", "New"]}),
+        ({"properties": '{"b": 2}'}, "Changed Properties.", {"properties": [{"a": 1}, {"b": 2}]}),
         (
-            {"name": "New", "mapping": f'{{"40": "{SECRET}"}}', "properties": "{}"},
+            {"name": "New", "mapping": '{"40": "x"}', "properties": ""},
             "Changed Name, Mapping and Properties.",
+            {"name": ["A", "New"], "mapping": [{}, {"40": "x"}], "properties": [{"a": 1}, None]},
         ),
     ],
 )
-def test_changes_are_logged_with_the_names_of_the_fields(admin_client, changes, message):
+def test_a_change_keeps_the_old_and_the_new_values(admin_client, changes, message, kept):
     user_group = UserGroupFactory(name="A", properties={"a": 1})
 
     save(admin_client, user_group, **changes)
 
     [entry] = LogEntry.objects.all()
     assert entry.get_change_message() == message
-    assert message in history(admin_client, "usergroups_usergroup", user_group)
-    assert SECRET not in str(LogEntry.objects.values())
+    assert values(entry) == kept
+    page = history(admin_client, "usergroups_usergroup", user_group)
+    assert message in page
+    assert user_group.token not in str(LogEntry.objects.values()) + page
+
+
+def test_the_history_is_shown_newest_first_with_values(admin_client):
+    user_group = UserGroupFactory(name="<A>")
+    for name in ("B", "C"):
+        save(admin_client, user_group, name=name)
+
+    page = history(admin_client, "usergroups_usergroup", user_group)
+
+    assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["B", "C", "&lt;A&gt;", "B"]
+
+
+def test_values_that_are_too_long_are_not_kept(admin_client):
+    user_group = UserGroupFactory(name="A", properties={"a": "x" * 60_000})
+
+    save(admin_client, user_group, properties="", name="B")
+
+    assert values(LogEntry.objects.get()) == {"name": ["A", "B"], "properties": [None, None]}
+    page = history(admin_client, "usergroups_usergroup", user_group)
+    assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({"name": "A"}, {"name": "B"}),
+        ({"properties": {"a": 1}}, {"properties": ""}),
+        ({"mapping": {"40": 1}}, {"mapping": '{"40": 2}'}),
+    ],
+)
+def test_restoring_fills_the_form_with_the_old_value(admin_client, before, change):
+    user_group = UserGroupFactory(**before)
+    save(admin_client, user_group, **change)
+    [link] = re.findall(r'href="([^"]+\?restore=\d+)"', history(admin_client, "usergroups_usergroup", user_group))
+
+    form = shown_form(admin_client, user_group, link)
+    admin_client.post(url("usergroups_usergroup_change", user_group.pk), form)
+
+    user_group.refresh_from_db()
+    [(name, value)] = before.items()
+    assert getattr(user_group, name) == value
+    assert values(LogEntry.objects.first())[name][1] == value
+
+
+def test_an_expiry_and_a_collection_are_restored(admin_client):
+    expires_at = datetime(2099, 1, 31, 12, tzinfo=UTC)
+    token, bookmark = ApiTokenFactory(expires_at=expires_at), BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group, name="Shelf")
+    sent = {"initial-expires_at": "2099-01-31T12:00:00", "expires_at": ""}
+    admin_client.post(url("usergroups_apitoken_change", token.pk), sent)
+    address = url("bookmarks_bookmark_change", bookmark.pk)
+    for old, new in (("", collection.pk), (collection.pk, "")):
+        admin_client.post(address, {"initial-collection": old, "collection": new})
+
+    begun = {}
+    for model, row in (("usergroups_apitoken", token), ("bookmarks_bookmark", bookmark)):
+        page = history(admin_client, model, row)
+        link = re.search(r'href="([^"]+\?restore=\d+)"', page)[1]
+        begun |= admin_client.get(link).context["adminform"].form.initial
+        assert ("Shelf" in page) == (model == "bookmarks_bookmark")
+
+    assert begun["expires_at"] == expires_at
+    assert begun["collection"] == str(collection.pk)
+
+
+@pytest.mark.parametrize("key", ["0", "x", "%00", "9" * 30, "-1", "other"])
+def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
+    user_group, other = UserGroupFactory(name="A"), UserGroupFactory(name="Foreign")
+    save(admin_client, other, name="B")
+    key = key.replace("other", str(LogEntry.objects.get().pk))
+
+    page = admin_client.get(f"{url('usergroups_usergroup_change', user_group.pk)}?restore={key}")
+
+    assert page.context["adminform"].form["name"].value() == "A"
+
+
+def changes(client, **query):
+    return [
+        entry.object_repr for entry in client.get(url("admin_logentry_changelist"), query).context["cl"].result_list
+    ]
+
+
+def test_all_changes_are_listed_also_of_deleted_objects(admin_client, admin_user, django_user_model):
+    user_group, token = UserGroupFactory(name="Kept"), ApiTokenFactory(name="CI")
+    team = TeamFactory(name="Gone")
+    save(admin_client, user_group, name="Renamed")
+    act(admin_client, "usergroups_team", "delete_selected", team)
+    admin_client.force_login(django_user_model.objects.create_superuser("second"))
+    act(admin_client, "usergroups_apitoken", "revoke", token)
+    renamed = str(UserGroup.objects.get(name="Renamed"))
+
+    page = admin_client.get(url("admin_logentry_changelist")).content.decode()
+
+    assert changes(admin_client) == [str(token), "Gone", renamed]
+    assert changes(admin_client, user__id__exact=admin_user.pk) == ["Gone", renamed]
+    kind = ContentType.objects.get_for_model(UserGroup)
+    assert changes(admin_client, kind=kind.pk) == [renamed]
+    assert changes(admin_client, action_flag__exact="3") == ["Gone"]
+    assert changes(admin_client, q="gon") == ["Gone"]
+    assert changes(admin_client, action_time__gte="2999-01-01 00:00:00+00:00") == []
+    assert "Name: Kept → Renamed" in page
+    assert f'href="{url("usergroups_usergroup_change", user_group.pk)}"' in page
+    assert url("usergroups_team_change", team.pk) not in page
+    assert url("admin_logentry_changelist") in admin_client.get(url("index")).content.decode()
+
+
+def test_changes_are_read_only_and_those_of_models_that_the_operator_may_view(client, admin_client, user_group):
+    save(admin_client, user_group, name="Renamed")
+    act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
+    entry = LogEntry.objects.last()
+    allow(client, "usergroups_usergroup", "view")
+
+    assert len(changes(client)) == 1
+    for page in (url("admin_logentry_add"), url("admin_logentry_delete", entry.pk)):
+        assert admin_client.get(page).status_code == 403
+        assert admin_client.post(page, {"post": "yes"}).status_code == 403
+    assert admin_client.post(url("admin_logentry_change", entry.pk), {}).status_code == 403
+    allow(client, "usergroups_usergroup", "nothing")
+    assert client.get(url("admin_logentry_changelist")).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["kind", "user__id__exact", "action_flag__exact", "action_time__gte", "q", "nothing"])
+@pytest.mark.parametrize("value", ["zzz", "%00", "-1", "9" * 30, ""])
+def test_the_list_of_changes_accepts_any_query(admin_client, name, value):
+    page = admin_client.get(f"{url('admin_logentry_changelist')}?{name}={value}")
+
+    assert page.status_code in (200, 302, 400)
+
+
+def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(admin_client, user_group):
+    address = url("admin_logentry_changelist")
+    numbers = []
+    for _ in range(3):
+        for number in range(5):
+            save(admin_client, user_group, name=f"{number} {len(numbers)}")
+        numbers.append(len(queries_of(admin_client.get, address)))
+
+    # Session and user, the count, and the changes with their operators.
+    assert numbers[1:] == [4, 4]
 
 
 def test_the_history_shows_each_step_of_a_tokens_life(admin_client):

@@ -50,7 +50,7 @@ def test_a_form_accepts_any_initial_value_and_any_key(admin_client, everything, 
 
 
 FORM_FIELDS = ["user_group", "team", "collection", "name", "provided_id", "url", "title", "environment", "mapping",
-               "properties", "expires_at_0", "expires_at_1", "read_only"]  # fmt: skip
+               "properties", "expires_at", "lifetime", "version", "read_only"]  # fmt: skip
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -58,7 +58,7 @@ FORM_FIELDS = ["user_group", "team", "collection", "name", "provided_id", "url",
 def test_a_form_refuses_invalid_fields(admin_client, everything, model, value):
     """All fields are sent together, and those without which a form can be valid also alone."""
     for address in (url(f"{model}_add"), url(f"{model}_change", everything[model].pk)):
-        for fields in (FORM_FIELDS, ["name"], ["title"], ["mapping"], ["expires_at_0"]):
+        for fields in (FORM_FIELDS, ["name"], ["title"], ["mapping"], ["expires_at"]):
             assert admin_client.post(address, dict.fromkeys(fields, value)).status_code in (200, 302), fields
 
 

@@ -27,6 +27,7 @@ def upload(admin_client):
         page = admin_client.post(
             reverse("admin:bookmarks_bookmark_import"),
             {"user_group": user_group.pk, "file": SimpleUploadedFile("file.csv", CSV)},
+            follow=True,
         )
         return page.content.decode()
 
@@ -38,7 +39,7 @@ def test_the_admin_recreates_a_deleted_collection(after_first_chunk, upload):
 
     page = upload()
 
-    assert "6 created" in page
+    assert "6 new" in page
     assert "errornote" not in page
     assert collection_names() == [None] * 2 + ["Folder"] * 4
     assert LogEntry.objects.get().change_message == "Imported 6 bookmarks."
@@ -50,7 +51,7 @@ def test_the_admin_stops_and_logs_the_import_when_the_user_group_is_deleted(afte
 
     page = upload()
 
-    assert "2 created" in page
+    assert "2 new" in page
     assert "The user group and its bookmarks were deleted during the import." in page
     assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
 

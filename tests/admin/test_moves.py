@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import act, allow, ask, confirm, url
+from tests.admin.actions import act, address_of, allow, ask, ask_on_page, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 
@@ -33,9 +33,12 @@ def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
     page = ask(admin_client, BOOKMARK, "move", *bookmarks[:2])
     assert "Move 2 bookmarks to a collection" in page.content.decode()
 
-    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+    done = confirm(admin_client, page, collection=collection.pk)
 
-    assert "Moved: 2. Already there: 0. Not moved because of a duplicate: 0." in done.content.decode()
+    assert (
+        f"Moved to “{collection.name}”: 2. Already there: 0. Not moved because of a duplicate: 0."
+        in done.content.decode()
+    )
     assert collections_of(*bookmarks) == [collection, collection, None]
     assert Bookmark.objects.get(pk=bookmarks[0].pk).updated_at > bookmarks[0].updated_at
     assert [str(entry) for entry in LogEntry.objects.all()] == [
@@ -48,9 +51,14 @@ def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_gro
     query = f"?collection__id__exact={collection.pk}"
     page = ask(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
 
-    done = confirm(admin_client, page, BOOKMARK, query=query, collection="")
+    for neither_or_both in ({}, {"collection": collection.pk, "no_collection": "on"}):
+        refused = confirm(admin_client, page, **neither_or_both)
+        assert "Choose a collection, or else “No collection”." in str(refused.context["form"].errors["collection"])
+        assert collections_of(*bookmarks) == [collection, collection]
+    done = confirm(admin_client, page, no_collection="on")
 
     assert collections_of(*bookmarks) == [None, None]
+    assert "Moved out of their collections: 2." in done.content.decode()
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
 
 
@@ -59,7 +67,10 @@ def test_duplicates_and_bookmarks_that_are_there_are_counted(admin_client, user_
 
     done = act(admin_client, BOOKMARK, "move", *bookmarks, there, collection=collection.pk)
 
-    assert "Moved: 2. Already there: 1. Not moved because of a duplicate: 1." in done.content.decode()
+    assert (
+        f"Moved to “{collection.name}”: 2. Already there: 1. Not moved because of a duplicate: 1."
+        in done.content.decode()
+    )
     assert collections_of(*bookmarks, there) == [None, collection, collection, collection]
     assert LogEntry.objects.count() == 2
 
@@ -71,7 +82,10 @@ def test_of_two_duplicates_one_is_moved(admin_client, user_group, collection):
 
     done = act(admin_client, BOOKMARK, "move", first, second, collection=collection.pk)
 
-    assert "Moved: 1. Already there: 0. Not moved because of a duplicate: 1." in done.content.decode()
+    assert (
+        f"Moved to “{collection.name}”: 1. Already there: 0. Not moved because of a duplicate: 1."
+        in done.content.decode()
+    )
     assert collections_of(first, second) == [collection, other]
 
 
@@ -79,8 +93,8 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
     shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
     assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
 
-    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], from_page="1")
-    done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+    page = ask_on_page(admin_client, BOOKMARK, "move", bookmarks[0])
+    done = confirm(admin_client, page, collection=collection.pk)
 
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_change", bookmarks[0].pk)
     assert collections_of(bookmarks[0]) == [collection]
@@ -89,8 +103,7 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
 def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, bookmarks):
     page = ask(admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory())
     keys = f"{bookmarks[0].pk},{BookmarkFactory().pk}"
-    sent = {"confirmed": keys, "select_across": "1", "index": "0", "collection": collection.pk}
-    forced = ask(admin_client, BOOKMARK, "move", bookmarks[0], **sent)
+    forced = admin_client.post(address_of(page), {"confirmed": keys, "collection": collection.pk})
 
     for refusal in (page, forced):
         assert "The selected bookmarks belong to several user groups." in refusal.content.decode()
@@ -103,7 +116,7 @@ def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, v
     page = ask(admin_client, BOOKMARK, "move", *bookmarks)
     key = {"foreign": CollectionFactory().pk}.get(value, value)
 
-    answer = confirm(admin_client, page, BOOKMARK, collection=key)
+    answer = confirm(admin_client, page, collection=key)
 
     assert answer.context["form"].errors.keys() == {"collection"}
     assert collections_of(*bookmarks) == [None, None, None]
@@ -125,8 +138,8 @@ def test_moving_requires_the_permission_to_change(client, collection, bookmarks,
     allow(client, BOOKMARK, *verbs)
 
     offered = b'value="move"' in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
-    sent = {"confirmed": bookmarks[0].pk, "select_across": "1", "index": "0", "collection": collection.pk}
-    ask(client, BOOKMARK, "move", bookmarks[0], **sent)
+    address = f"{url(f'{BOOKMARK}_confirm')}?action=move"
+    client.post(address, {"confirmed": bookmarks[0].pk, "collection": collection.pk})
 
     assert offered == moved
     assert (collections_of(bookmarks[0]) == [collection]) == moved
@@ -140,7 +153,7 @@ def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client
         'SELECT "bookmarks_bookmark"."id", "bookmarks_bookmark"."user_group_id"',
         f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",
     ):
-        done = confirm(admin_client, page, BOOKMARK, collection=collection.pk)
+        done = confirm(admin_client, page, collection=collection.pk)
 
     assert done.status_code == 200
     assert not Collection.objects.exists()
@@ -155,10 +168,9 @@ def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(admin_clie
             Bookmark(user_group=user_group, url=f"https://example.com/{number}/{n}") for n in range(number)
         )
         keys = ",".join(str(bookmark.pk) for bookmark in bookmarks)
-        sent = {"confirmed": keys, "select_across": "1", "index": "0", "collection": collection.pk}
-        form = {"action": "move", "_selected_action": [keys[:36]], **sent}
-        numbers.append(len(queries_of(admin_client.post, url(f"{BOOKMARK}_changelist"), form)))
+        form = {"confirmed": keys, "collection": collection.pk}
+        numbers.append(len(queries_of(admin_client.post, f"{url(f'{BOOKMARK}_confirm')}?action=move", form)))
 
-    # Session and user. The count of the list, the rows, and the chosen collection. The rows and the collection, locked.
-    # To move: the rows again, the bookmarks with these URLs, and the update. The history.
-    assert numbers[1:] == [11, 11]
+    # Session and user. The rows and the chosen collection. The rows and the collection, locked. To move: the rows
+    # again, the bookmarks with these URLs, and the update. The history.
+    assert numbers[1:] == [10, 10]

@@ -31,8 +31,8 @@ def test_tokens_are_filtered_by_state(admin_client):
 
 def test_only_the_name_and_the_expiry_of_a_token_can_be_changed(admin_client):
     token = ApiTokenFactory(environment="Testing")
-    form = {"team": TeamFactory().pk, "environment": "", "read_only": "on", "name": "New name", "expires_at_0": "",
-            "expires_at_1": ""}  # fmt: skip
+    other = {"team": TeamFactory().pk, "environment": "", "read_only": "on"}
+    form = {**other, "name": "New name", "expires_at": ""}
 
     admin_client.post(url("usergroups_apitoken_change", token.pk), form)
 
@@ -118,11 +118,21 @@ def test_tokens_are_revoked_after_confirmation(admin_client, model):
     assert "cannot be undone" in page.content.decode()
     assert set(active()) == {token, other}
 
-    done = confirm(admin_client, page, model)
+    done = confirm(admin_client, page)
 
     assert set(active()) == {other}
     assert "Revoked: 1." in done.content.decode()
     assert LogEntry.objects.get().get_change_message() == "Revoked."
+
+
+def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_client):
+    tokens = [*ApiTokenFactory.create_batch(3, unused=True), ApiTokenFactory()]
+
+    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], query="?use=unused", select_across="1")
+    done = confirm(admin_client, page)
+
+    assert "Revoked: 3. Already revoked: 0." in done.content.decode()
+    assert set(ApiToken.objects.active()) == {tokens[3]}
 
 
 def test_a_revoked_token_can_be_neither_restored_nor_revoked_again(admin_client):
@@ -140,7 +150,7 @@ def test_only_the_confirmed_tokens_are_revoked(admin_client):
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     late = ApiTokenFactory()
 
-    confirm(admin_client, page, "usergroups_apitoken")
+    confirm(admin_client, page)
 
     assert set(ApiToken.objects.active()) == {late}
 
@@ -150,7 +160,7 @@ def test_an_action_reports_that_rows_no_longer_exist(admin_client):
     page = ask(admin_client, "usergroups_apitoken", "revoke", token)
     token.delete()
 
-    assert "no longer exist" in confirm(admin_client, page, "usergroups_apitoken").content.decode()
+    assert "no longer exist" in confirm(admin_client, page).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +222,7 @@ def test_the_list_shows_access_expiry_and_last_use(admin_client, model):
         re.findall(rf'<td class="field-{name}[^>]*>(.*?)</td>', page) for name in ("access", "expires", "last_used")
     ]
     shown = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
-    assert shown == [["Read, write", "Read"], ["-", "in 3 days"], ["-", "2 hours ago"]]
+    assert shown == [["Read, write", "Read"], ["Never", "in 3 days"], ["Never", "2 hours ago"]]
     assert f'title="{now.strftime("%Y-")}' not in page
     assert page.count('<time datetime="') == 2
 
@@ -251,7 +261,7 @@ def test_a_concurrent_revocation_is_kept(admin_client, transactional_db, action,
     revoked = "UPDATE usergroups_apitoken SET revoked_at = created_at"
 
     with concurrently('SELECT "usergroups_apitoken"."id"', revoked):
-        done = confirm(admin_client, page, "usergroups_apitoken", **fields)
+        done = confirm(admin_client, page, **fields)
 
     assert answer in done.content.decode()
     token.refresh_from_db()
@@ -275,6 +285,6 @@ def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     assert "Revoke 2 API tokens" in page.content.decode()
     assert "Only the first 2 are included. Repeat the action for the rest." in page.content.decode()
-    confirm(admin_client, page, "usergroups_apitoken", confirmed=",".join(str(token.pk) for token in tokens))
+    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1

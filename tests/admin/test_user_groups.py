@@ -1,16 +1,18 @@
 """User groups in the admin."""
 
+import html
 import json
+import re
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, allow, ask, confirm, save, shown_form, url
+from tests.admin.actions import act, allow, ask, ask_on_page, confirm, save, shown_form, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
-from tests.usergroups.factories import UserGroupFactory
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -158,16 +160,55 @@ def test_equal_keys_of_different_objects_are_accepted(admin_client, user_group):
     assert user_group.properties == properties
 
 
-def test_fields_that_the_operator_did_not_edit_keep_the_callers_changes(admin_client):
+def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
     user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
     form = shown_form(admin_client, user_group)
-    UserGroup.objects.update(name="The caller's", properties={"plan": "pro"})
+    UserGroup.objects.update(name="The caller's")
 
     admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "mapping": '{"40": 1}'})
 
     user_group.refresh_from_db()
-    assert (user_group.name, user_group.properties, user_group.mapping) == ("The caller's", {"plan": "pro"}, {"40": 1})
+    assert (user_group.name, user_group.properties, user_group.mapping) == ("The caller's", {"plan": "free"}, {"40": 1})
     assert LogEntry.objects.get().get_change_message() == "Changed Mapping."
+
+
+def test_of_two_operators_who_rename_a_group_the_second_sees_both_names(admin_client):
+    user_group = UserGroupFactory(name="Old")
+    first, second = shown_form(admin_client, user_group), shown_form(admin_client, user_group)
+    address = url("usergroups_usergroup_change", user_group.pk)
+    admin_client.post(address, {**first, "name": "First"})
+
+    refused = admin_client.post(address, {**second, "name": "Second"})
+
+    [error] = refused.context["adminform"].errors["name"]
+    assert error.endswith("It is now “First”. Save again to replace it.")
+    assert refused.context["adminform"].form["name"].value() == "Second"
+    assert UserGroup.objects.get().name == "First"
+    admin_client.post(address, sent_again(refused))
+    assert UserGroup.objects.get().name == "Second"
+
+
+def sent_again(page):
+    """Return the data of the form on a page, as a browser sends it."""
+    form = page.context["adminform"].form
+    inputs = re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page.content.decode())
+    return {
+        **{name: form[name].value() for name in form.fields},
+        **{name: html.unescape(text) for name, text in inputs},
+    }
+
+
+@pytest.mark.parametrize("model", ["usergroups_team", "usergroups_apitoken", "bookmarks_collection"])
+def test_no_rename_is_lost_in_a_form_without_a_version(admin_client, everything, model):
+    row = everything[model]
+    type(row).objects.filter(pk=row.pk).update(name="First")
+
+    sent = {"name": "Second", "initial-name": "Findable"}
+    refused = admin_client.post(url(f"{model}_change", row.pk), sent)
+
+    assert "It is now “First”." in str(refused.context["adminform"].errors["name"])
+    row.refresh_from_db()
+    assert row.name == "First"
 
 
 def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
@@ -192,13 +233,15 @@ def test_a_page_links_to_the_objects_of_the_group(admin_client):
     BookmarkFactory.create_batch(3, user_group=user_group)
     CollectionFactory.create_batch(2, user_group=user_group)
     AccessTokenFactory(user_group=user_group)
+    ApiTokenFactory(team=user_group.team)
+    ApiTokenFactory(team=user_group.team, environment="Testing")
     BookmarkFactory()
 
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
     related = {link["name"]: link for link in page.context["related"]}
     assert {name: link["count"] for name, link in related.items()} == {
-        "bookmarks": "3", "collections": "2", "access tokens": "1",
+        "bookmarks": "3", "collections": "2", "access tokens": "1", "API tokens that reach it": "1",
     }  # fmt: skip
     for link in related.values():
         listed = admin_client.get(link["url"]).context["cl"]
@@ -296,8 +339,8 @@ def test_the_deletion_page_of_a_team_counts_the_rows_of_its_groups(admin_client)
 def test_a_rotation_from_the_page_of_a_group_redirects_back_to_it(admin_client):
     user_group = UserGroupFactory()
 
-    page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group, from_page="1")
-    done = confirm(admin_client, page, "usergroups_usergroup")
+    page = ask_on_page(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    done = confirm(admin_client, page)
 
     assert done.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
     assert "User group tokens rotated: 1." in done.content.decode()
@@ -308,7 +351,7 @@ def test_filters_require_permission_to_view_the_related_model(client, admin_clie
 
     offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
 
-    assert ["Filter by team" in page for page in offered] == [True, False]
+    assert ["filter_team__id__exact" in page for page in offered] == [True, False]
 
 
 def test_the_deepest_json_that_a_call_may_contain_can_be_edited(admin_client, update_user_group, user_group):
@@ -326,14 +369,19 @@ def test_the_deepest_json_that_a_call_may_contain_can_be_edited(admin_client, up
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
     user_group = UserGroupFactory(properties={"a": 1})
     form = shown_form(admin_client, user_group)
-    UserGroup.objects.update(properties={"a": True})
+    UserGroup.objects.change(user_group.provided_id, properties={"a": True})
+    address = url("usergroups_usergroup_change", user_group.pk)
 
-    page = admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "properties": '{"a": 2}'})
+    page = admin_client.post(address, {**form, "properties": '{"a": 2}'})
 
     [error] = page.context["adminform"].errors["properties"]
-    assert error == "This value changed while you were editing it. Reload the page to see it."
+    assert error.endswith('It is now “{\n  "a": true\n}”. Save again to replace it.')
+    assert page.context["adminform"].form["properties"].value() == '{"a": 2}'
     user_group.refresh_from_db()
     assert user_group.properties == {"a": True}
+    admin_client.post(address, sent_again(page))
+    user_group.refresh_from_db()
+    assert user_group.properties == {"a": 2}
 
 
 def test_a_group_with_large_properties_can_be_renamed(admin_client):

@@ -63,7 +63,8 @@ def revoke_leaked(walk, secret):
 def issue_for_new_team(walk, name):
     """From nothing to the secret of a new team's API token. Return the secret, which is in the clipboard."""
     page = walk.page
-    walk.click(page.locator("#content-main a.addlink[href$='/usergroups/team/add/']"))
+    walk.click(page.get_by_role("navigation", name="Lists").get_by_role("link", name="Teams"))
+    walk.click(page.get_by_role("link", name="Add team"))
     walk.type(page.locator("#id_name"), name)
     walk.click(page.get_by_role("button", name="Save and continue editing"))
     walk.click(page.get_by_role("link", name="Add API token here"))

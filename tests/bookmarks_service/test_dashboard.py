@@ -5,8 +5,9 @@ import re
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
+from django.utils import timezone
 
-from tests.bookmarks.factories import AccessTokenFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +22,7 @@ def test_tokens_that_need_attention_are_listed(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     for token in (expiring, unused):
-        assert re.search(rf'<a href="[^"]+">{token}</a></th><td>{re.escape(str(token.owner))}</td>', page)
+        assert re.search(rf'<a href="[^"]+">{token}</a>, {re.escape(str(token.owner))}, ', page)
     for token in others:
         assert token.hint not in page
     assert "state=expiring" not in page
@@ -32,7 +33,7 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 
     page = admin_client.get(INDEX).content.decode()
 
-    assert page.count('<tr><th scope="row"><a href="/admin/usergroups/apitoken/') == 5
+    assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">All 6</a>' in page
 
 
@@ -49,14 +50,16 @@ def test_newest_groups_and_recent_changes_are_listed(admin_client):
 
 PANELS = {
     "view_usergroup": "Newest user groups",
-    "view_apitoken": "API tokens that need attention",
-    "view_accesstoken": "Access tokens that need attention",
+    "view_apitoken": "API tokens that expire within 14 days",
+    "view_accesstoken": "access tokens that expire within 14 days",
 }
 
 
 @pytest.mark.parametrize("codename", PANELS)
 def test_each_panel_requires_the_view_permission(client, admin_client, codename):
     admin_client.post(reverse("admin:usergroups_team_add"), {"name": "New team"})
+    ApiTokenFactory(expiring=True)
+    AccessTokenFactory(expiring=True)
     operator = User.objects.create_user("operator", is_staff=True)
     operator.user_permissions.set(Permission.objects.filter(codename=codename))
     client.force_login(operator)
@@ -65,3 +68,17 @@ def test_each_panel_requires_the_view_permission(client, admin_client, codename)
 
     assert [text for text in PANELS.values() if text in page] == [PANELS[codename]]
     assert "New team" not in page
+
+
+def test_the_first_steps_are_shown_until_all_are_done(admin_client):
+    BookmarkFactory()
+
+    steps = admin_client.get(INDEX).context["dashboard"]["steps"]
+
+    assert [step["done"] for step in steps] == [True, False, False, True, True, False]
+    assert admin_client.get(steps[1]["url"]).status_code == 200
+
+    ApiTokenFactory(last_used_at=timezone.now())
+    User.objects.create_user("another")
+
+    assert "First steps" not in admin_client.get(INDEX).content.decode()

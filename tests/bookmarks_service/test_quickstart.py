@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.servers import free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
@@ -64,3 +65,20 @@ def test_running_quickstart_again_keeps_the_data_and_replaces_the_secrets(capsys
     for manager, pattern in ((ApiToken.objects, r"uga_\w+"), (AccessToken.objects, r"bma_\w+")):
         assert manager.authenticate(re.search(pattern, first)[0]) is None
         assert manager.authenticate(re.search(pattern, second)[0]) is not None
+
+
+def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypatch, settings, tmp_path):
+    arguments = []
+    settings.STATIC_ROOT = tmp_path
+    monkeypatch.setattr("os.execv", lambda program, command: arguments.extend(command))
+    for _ in range(2):
+        call_command("quickstart", "--port", str(free_port()))
+    text = capsys.readouterr().out
+    client.post("/admin/login/", {"username": "operator", "password": re.findall(r"password (\S+)\)", text)[-1]})
+
+    page = client.get("/admin/").content.decode()
+
+    assert "Example 2 (Demo, Testing, example_2)</a>" in page
+    assert "First steps" in page
+    assert Bookmark.objects.count() == 5
+    assert arguments[arguments.index("--static-path-expires") + 1] == "31536000"

@@ -99,26 +99,6 @@ def test_the_last_use_is_written_at_most_once_a_minute():
 
 
 @pytest.mark.django_db
-def test_a_withheld_token_authenticates_nobody_until_its_secret_is_shown():
-    withheld, nothing = ApiToken.objects.issue(withheld=True, team=TeamFactory())
-    ApiTokenFactory()
-    assert (nothing, withheld.is_withheld, ApiToken.objects.get(pk=withheld.pk).is_withheld) == ("", True, True)
-
-    [(token, secret)] = ApiToken.objects.all().show_withheld()
-
-    assert token == withheld == ApiToken.objects.authenticate(secret)
-    assert (token.hint, secret_format.hint(secret)) == (withheld.hint, withheld.hint)
-    assert ApiToken.objects.all().show_withheld() == []
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_the_secret_of_an_inactive_token_is_never_shown(trait):
-    ApiTokenFactory(withheld=True, **{trait: True})
-
-    assert ApiToken.objects.all().show_withheld() == []
-
-
 @pytest.mark.django_db
 def test_a_successor_knows_its_predecessor_and_inherits_no_use():
     token = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl")

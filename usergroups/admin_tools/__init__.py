@@ -1,1 +1,1 @@
-"""The building blocks of the admin: confirmation pages, bounded lists, filters, saving and JSON fields."""
+"""The building blocks of the admin: the base class, confirmation pages, bounded lists, filters, forms and history."""

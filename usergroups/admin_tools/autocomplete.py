@@ -79,11 +79,8 @@ class AutocompleteField(ModelChoiceField):
 class AutocompleteFilter(admin.FieldListFilter):
     """Filter by a foreign key, with an autocomplete field in place of a list of all rows.
 
-    The form of the field is at the end of the page and not in the filter, because some themes put the filters inside
-    the search form, and forms cannot be nested.
+    The template ``usergroups/admin/change_list.html`` shows the field.
     """
-
-    template = "usergroups/admin/autocomplete_filter.html"
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, *, field_path: str
@@ -94,7 +91,6 @@ class AutocompleteFilter(admin.FieldListFilter):
             del self.used_parameters[self.lookup]
         self.admin_site = model_admin.admin_site
         self.is_visible = can_view(self.admin_site, request, field.remote_field.model)
-        self.form_id = f"filter-form-{field_path}"
 
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
@@ -115,6 +111,5 @@ class AutocompleteFilter(admin.FieldListFilter):
     def choices(self, changelist: Any) -> Iterator[Any]:
         form = forms.Form(initial={self.lookup: self.chosen_key}, auto_id="filter_%s")
         field = AutocompleteField(self.field, self.admin_site, required=False)
-        field.widget.attrs["form"] = self.form_id
         form.fields[self.lookup] = field
         yield {"field": form[self.lookup]}

@@ -1,34 +1,63 @@
 """The base class of the admin of every model."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
-from django.contrib import admin
-from django.db import models, router
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import SEARCH_VAR
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.db import DataError, connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants
+from usergroups.signals import acting_as
+from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, retry_on_conflict
 
-from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of
-from .confirmation import requires_confirmation
-from .context import ContextAdmin
-from .deletion import DeletionSummary, deletion_summary
-from .find import FindableAdmin
-from .history import translate_entries
+from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
+from .confirmation import DeletionSummary, deletion_summary, requires_confirmation
+from .context import context_of, limit_param, limit_to, list_params, related_rows
+from .find_site import secrets_pattern
+from .forms import OperatorForm, SingleLineField
+from .history import changed_values, translate_entries, values_of
 from .lists import BoundedPaginator, display_rows
-from .owner_columns import Describe, owner_column
-from .saving import SavingAdmin
+from .owner_columns import COLUMNS, Describe, owner_column
+from .permissions import admin_url
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+MAX_SEARCH_WORDS = 50
+MAX_ENTRIES = 50  # on the history page of a row
+
+UNUSED_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
+"""The scripts of Django's admin for fields that are filled from others. They are a third of what a page loads."""
 
 
-class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
+class OperatorAdmin(ModelAdmin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
-    It reads from the database for writes, so that operators never act on the state of a replica that lags behind.
+    It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
+    writes only the changed fields, and refuses keys and values that a database column cannot hold.
     """
 
     paginator = BoundedPaginator
@@ -36,6 +65,8 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
     show_facets = admin.ShowFacets.NEVER
     change_list_template = "usergroups/admin/change_list.html"
     change_form_template = "usergroups/admin/change_form.html"
+    form = OperatorForm
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
     actions: Any = ("delete_selected",)
 
     owner_columns: ClassVar[dict[str, Describe]] = {}
@@ -43,15 +74,215 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
+    auto_now_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields that are set to the current time with every change."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
     empty_text: ClassVar[str | Promise] = ""
     """The text to show when the table is empty."""
+    find_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
+    find_display: ClassVar[tuple[str, ...]] = ()
+    """What Find shows of a row beside its name: names of fields of the model or of methods of the admin."""
+    secret_prefix: str = ""
+    """The prefix of the secrets that identify a row, if any."""
 
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        return super().media + autocomplete_media() + own
+        inherited: Any = super().media
+        used = [script for script in inherited._js if not str(script).endswith(UNUSED_SCRIPTS)]
+        return forms.Media(css=inherited._css, js=used) + autocomplete_media() + own
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_confirm"
+        return [path("confirm/", self.admin_site.admin_view(self.confirm_view), name=name), *super().get_urls()]
+
+    def url_of(self, page: str, *args: Any) -> str:
+        return admin_url(self.admin_site, self.opts, page, *args)
+
+    def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
+        """Render a page that Django's admin does not have."""
+        request.current_app = self.admin_site.name
+        page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
+        filters = {"preserved_filters": self.get_preserved_filters(request)}
+        return TemplateResponse(request, template, {**page, **filters, **context})
+
+    # Lists
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        queryset = super().get_queryset(request).using(router.db_for_write(self.model))
+        if self.list_select_related:  # on every page, because loading related rows later might read from a replica
+            queryset = queryset.select_related(*self.list_select_related)
+        is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
+        return queryset if is_change_page else queryset.defer(*self.deferred_fields)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns, with those of ``owner_columns`` as links and those of ``COLUMNS`` in short."""
+        texts = {**COLUMNS, **self.owner_columns}
+        columns = super().get_list_display(request)
+        return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
+            others = request.GET.copy()
+            del others[SEARCH_VAR]
+            text = gettext(
+                "A secret was removed from the address. Lists do not search for secrets: use Find in the header."
+            )
+            messages.warning(request, text)
+            return redirect(f"{request.path}?{others.urlencode()}")
+        if not all(is_valid_value(self.opts.pk, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+            raise BadRequest("The selection contains an invalid key.")
+        response: HttpResponse = super().changelist_view(request, extra_context)
+        return response
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        try:
+            changelist = super().get_changelist_instance(request)
+        except (ValueError, OverflowError, DataError) as error:
+            raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
+        if not changelist.result_count:
+            changelist.result_list = changelist.queryset.none()  # Do not repeat a search without results.
+        changelist.full_result_count = changelist.result_count  # hides Django's, which ignores the bound
+        return changelist
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow only the lookups of ``list_filter``. Others can cause a server error, depending on the field."""
+        if not super().lookup_allowed(lookup, value, request):
+            return False
+        filters = [each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)]
+        offered = [getattr(each, "parameter_name", each) for each in filters]
+        return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        if "\0" in search_term or len(search_term.split()) > MAX_SEARCH_WORDS:
+            return queryset.none(), False
+        return super().get_search_results(request, limit_to(queryset, self, request), search_term)
+
+    # Forms
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        for name, field in form.base_fields.items():
+            # Compare the input with the value that the form was rendered with, not with the current one.
+            is_large = isinstance(self._model_field(name), models.JSONField)
+            field.show_hidden_initial = change and not is_large and not field.widget.is_hidden
+        if obj is not None and request.method == "GET":
+            form.restored = self.values_to_restore(request, obj)
+        return form
+
+    def _model_field(self, name: str) -> Any:
+        return next((field for field in self.opts.concrete_fields if field.name == name), None)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(getattr(field, "widget", None), RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget  # without icons that open other forms
+        return field
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["queryset"] = choices_of(db_field)
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
+            kwargs["widget"].query_params = self.limits_of(db_field.name, request)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def limits_of(self, name: str, request: HttpRequest) -> dict[str, str]:
+        """Return the query parameters that limit the autocompletion of this foreign key to rows of the context."""
+        beyond, context = f"{name}__", context_of(self, request)
+        return {limit_param(path[len(beyond) :]): key for path, key in context.items() if path.startswith(beyond)}
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the values in the address, and otherwise those by which the list is filtered."""
+        names, params = self.get_fields(request), list_params(request)
+        initial: dict[str, Any] = {path: key for path, key in context_of(self, request).items() if path in names}
+        given = super().get_changeform_initial_data(request)
+        for field in self.opts.concrete_fields:
+            value = params.get(field.name)
+            if field.name in names and value in dict(field.choices or ()):
+                initial[field.name] = value
+            if field.name in names and field.name in given:
+                with suppress(ValidationError, OverflowError):
+                    value = field.to_python(given[field.name])
+                    is_time = isinstance(value, datetime) and is_aware(value)
+                    initial[field.name] = localtime(value) if is_time else value
+        return initial
+
+    def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
+        if not change:
+            super().save_model(request, obj, form, change)
+        elif form.changed_data:
+            for name in self.auto_now_fields:
+                setattr(obj, name, timezone.now())
+            obj.save(update_fields=[*form.changed_data, *self.auto_now_fields])
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        message: Any = super().construct_change_message(request, form, formsets, add)
+        if not add and form.changed_data:
+            message[0]["changed"]["values"] = changed_values(form)
+        return message
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        obj = super().get_object(request, object_id, from_field)
+        if obj is None or request.method != "POST" or not connections[obj._state.db].in_atomic_block:
+            return obj
+        # Lock the row until it is saved.
+        return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=obj.pk).first()
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        view: Callable[[], Any] = partial(super().changeform_view, request, *args, **kwargs)
+        if request.method != "POST":
+            return view()
+        # After a conflict, validation finds what the other transaction has committed, and the form shows the error.
+        with acting_as(request.user):
+            return retry_on_conflict(view, router.db_for_write(self.model))
+
+    def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        # Add the message on commit, so that a rolled-back attempt leaves none.
+        add_message = partial(super().message_user, request, *args, **kwargs)
+        transaction.on_commit(add_message, using=router.db_for_write(self.model))
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        context["show_save_and_add_another"] = False
+        obj = context.get("original")
+        if obj is not None:
+            context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_related(self, request: HttpRequest, obj: Any) -> list[dict[str, Any]]:
+        """Return what to show of the rows of each model that belong to the row."""
+        return list(related_rows(self, request, obj))
+
+    def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Return the labels and URLs of the pages of this list that use the context and that the user may open."""
+        if not self.has_add_permission(request):
+            return []
+        return [(gettext("Add %(name)s here") % {"name": self.opts.verbose_name}, self.url_of("add"))]
+
+    def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
+        """Return the names and labels of the actions that are available for the row."""
+        actions = self.get_actions(request)
+        return [(name, label) for name, label in self.object_actions.items() if name in actions]
+
+    # Actions
+
+    def confirm_view(self, request: HttpRequest) -> HttpResponse:
+        """Ask for confirmation of an action, and run it when the form is submitted."""
+        action: Any = self.get_actions(request).get(request.GET.get("action", ""))
+        confirmation = getattr(action and action[0], "confirmation", None)
+        if confirmation is None:
+            raise PermissionDenied
+        try:
+            with acting_as(request.user):
+                response: HttpResponse = confirmation.respond(self, request)
+                return response
+        except IncorrectLookupParameters:
+            return redirect(f"{self.url_of('changelist')}?e=1")  # as Django's list does
+
+    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return what to show of the rows before an action changes them, by heading. By default only their names."""
+        return []
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
     @requires_confirmation(
@@ -63,25 +294,11 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
         self.delete_queryset(request, queryset)
         return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
 
-    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        queryset = super().get_queryset(request).using(router.db_for_write(self.model))
-        if self.list_select_related:  # on every page, because loading related rows later might read from a replica
-            queryset = queryset.select_related(*self.list_select_related)
-        is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
-        return queryset if is_change_page else queryset.defer(*self.deferred_fields)
-
-    def get_list_display(self, request: HttpRequest) -> Any:
-        return self.link_owners(request, super().get_list_display(request))
-
-    def link_owners(self, request: HttpRequest, columns: Any) -> list[Any]:
-        """Return the columns, with those of ``owner_columns`` as links."""
-        texts = self.owner_columns
-        return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
-
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)
-        changelist.full_result_count = changelist.result_count  # hides Django's, which ignores the bound
-        return changelist
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        query: Any = request.GET.copy()
+        query.update({"action": "delete_selected", "keys": unquote(object_id), "page": "1"})
+        request.GET = query
+        return self.confirm_view(request)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = deletion_summary(objs, request, self.admin_site)
@@ -95,36 +312,64 @@ class OperatorAdmin(FindableAdmin, SavingAdmin, ContextAdmin):
             protected.append(text % {"rows": rows, "model": self.opts.label})
         return descriptions, counts, perms_needed, protected
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs["queryset"] = choices_of(db_field)
-        if db_field.name in self.get_autocomplete_fields(request):
-            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        obj = context.get("original")
-        if obj is not None:
-            context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
-        return super().render_change_form(request, context, *args, **kwargs)
+    # History
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        response = super().history_view(request, object_id, extra_context)
-        if page := (getattr(response, "context_data", None) or {}).get("action_list"):
-            page.object_list = translate_entries(page.object_list)
-        return response
+        """Show the latest changes of the row, newest first, with old and new values."""
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            return super().history_view(request, object_id, extra_context)  # which redirects with a message
+        if not self.has_view_or_change_permission(request, obj):
+            raise PermissionDenied
+        entries = translate_entries(self.entries_of(obj).select_related("user")[:MAX_ENTRIES])
+        changes = [(entry, list(values_of(entry, self.model))) for entry in entries]
+        title = gettext("Change history: %s") % obj
+        can_restore = self.has_change_permission(request, obj)
+        names = capfirst(self.opts.verbose_name_plural)
+        page = {
+            "object": obj,
+            "changes": changes,
+            "can_restore": can_restore,
+            "limit": MAX_ENTRIES,
+            "module_name": names,
+        }
+        return self.render_page(request, "usergroups/admin/history.html", title, **page)
 
-    def render_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
-        """Render a page that Django's admin does not have."""
-        request.current_app = self.admin_site.name
-        page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
-        filters = {"preserved_filters": self.get_preserved_filters(request)}
-        return TemplateResponse(request, template, {**page, **filters, **context})
+    def entries_of(self, obj: models.Model) -> models.QuerySet[Any]:
+        kind = get_content_type_for_model(obj)
+        return LogEntry.objects.filter(content_type=kind, object_id=str(obj.pk)).order_by("-pk")
 
-    def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
-        """Return the names and labels of the actions that are available for the row."""
-        actions = self.get_actions(request)
-        return [(name, label) for name, label in self.object_actions.items() if name in actions]
+    def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
+        """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
+        key = request.GET.get("restore", "")
+        entry = (
+            self.entries_of(obj).filter(pk=key).first() if key.isascii() and key.isdecimal() and len(key) < 19 else None
+        )
+        values = values_of(entry, self.model) if entry else ()
+        return {each.field.name: each.former_value for each in values}
 
-    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return what to show of the rows before an action changes them, by heading. By default only their names."""
-        return []
+    # Find
+
+    def with_secrets(self, secrets: Sequence[str]) -> models.Q:
+        """Return the condition that one of these secrets, which have the prefix, identifies the row."""
+        return models.Q()  # An empty condition finds nothing.
+
+    def identified_by(self, text: str) -> models.Q:
+        """Return the condition that the whole text identifies the row. It contains no whole secret."""
+        fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
+        return any_of({field.name: text for field in fields if is_valid_value(field, text)})
+
+    def similar_to(self, text: str) -> models.Q:
+        """Return the condition to try if the whole text identifies no row: a field contains the text."""
+        fields = [self.opts.get_field(name) for name in self.find_fields]
+        return any_of({f"{field.name}__icontains": text for field in fields if isinstance(field, models.CharField)})
+
+    def find_values(self, row: models.Model) -> list[Any]:
+        """Return what Find shows of a row beside its name."""
+        values = [getattr(self, each)(row) if hasattr(self, each) else getattr(row, each) for each in self.find_display]
+        return [value for value in values if value]
+
+
+def any_of(lookups: dict[str, Any]) -> models.Q:
+    """Return the condition that one of the lookups holds."""
+    return models.Q(*lookups.items(), _connector=models.Q.OR)

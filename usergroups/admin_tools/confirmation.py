@@ -1,39 +1,43 @@
-"""Confirmation pages for admin actions."""
+"""Admin actions that ask for confirmation, and summaries of what they change."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from usergroups.transactions import retry_on_conflict
+from usergroups.transactions import dependants, retry_on_conflict
 
-from .admin_urls import admin_url
 from .autocomplete import is_valid_value
-from .deletion import MAX_DESCRIBED, describe
-from .lists import MAX_LISTED, display_rows
+from .context import FILTERS_PARAM, list_params
+from .lists import MAX_LISTED, display_count, display_rows
 
 CONFIRMED_KEYS = "confirmed"
 """The form field with the keys of all rows. A field for each key would exceed Django's limit of 1,000 fields."""
 
-FROM_CHANGE_PAGE = "from_page"
-"""The form field that is present if the action was started from the change page.
-
-The user then returns to that page.
-"""
-
 MAX_CHANGED = 1_000
-"""The maximum number of rows that an action changes. It changes them one by one and keeps them locked meanwhile."""
+"""The maximum number of rows that an action changes. It keeps them locked meanwhile."""
+
+MAX_DESCRIBED = 20
 
 Action = Callable[..., HttpResponse | str]
 """Takes the model admin, the request, the rows and the form's values. Returns a response, or a message to show."""
+
+DeletionSummary = tuple[list[str], dict[str, str], set[str], list[str]]
+"""Descriptions of the rows, counts by model, the models without permission to delete, and the protected rows."""
 
 
 class RowsForm(forms.Form):
@@ -57,79 +61,124 @@ def requires_confirmation(
 
     def decorate(action: Action) -> Any:
         @wraps(action)
-        def wrapper(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse | None:
-            rows = _selected_rows(request, queryset, MAX_LISTED if deletes else MAX_CHANGED)
-            is_confirmed = CONFIRMED_KEYS in request.POST
-            form = form_class(request.POST if is_confirmed else None)
-            page = ConfirmationPage(model_admin, request, rows, deletes)
-            if isinstance(form, RowsForm) and page.rows:
-                page.errors += form.use_rows(model_admin, page.rows)
-            if not page.rows:
-                outcome: HttpResponse | str = _("The selected rows no longer exist. Nothing was changed.")
-            elif page.errors or not is_confirmed or not form.is_valid():
-                outcome = page.response(action.__name__, title, text, form)
-            else:
-                database = router.db_for_write(queryset.model)
-                confirmed = rows.using(database).order_by("pk")
-                outcome = retry_on_conflict(
-                    lambda: action(
-                        model_admin, request, confirmed.select_for_update(of=("self",)), **form.cleaned_data
-                    ),
-                    database,
-                )
-            if isinstance(outcome, HttpResponse):
-                return outcome
-            messages.info(request, outcome)
-            return page.redirect_to_row() if FROM_CHANGE_PAGE in request.POST and page.rows else None
+        def ask(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse:
+            """Redirect to the page that asks for confirmation. "Select all" stands for the list with its filters."""
+            query = {"action": action.__name__, FILTERS_PARAM: request.GET.urlencode()}
+            if request.POST.get("select_across") != "1":
+                query["keys"] = ",".join(str(key) for key in queryset.values_list("pk", flat=True))
+            return redirect(f"{model_admin.url_of('confirm')}?{urlencode(query)}")
 
-        return wrapper
+        ask.confirmation = Confirmation(action, title, text, form_class, deletes)  # type: ignore[attr-defined]
+        return ask
 
     return decorate
 
 
-def _selected_rows(request: HttpRequest, queryset: models.QuerySet[Any], max_rows: int) -> models.QuerySet[Any]:
-    if CONFIRMED_KEYS in request.POST:
-        sent = request.POST[CONFIRMED_KEYS].split(",")[:max_rows]
-        keys: Any = [key for key in sent if is_valid_value(queryset.model._meta.pk, key)]
-    else:
-        keys = list(queryset.values_list("pk", flat=True)[:max_rows])
-    return queryset.filter(pk__in=keys)
+@dataclass(frozen=True)
+class Confirmation:
+    """The page that describes an action and the rows that it changes, asks for confirmation and runs the action."""
 
+    action: Action
+    title: str | Promise
+    text: str | Promise
+    form_class: type[forms.Form]
+    deletes: bool
 
-class ConfirmationPage:
-    """The page that describes an action and the rows that it changes, and asks for confirmation."""
-
-    table: Sequence[dict[str, Any]] = ()
-
-    def __init__(self, model_admin: Any, request: HttpRequest, rows: models.QuerySet[Any], deletes: bool) -> None:
-        self.model_admin, self.request, self.rows, self.deletes = model_admin, request, list(rows), deletes
-        if deletes:
-            summary = model_admin.get_deleted_objects(self.rows, request)
-            self.descriptions, self.counts, perms_needed, protected = summary
-            text = _("You do not have permission to delete: %(name)s.")
-            forbidden = [text % {"name": name} for name in sorted(perms_needed)]
-            self.errors = [*forbidden, *protected]
+    def respond(self, model_admin: Any, request: HttpRequest) -> HttpResponse:
+        is_confirmed = request.method == "POST"
+        rows = model_admin.get_queryset(request).filter(pk__in=self.keys(model_admin, request))
+        found = list(rows)
+        form = self.form_class(request.POST if is_confirmed else None)
+        page = self.describe(model_admin, request, found) if found else {}
+        if isinstance(form, RowsForm) and found:
+            page["errors"] += form.use_rows(model_admin, found)
+        if not found:
+            outcome: HttpResponse | str = _("The selected rows no longer exist. Nothing was changed.")
+        elif page["errors"] or not is_confirmed or not form.is_valid():
+            return self.page(model_admin, request, found, form=form, confirmation=page)
         else:
-            self.descriptions, self.counts, self.errors = describe(self.rows), {}, []
-            if table := model_admin.confirmation_table(self.rows[:MAX_DESCRIBED]):
-                self.table, self.descriptions = table, self.descriptions[MAX_DESCRIBED:]
+            locked = rows.order_by("pk").select_for_update(of=("self",))
+            outcome = retry_on_conflict(
+                lambda: self.action(model_admin, request, locked.all(), **form.cleaned_data), rows.db
+            )
+        if isinstance(outcome, HttpResponse):
+            return outcome
+        messages.info(request, outcome)
+        return redirect(self.origin(model_admin, request, [] if self.deletes and is_confirmed else found))
 
-    def redirect_to_row(self) -> HttpResponse:
-        return redirect(admin_url(self.model_admin.admin_site, self.model_admin.opts, "change", self.rows[0].pk))
+    def keys(self, model_admin: Any, request: HttpRequest) -> list[Any]:
+        """Return the keys of the rows that were confirmed or selected, or that the list shows."""
+        max_rows = MAX_LISTED if self.deletes else MAX_CHANGED
+        if "keys" not in request.GET and request.method != "POST":
+            listing: Any = copy(request)
+            listing.GET = list_params(request).copy()
+            listing.GET.pop("p", None)
+            return list(model_admin.get_changelist_instance(listing).queryset.values_list("pk", flat=True)[:max_rows])
+        sent = request.POST.get(CONFIRMED_KEYS, request.GET.get("keys", ""))
+        return [key for key in sent.split(",")[:max_rows] if is_valid_value(model_admin.opts.pk, key)]
 
-    def response(self, action: str, title: Any, text: Any, form: forms.Form) -> HttpResponse:
-        opts, count = self.model_admin.opts, len(self.rows)
-        response: HttpResponse = self.model_admin.render_page(
-            self.request,
-            "usergroups/admin/confirmation.html",
-            title % {"rows": display_rows(count, opts)},
-            confirmation=self,
-            action=action,
-            text=text,
-            form=form,
-            keys_field=CONFIRMED_KEYS,
-            from_page=FROM_CHANGE_PAGE in self.request.POST,
-            limit=intcomma(MAX_CHANGED) if not self.deletes and count == MAX_CHANGED else "",
-            keys=",".join(str(row.pk) for row in self.rows),
-        )
+    def describe(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
+        """Return what the page shows of the rows, and the reasons for which the action cannot be performed."""
+        if not self.deletes:
+            table = model_admin.confirmation_table(rows[:MAX_DESCRIBED])
+            descriptions = describe(rows)
+            return {"table": table, "descriptions": descriptions[MAX_DESCRIBED if table else 0 :], "errors": []}
+        descriptions, counts, perms_needed, protected = model_admin.get_deleted_objects(rows, request)
+        text = _("You do not have permission to delete: %(name)s.")
+        forbidden = [text % {"name": name} for name in sorted(perms_needed)]
+        return {"descriptions": descriptions, "counts": counts, "errors": [*forbidden, *protected]}
+
+    def page(self, model_admin: Any, request: HttpRequest, rows: list[Any], **context: Any) -> HttpResponse:
+        title = self.title % {"rows": display_rows(len(rows), model_admin.opts)}
+        page = {
+            "text": self.text,
+            "keys_field": CONFIRMED_KEYS,
+            "keys": ",".join(str(row.pk) for row in rows),
+            "limit": intcomma(MAX_CHANGED) if not self.deletes and len(rows) == MAX_CHANGED else "",
+            "origin": self.origin(model_admin, request, rows),
+        }
+        template = "usergroups/admin/confirmation.html"
+        response: HttpResponse = model_admin.render_page(request, template, title, **page, **context)
         return response
+
+    def origin(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> str:
+        """Return the address of the page of the row or of the list from which the action was started."""
+        if "page" in request.GET and rows:
+            return str(model_admin.url_of("change", rows[0].pk))
+        return f"{model_admin.url_of('changelist')}?{list_params(request).urlencode()}".rstrip("?")
+
+
+def deletion_summary(objs: Sequence[models.Model], request: HttpRequest, site: admin.AdminSite) -> DeletionSummary:
+    """Return what ModelAdmin.get_deleted_objects() returns, with counts in place of a list of all related rows."""
+    if not objs:
+        return [], {}, set(), []
+    counts = {str(objs[0]._meta.verbose_name_plural): intcomma(len(objs))}
+    perms_needed, protected = set(), []
+    cascading: dict[Any, models.Q] = defaultdict(models.Q)
+    protecting: dict[Any, models.Q] = defaultdict(models.Q)
+    for relation, way in dependants(type(objs[0])):
+        paths = cascading if relation.on_delete is models.CASCADE else protecting
+        paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+    for model, path in cascading.items():
+        if (number := display_count(_rows(model).filter(path))) != "0":
+            model_admin = site.get_model_admin(model) if site.is_registered(model) else None
+            if model_admin is None or model_admin.has_view_permission(request):
+                counts[str(model._meta.verbose_name_plural)] = number
+            if model_admin is not None and not model_admin.has_delete_permission(request):
+                perms_needed.add(str(model._meta.verbose_name))
+    for model, path in protecting.items():
+        if model not in cascading:  # Otherwise a cascade may delete these rows first.
+            protected += describe(list(_rows(model).filter(path)[:MAX_DESCRIBED]))
+    return describe(objs), counts, perms_needed, protected
+
+
+def _rows(model: Any) -> Any:
+    return model._base_manager.using(router.db_for_write(model))
+
+
+def describe(rows: Sequence[models.Model]) -> list[str]:
+    """Return descriptions of the first rows, and the number of the others."""
+    texts = [f"{capfirst(row._meta.verbose_name)}: {row}" for row in rows[:MAX_DESCRIBED]]
+    if others := len(rows[MAX_DESCRIBED:]):
+        texts.append(ngettext("and %(number)s more", "and %(number)s more", others) % {"number": intcomma(others)})
+    return texts

@@ -1,4 +1,4 @@
-"""Keep the context of a filtered list or of a row's page, such as a team, on the pages that it links to.
+"""The context of a page, such as the team of the filtered list or of the row's page from which it was opened.
 
 Django's links carry the filters of the list in the parameter ``_changelist_filters``, and lead back to that list.
 """
@@ -10,13 +10,10 @@ from urllib.parse import urlencode
 from django.contrib.admin.utils import get_fields_from_path
 from django.db import models, router
 from django.http import HttpRequest, QueryDict
-from django.utils.translation import gettext
 
-from .admin_urls import admin_url
-from .autocomplete import AutocompleteSelect, is_valid_value
+from .autocomplete import is_valid_value
 from .lists import display_count
-from .permissions import can_view
-from .strictness import StrictAdmin
+from .permissions import admin_url, can_view
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter with the query of the list to which a page returns."""
@@ -40,90 +37,59 @@ def foreign_key_filters(model_admin: Any, request: HttpRequest) -> Iterator[tupl
             yield path, field
 
 
-class ContextAdmin(StrictAdmin):
-    """An admin whose forms begin with the filters of the list from which they were opened."""
+def context_of(model_admin: Any, request: HttpRequest) -> dict[str, str]:
+    """Return the keys of the rows by which the list is filtered, by lookup, for those that the user may view."""
+    params, context = list_params(request), {}
+    for path, field in foreign_key_filters(model_admin, request):
+        key = params.get(f"{path}__{field.target_field.name}__exact")
+        is_valid = key and is_valid_value(field.target_field, key)
+        if is_valid and can_view(model_admin.admin_site, request, field.related_model):
+            context[path] = str(key)
+    return context
 
-    def get_context(self, request: HttpRequest) -> dict[str, str]:
-        """Return the keys of these rows by the lookups of the foreign keys, for those that the user may view."""
-        params, context = list_params(request), {}
-        for path, field in foreign_key_filters(self, request):
-            key = params.get(f"{path}__{field.target_field.name}__exact")
-            is_valid = key and is_valid_value(field.target_field, key)
-            if is_valid and can_view(self.admin_site, request, field.related_model):
-                context[path] = str(key)
-        return context
 
-    def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the pages of this list that use the context and that the user may open."""
-        if not self.has_add_permission(request):
-            return []
-        return [(gettext("Add %(name)s here") % {"name": self.opts.verbose_name}, self.url_of("add"))]
+def limit_to(rows: Any, model_admin: Any, request: HttpRequest) -> Any:
+    """Return those of the rows that an autocompletion with the parameters of ``limit_param`` offers."""
+    for path, field in foreign_key_filters(model_admin, request):
+        key = request.GET.get(limit_param(path))
+        if key and is_valid_value(field.target_field, key):
+            rows = rows.filter(**{path: key})
+    return rows
 
-    def url_of(self, page: str, *args: Any) -> str:
-        return admin_url(self.admin_site, self.opts, page, *args)
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        names, params = self.get_fields(request), list_params(request)
-        filtered = {path: key for path, key in self.get_context(request).items() if path in names}
-        for field in self.opts.concrete_fields:
-            value = params.get(field.name)
-            if field.name in names and value in dict(field.choices or ()):
-                filtered[field.name] = str(value)
-        return {**filtered, **super().get_changeform_initial_data(request)}
+def related_rows(model_admin: Any, request: HttpRequest, row: models.Model) -> Iterator[dict[str, Any]]:
+    """Yield the name, the number, the list and the links of the rows of each model that belong to the row.
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if isinstance(widget := kwargs.get("widget"), AutocompleteSelect):
-            widget.query_params = self.limits_of(db_field.name, request)
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+    These are the models that the user may view.
+    """
+    site, opts = model_admin.admin_site, model_admin.opts
+    for model in opts.apps.get_models():
+        if model._meta.concrete_model is opts.concrete_model or not can_view(site, request, model):
+            continue
+        other = site.get_model_admin(model)
+        for path in _paths_to(model_admin.model, other, request):
+            lookup = f"{path}__{opts.pk.name}__exact"
+            if other.lookup_allowed(lookup, str(row.pk), request):
+                yield related_list(other, request, {path: row}, {lookup: str(row.pk)})
 
-    def limits_of(self, name: str, request: HttpRequest) -> dict[str, str]:
-        """Return the query parameters that limit the autocompletion of this foreign key to rows of the context."""
-        beyond, context = f"{name}__", self.get_context(request)
-        return {limit_param(path[len(beyond) :]): key for path, key in context.items() if path.startswith(beyond)}
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        for path, field in foreign_key_filters(self, request):
-            key = request.GET.get(limit_param(path))
-            if key and is_valid_value(field.target_field, key):
-                queryset = queryset.filter(**{path: key})
-        return super().get_search_results(request, queryset, search_term)
+def related_list(other: Any, request: HttpRequest, conditions: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
+    """Return the name, the number and the address of a list with this query, and the links of its rows."""
+    rows = other.get_queryset(request).using(router.db_for_write(other.model)).filter(**conditions)
+    encoded = urlencode(query)
+    links = other.get_context_links(request) if hasattr(other, "get_context_links") else []
+    return {
+        "name": str(other.opts.verbose_name_plural),
+        "count": display_count(rows),
+        "url": f"{admin_url(other.admin_site, other.opts, 'changelist')}?{encoded}",
+        "links": [(label, f"{url}?{urlencode({FILTERS_PARAM: encoded})}") for label, url in links],
+    }
 
-    def get_related(self, request: HttpRequest, obj: models.Model) -> list[dict[str, Any]]:
-        """Return the name, row count, list URL and links of each model that refers to this row.
 
-        These are the models that the user may view. The count is that of the list.
-        """
-        related = []
-        for model_admin, path in self.relations(request):
-            lookup, key, model = f"{path}__{self.opts.pk.name}__exact", str(obj.pk), model_admin.model
-            if not model_admin.lookup_allowed(lookup, key, request):
-                continue
-            rows = model_admin.get_queryset(request).using(router.db_for_write(model)).filter(**{path: obj})
-            query = urlencode({lookup: key})
-            kept = urlencode({FILTERS_PARAM: query})
-            links = model_admin.get_context_links(request) if isinstance(model_admin, ContextAdmin) else []
-            related.append(
-                {
-                    "name": str(model._meta.verbose_name_plural),
-                    "count": display_count(rows),
-                    "url": f"{admin_url(self.admin_site, model._meta, 'changelist')}?{query}",
-                    "links": [(label, f"{url}?{kept}") for label, url in links],
-                }
-            )
-        return related
-
-    def relations(self, request: HttpRequest) -> Iterator[tuple[Any, str]]:
-        """Yield the admins of the models whose rows belong to rows of this model, and the lookups of the latter.
-
-        A lookup is that of a foreign key, or if there is none, that of a filter of the model's list.
-        """
-        for model in self.opts.apps.get_models():
-            if model._meta.concrete_model is self.opts.concrete_model or not can_view(self.admin_site, request, model):
-                continue
-            model_admin = self.admin_site.get_model_admin(model)
-            own = [(field.name, field) for field in model._meta.fields if field.many_to_one]
-            for candidates in (own, foreign_key_filters(model_admin, request)):
-                found = [path for path, field in candidates if issubclass(self.model, field.related_model or ())]
-                yield from ((model_admin, path) for path in found)
-                if found:
-                    break
+def _paths_to(model: Any, other: Any, request: HttpRequest) -> list[str]:
+    """Return the lookups of rows of ``model``: those of foreign keys or, if there are none, of filters of the list."""
+    own = [(field.name, field) for field in other.model._meta.fields if field.many_to_one]
+    for candidates in (own, foreign_key_filters(other, request)):
+        if found := [path for path, field in candidates if issubclass(model, field.related_model or ())]:
+            return found
+    return []

@@ -1,13 +1,13 @@
 """The page that finds rows of all models by a text, such as a secret, a name or a URL."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.utils import display_for_field, display_for_value, label_for_field, lookup_field, quote
+from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db import models
+from django.db import OperationalError, connections, models, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -17,56 +17,56 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from .admin_urls import admin_url
-from .bounded_search import first_rows, problem_of
-from .find import FindableAdmin, admins_of, secrets_pattern
+from usergroups.database_errors import is_canceled
 
 MAX_FOUND = 10  # of each model
+MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
+TIME_LIMIT = "1s"  # of the search in one model, on PostgreSQL
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{30}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
 
 
-@dataclass
-class Found:
-    """The first rows of a model that a text identifies. ``rows`` is None if the search took too long."""
+def admins_of(site: admin.AdminSite) -> list[Any]:
+    """Return the admins of the site that Find asks, in the order of the installed apps."""
+    admins = [site.get_model_admin(model) for model in apps.get_models() if site.is_registered(model)]
+    return [each for each in admins if getattr(each, "find_fields", ())]
 
-    model_admin: FindableAdmin
-    rows: list[Any] | None
-    list_url: str
-    """The address of the list that searches for the same text, or empty if the text may be a secret."""
 
-    @property
-    def name(self) -> str:
-        return str(self.model_admin.opts.verbose_name_plural)
+def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
+    """Return the regular expression, for Python and JavaScript, of secrets of any model of the site.
 
-    @property
-    def has_more(self) -> bool:
-        return len(self.rows or ()) > MAX_FOUND
+    A secret has at least ``length`` characters after its prefix. A whole one has 38.
+    """
+    prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
+    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
 
-    @property
-    def labels(self) -> list[str]:
-        names = self.model_admin.find_display
-        return [str(label_for_field(name, self.model_admin.model, self.model_admin)) for name in names]
 
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """The URL, the text and the other values of each row."""
-        names = self.model_admin.find_display
-        return [
-            {
-                "url": change_url(self.model_admin, row),
-                "row": row,
-                "values": list(zip(self.labels, (self._value(name, row) for name in names), strict=True)),
-            }
-            for row in (self.rows or ())[:MAX_FOUND]
-        ]
+def problem_of(text: str) -> str:
+    """Return why nothing can be found by the text, or an empty text."""
+    if not text:
+        return _("Enter what to look for.")
+    if len(text) > MAX_LENGTH:
+        return _("The text is too long.")
+    if "\0" in text or text.encode(errors="replace").decode() != text:  # a lone surrogate
+        return _("The text contains invalid characters.")
+    return ""
 
-    def _value(self, name: str, row: models.Model) -> str:
-        field, _attribute, value = lookup_field(name, row, self.model_admin)
-        if field is None:
-            return str(display_for_value(value, "-"))
-        return str(display_for_field(value, field, "-"))
+
+def first_rows(rows: models.QuerySet[Any]) -> list[Any] | None:
+    """Return the rows, or None if PostgreSQL takes too long to find them."""
+    if connections[rows.db].vendor != "postgresql":
+        return list(rows)
+    try:
+        with transaction.atomic(using=rows.db), connections[rows.db].cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [TIME_LIMIT])
+            found = list(rows)
+            transaction.set_rollback(True, using=rows.db)  # restores the time limit of an outer transaction
+            return found
+    except OperationalError as error:
+        if is_canceled(error):
+            return None
+        raise
 
 
 class FindSite(admin.AdminSite):
@@ -87,30 +87,50 @@ class FindSite(admin.AdminSite):
         text = request.POST.get("text", "").strip()
         problem = problem_of(text)
         found = [] if problem else self.find(request, text)
-        rows = [(each, row) for each in found for row in each.rows or [None]]
+        rows = [(model_admin, row) for model_admin, first in found for row in first or [None]]
         if len(rows) == 1 and rows[0][1] is not None:
-            return redirect(change_url(rows[0][0].model_admin, rows[0][1]))
+            return redirect(change_url(*rows[0]))
         request.current_app = self.name
         shown = "" if problem or self.is_private(text) else text
-        lists = [(each.opts.verbose_name_plural, list_url(each, shown)) for each in self.asked(request) if shown]
-        results = {"problem": problem, "found": found, "text": shown, "find_text": shown, "lists": lists}
+        asked = self.asked(request) if shown and not found else []
+        results = {
+            "problem": problem,
+            "found": [self.group(model_admin, first, shown) for model_admin, first in found],
+            "text": shown,
+            "find_text": shown,
+            "lists": [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked],
+        }
         context = {"title": _("Find"), **results}
         response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **context})
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def find(self, request: HttpRequest, text: str) -> list[Found]:
-        """Return what the text identifies: by a secret, otherwise by a whole value, otherwise by a part of a value."""
+    def group(self, model_admin: Any, rows: list[Any] | None, text: str) -> dict[str, Any]:
+        """Return what the page shows of the rows of a model. ``rows`` is None if the search took too long."""
+        first = (rows or [])[:MAX_FOUND]
+        return {
+            "opts": model_admin.opts,
+            "took_too_long": rows is None,
+            "lines": [(change_url(model_admin, row), row, model_admin.find_values(row)) for row in first],
+            "has_more": len(rows or []) > MAX_FOUND,
+            "list_url": list_url(model_admin, text) if text else "",
+        }
+
+    def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any] | None]]:
+        """Return the admins and first rows of the models in which the text identifies something.
+
+        It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
+        """
         admins = self.asked(request)
         if secrets := re.findall(secrets_pattern(self), text):
             # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
             own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
-            return self._rows(request, text, conditions)
-        found = self._rows(request, text, {each: each.identified_by(text) for each in admins})
-        return found or self._rows(request, text, {each: each.similar_to(text) for each in admins})
+            return self._rows(request, conditions)
+        found = self._rows(request, {each: each.identified_by(text) for each in admins})
+        return found or self._rows(request, {each: each.similar_to(text) for each in admins})
 
-    def asked(self, request: HttpRequest) -> list[FindableAdmin]:
+    def asked(self, request: HttpRequest) -> list[Any]:
         """Return the admins of the models that the user may view."""
         return [each for each in admins_of(self) if each.has_view_permission(request)]
 
@@ -118,22 +138,21 @@ class FindSite(admin.AdminSite):
         """Return whether the text may contain a secret, or more of one than the admin shows."""
         return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
-    def _rows(self, request: HttpRequest, text: str, conditions: dict[FindableAdmin, models.Q]) -> list[Found]:
+    def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any] | None]]:
         found = []
         for each, condition in conditions.items():
             matching = each.get_queryset(request).filter(condition) if condition else None
             rows = [] if matching is None else first_rows(matching.order_by("-pk")[: MAX_FOUND + 1])
             if rows is None or (rows := [row for row in rows if each.has_view_permission(request, row)]):
-                found.append(Found(each, rows, "" if self.is_private(text) else list_url(each, text)))
+                found.append((each, rows))
         return found
 
 
-def change_url(model_admin: FindableAdmin, row: models.Model) -> str:
+def change_url(model_admin: Any, row: models.Model) -> str:
     """Return the address of the page of a row."""
-    return admin_url(model_admin.admin_site, model_admin.opts, "change", quote(row.pk))
+    return str(model_admin.url_of("change", quote(row.pk)))
 
 
-def list_url(model_admin: FindableAdmin, text: str) -> str:
+def list_url(model_admin: Any, text: str) -> str:
     """Return the address of the list that searches for the text."""
-    url = admin_url(model_admin.admin_site, model_admin.opts, "changelist")
-    return f"{url}?{urlencode({SEARCH_VAR: text})}"
+    return f"{model_admin.url_of('changelist')}?{urlencode({SEARCH_VAR: text})}"

@@ -1,13 +1,22 @@
-"""The messages of the history. Like Django's, they are stored in English and translated for display."""
+"""What the history keeps of changes. Like Django's, its messages are stored in English and translated for display."""
 
+import json
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from django import forms
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.options import get_content_type_for_model
+from django.db import models
+from django.utils.formats import localize
 from django.utils.translation import gettext, gettext_noop
 
-if TYPE_CHECKING:
-    from django.contrib.admin.models import LogEntry
+from .forms import indent_json
+
+MAX_KEPT = 50_000
+"""The maximum length of the values that an entry keeps, in characters of JSON."""
 
 MESSAGES = (
     gettext_noop("Issued."),
@@ -35,7 +44,7 @@ PATTERNS = [
 ]
 
 
-def translate_entries(entries: Iterable["LogEntry"]) -> list["LogEntry"]:
+def translate_entries(entries: Iterable[LogEntry]) -> list[LogEntry]:
     """Return the entries with the messages above in the active language. Do not save the entries."""
     translated = list(entries)
     for entry in translated:
@@ -43,3 +52,74 @@ def translate_entries(entries: Iterable["LogEntry"]) -> list["LogEntry"]:
             if match := pattern.fullmatch(entry.change_message):
                 entry.change_message = gettext(message) % match.groupdict()
     return translated
+
+
+def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]]) -> None:
+    """Write an entry with a message for each row, with one statement."""
+    entries = (
+        LogEntry(
+            user_id=user.pk, content_type=get_content_type_for_model(row), object_id=row.pk, object_repr=str(row)[:200],
+            action_flag=flag, change_message=message,
+        )
+        for row, message in messages
+    )  # fmt: skip
+    LogEntry.objects.bulk_create(entries)
+
+
+def changed_values(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the old and the new values of the changed fields, as an entry keeps them."""
+    values: dict[str, Any] = {}
+    for name in form.changed_data:
+        pair = [_kept(form.fields[name], value) for value in (form.initial.get(name), form.cleaned_data.get(name))]
+        values[name] = pair if len(json.dumps(pair)) <= MAX_KEPT else [None, None]
+    return values
+
+
+def kept_row(row: models.Model | None) -> dict[str, str] | None:
+    """Return what an entry keeps of a related row."""
+    return {"key": str(row.pk), "text": str(row)} if row else None
+
+
+def _kept(field: Any, value: Any) -> Any:
+    if hasattr(field, "queryset"):
+        is_key = value is not None and not isinstance(value, models.Model)
+        return kept_row(field.queryset.filter(pk=value).first() if is_key else value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+@dataclass
+class ChangedValue:
+    """The old and the new value of a field, as an entry keeps them."""
+
+    field: Any
+    pair: list[Any]
+
+    @property
+    def texts(self) -> list[str]:
+        """The old and the new value as text."""
+        return [self._text(value) or "-" for value in self.pair]
+
+    @property
+    def former_value(self) -> Any:
+        """The old value, as a form begins with it."""
+        value = self.pair[0]
+        if self.field.is_relation:
+            return value and value["key"]
+        return value if isinstance(self.field, models.JSONField) else self.field.to_python(value)
+
+    def _text(self, value: Any) -> str:
+        if isinstance(self.field, models.JSONField):
+            return indent_json(value)
+        if value and self.field.is_relation:
+            return str(value["text"])
+        return str(localize(self.field.to_python(value))) if value else ""
+
+
+def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[ChangedValue]:
+    """Yield the values that an entry keeps, except those that were too long to be kept."""
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    parts = json.loads(entry.change_message) if entry.change_message.startswith("[") else []
+    for part in parts:
+        for name, pair in part.get("changed", {}).get("values", {}).items():
+            if name in fields and pair != [None, None]:
+                yield ChangedValue(fields[name], pair)

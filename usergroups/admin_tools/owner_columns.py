@@ -1,6 +1,7 @@
-"""Columns of lists that show the owner of a row, as a link to the owner's page."""
+"""Columns of lists: links to the owners of the rows, environments and dates."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import reduce
 from typing import Any
 
@@ -8,10 +9,11 @@ from django.contrib import admin
 from django.contrib.admin.utils import get_fields_from_path
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest
+from django.utils.formats import date_format, localize
 from django.utils.html import format_html
+from django.utils.timezone import localtime
 
-from .admin_urls import admin_url
-from .permissions import can_view
+from .permissions import admin_url, can_view
 
 Describe = Callable[[Any], str]
 """Returns what a cell shows of the owner."""
@@ -20,9 +22,16 @@ Describe = Callable[[Any], str]
 def owner_column(model_admin: Any, request: HttpRequest, lookup: str, describe: Describe) -> Callable[[Any], str]:
     """Return a column for ``list_display``. It links to the owner's page if the user may view the owner.
 
-    The column cannot be sorted, because no index has the order of the owners' names.
+    A column of owners cannot be sorted, because no index has the order of their names.
     """
     field: Any = get_fields_from_path(model_admin.model, lookup)[-1]
+    if not field.is_relation:
+
+        def column_of_values(row: Any) -> str:
+            return describe(getattr(row, lookup))
+
+        column_of_values.__name__ = lookup
+        return admin.display(column_of_values, description=field.verbose_name, ordering=lookup)
     owners, site = field.related_model._meta, model_admin.admin_site
     is_linked = can_view(site, request, field.related_model)
 
@@ -40,3 +49,20 @@ def owner_column(model_admin: Any, request: HttpRequest, lookup: str, describe: 
 def two_lines(first: str, second: str) -> str:
     """Return the content of a cell with a secondary line in small type."""
     return format_html('{} <small class="second-line">{}</small>', first, second) if second else first
+
+
+def environment_badge(environment: str) -> str:
+    """Return the content of a cell with an environment."""
+    return format_html('<span class="badge {}">{}</span>', environment.lower(), environment) if environment else "-"
+
+
+def short_date(at: datetime) -> str:
+    """Return the content of a cell with a date, and the exact time as a tooltip."""
+    local = localtime(at)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(local), date_format(local, "DATE_FORMAT")
+    )
+
+
+COLUMNS: dict[str, Describe] = {"environment": environment_badge, "created_at": short_date, "updated_at": short_date}
+"""What the lists show of the fields with these names."""

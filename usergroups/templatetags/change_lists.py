@@ -1,22 +1,17 @@
 """Template filters for lists of the admin. They change what the templates of Django and of themes show."""
 
-import re
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
-from django.contrib.admin.utils import label_for_field
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.template import Library
-from django.utils.html import escape
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.lists import display_number
 
 register = Library()
-
-CELL = re.compile(r'<(t[dh] class="field-([^\s"]+)[^"]*")>')
 
 
 @register.filter
@@ -34,9 +29,30 @@ def shows_all_of_owner(changelist: Any) -> bool:
 
 
 @register.filter
+def choices(spec: Any, changelist: Any) -> Iterable[dict[str, Any]]:
+    """Return the choices of a filter: links, or a form field as ``field``."""
+    return spec.choices(changelist)  # type: ignore[no-any-return]
+
+
+@register.filter
+def other_params(changelist: Any) -> list[tuple[str, str]]:
+    """Return the names and values of the parameters of the list that are not form fields of its filters."""
+    fields = {spec.lookup for spec in changelist.filter_specs if isinstance(spec, AutocompleteFilter)}
+    params = changelist.filter_params.items()
+    return [(name, value) for name, values in params if name not in fields for value in values]
+
+
+@register.filter
+def without_filters(changelist: Any) -> Any:
+    """Return a copy of the change list for which the theme shows no filters, because the list shows its own."""
+    return _changed(changelist, has_filters=False)
+
+
+@register.filter
 def for_pagination(changelist: Any) -> Any:
     """Return a copy of the change list whose count says whether there may be more rows."""
-    return _with_count(changelist, display_number(changelist.result_count)) if changelist.multi_page else changelist
+    number = display_number(changelist.result_count)
+    return _changed(changelist, result_count=number) if changelist.multi_page else changelist
 
 
 @register.filter
@@ -46,23 +62,11 @@ def for_selection(changelist: Any) -> Any:
         return changelist
     number = intcomma(changelist.result_count)
     limited = changelist.paginator.limit
-    return _with_count(changelist, _("%(number)s listed") % {"number": number} if limited else number)
+    text = _("%(number)s listed") % {"number": number} if limited else number
+    return _changed(changelist, result_count=text)
 
 
-def _with_count(changelist: Any, text: str) -> Any:
+def _changed(changelist: Any, **attributes: Any) -> Any:
     changed = copy(changelist)
-    changed.result_count = text
+    vars(changed).update(attributes)
     return changed
-
-
-@register.filter
-def name_cells(table: str, changelist: Any) -> str:
-    """Add the heading of its column to each cell as ``data-column``, so that CSS can show the rows as cards.
-
-    Cells that a theme renders differently are not changed.
-    """
-    headings = {}
-    for column in changelist.list_display:
-        label = label_for_field(column, changelist.model, model_admin=changelist.model_admin)
-        headings[getattr(column, "__name__", column)] = escape(capfirst(str(label)))
-    return CELL.sub(lambda cell: f'<{cell[1]} data-column="{headings.get(cell[2], "")}">', table)

@@ -1,56 +1,191 @@
 """The base class of the admin of tokens."""
 
+import csv
+import re
+from collections.abc import Sequence
 from datetime import timedelta
+from io import StringIO
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
+from django.contrib.admin.models import ADDITION, CHANGE
+from django.contrib.admin.utils import label_for_field
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import requires_confirmation
-from usergroups.admin_tools.input_labels import label_date_and_time
+from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.owner_columns import two_lines
+from usergroups.admin_tools.relative_time import relative_time
 
-from .admin_columns import TokenColumnsAdmin
-from .admin_filters import TokenStateFilter, TokenUseFilter
-from .admin_find import FindableTokenAdmin
-from .admin_forms import ExpiryField, GraceForm, TokenForm
+from . import secret_format
+from .admin_forms import GraceForm, NewTokenForm, TokenForm, TokenStateFilter, TokenUseFilter
 from .models import Token
-
-LIFECYCLE_FIELDS = (
-    "created_at", "last_used_at", "last_used_address", "last_used_agent", "rotated_at", "successor", "predecessor_link",
-    "revoked_at",
-)  # fmt: skip
+from .querysets import TokenState
 
 
-class TokenAdmin(TokenColumnsAdmin, FindableTokenAdmin):
+class TokenAdmin(OperatorAdmin):
     """An admin that issues, rotates and revokes tokens. Only the name and the expiry of a token can be edited."""
+
+    owner_fields: ClassVar[tuple[str, ...]]
+    """The fields that identify the owner of the token."""
 
     form = TokenForm
     list_filter: ClassVar[Any] = (TokenStateFilter, TokenUseFilter, "read_only")
     actions = ("rotate", "replace", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "replace": _("Revoke and replace"), "revoke": _("Revoke")}
+    find_fields = ("name", "hint")
+    find_display: ClassVar[tuple[str, ...]] = ("owner", "badge")
 
-    def get_list_display(self, request: HttpRequest) -> list[Any]:
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         owners = dict.fromkeys((*self.owner_fields, *self.owner_columns))
-        return self.link_owners(request, ("name_and_hint", *owners, "badge", "access", "expires", "last_used"))
+        self.list_display = ("name_and_hint", *owners, "badge", "access", "expires", "last_used")
+
+    # Forms
+
+    def get_form(self, request: HttpRequest, obj: Token | None = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **{"form": TokenForm if change else NewTokenForm, **kwargs})
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        fixed = (*self.owner_fields, "read_only")
+        """Return the fields of the form and, of those that can only be read, the ones that have a value."""
         if obj is None:
-            return (*fixed, "name", "expires_at")
-        return ("name", "expires_at", *fixed, "badge", "hint", *LIFECYCLE_FIELDS)
+            return ("name", *self.owner_fields, "read_only", "lifetime")
+        # A form that was opened before the token expired still has the field, and TokenForm refuses a change.
+        is_editable = obj.is_active or request.method == "POST"
+        is_shown = {
+            "last_used": obj.last_used_at, "last_used_address": obj.last_used_address,
+            "last_used_agent": obj.last_used_agent, "successor": obj.rotated_at, "predecessor_link": obj.predecessor_id,
+        }  # fmt: skip
+        shown = [name for name, value in is_shown.items() if value]
+        return ("name", "expires_at" if is_editable else "expires", *self.owner_fields, "access", "created_at", *shown)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        # A form that was opened before the token expired still has the field, and TokenForm refuses a change.
-        editable = 2 if obj.is_active or request.method == "POST" else 1
-        return self.get_fields(request, obj)[editable:]
+        return () if obj is None else tuple(set(self.get_fields(request, obj)) - {"name", "expires_at"})
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name != "expires_at":
+            return super().formfield_for_dbfield(db_field, request, **kwargs)
+        widget = forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
+        return super().formfield_for_dbfield(db_field, request, form_class=forms.DateTimeField, widget=widget)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return "Issued." if add else super().construct_change_message(request, form, formsets, add)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
+
+    def response_add(self, request: Any, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_secrets(request, [(None, obj, request.issued_secret)])
+
+    def show_secrets(
+        self, request: HttpRequest, issued: Sequence[tuple[Token | None, Token, str]], text: str = ""
+    ) -> HttpResponse:
+        """Show the secrets of new tokens, each with the old token, if any. This response is the only one with them."""
+        name = self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural
+        rows = [{"old": old, "token": token, "secret": secret} for old, token, secret in issued]
+        return self.render_page(
+            request,
+            "usergroups/admin/tokens_issued.html",
+            capfirst(gettext("%(name)s issued") % {"name": name}),
+            rows=rows,
+            text=text,
+            csv=self.csv_of(issued) if len(rows) > 1 else "",
+            reload_url=self.url_of("change", issued[0][1].pk) if len(rows) == 1 else self.url_of("changelist"),
+        )
+
+    def csv_of(self, issued: Sequence[tuple[Token | None, Token, str]]) -> str:
+        """Return the table as CSV that can be pasted into a spreadsheet."""
+        output = StringIO()
+        writer = csv.writer(output, lineterminator="\n")
+        writer.writerow(["old", "new", "name", *self.owner_fields])
+        for old, token, secret in issued:
+            owner = [str(getattr(token, name)) for name in self.owner_fields]
+            cells = [old.hint if old else "", secret, token.name, *owner]
+            writer.writerow([without_formula(text) for text in cells])
+        return output.getvalue()
+
+    # The page of a token
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        token = context.get("original")
+        if token is None:
+            # The answer always shows the secret, so another button would have no effect.
+            context["show_save_and_continue"] = False
+        else:
+            context |= {"sentence": self.sentence(token), "sentence_state": token.state.value}
+            if not token.is_active and self.has_add_permission(request):
+                names = ("name", *self.owner_fields, "read_only")
+                values = {name: token.serializable_value(name) for name in names}
+                query = urlencode({name: value for name, value in values.items() if value})
+                context["new_url"] = f"{self.url_of('add')}?{query}"
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def sentence(self, token: Token) -> str:
+        """Return what matters most about the token."""
+        match token.state:
+            case TokenState.REVOKED:
+                return format_html(gettext("Revoked {}. Calls get 401."), relative_time(token.revoked_at))
+            case TokenState.EXPIRED:
+                return format_html(gettext("Expired {}. Calls get 401."), relative_time(token.expires_at))
+            case TokenState.ROTATED:
+                times = (relative_time(token.rotated_at), relative_time(token.expires_at))
+                return format_html(gettext("Rotated {}, and expires {}. Until then, both tokens work."), *times)
+        scope = gettext("It can only read.") if token.read_only else gettext("It can read and write.")
+        if hasattr(token, "environment"):
+            environment = token.environment or pgettext("environment", "None")
+            scope = f"{scope} {gettext('Environment: %(name)s.') % {'name': environment}}"
+        if token.state == TokenState.EXPIRING:
+            return format_html(gettext("Expires {}. {}"), relative_time(token.expires_at), scope)
+        return format_html(gettext("The token works. {}"), scope)
+
+    @admin.display(description=_("token"))
+    def name_and_hint(self, token: Token) -> str:
+        return two_lines(token.name or gettext("Unnamed token"), f"{token.hint}…")
+
+    @admin.display(description=_("state"))
+    def badge(self, token: Token) -> str:
+        return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
+
+    @admin.display(description=_("access"), ordering="read_only")
+    def access(self, token: Token) -> str:
+        return gettext("Read") if token.read_only else gettext("Read, write")
+
+    @admin.display(description=_("expires"), ordering="expires_at")
+    def expires(self, token: Token) -> str:
+        return relative_time(token.expires_at) or gettext("Never")
+
+    @admin.display(description=_("last used"), ordering="last_used_at")
+    def last_used(self, token: Token) -> str:
+        return relative_time(token.last_used_at) or gettext("Never")
+
+    @admin.display(description=_("successor"))
+    def successor(self, token: Token) -> str:
+        return self.link_to(token.get_successor())
+
+    @admin.display(description=_("predecessor"))
+    def predecessor_link(self, token: Token) -> str:
+        return self.link_to(token.get_predecessor())
+
+    def link_to(self, token: Token | None) -> str:
+        if token is None:
+            return str(self.get_empty_value_display())
+        return format_html('<a href="{}">{}</a> {}', self.url_of("change", token.pk), token, self.badge(token))
+
+    # Actions
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.{get_permission_codename('revoke', self.opts)}")
@@ -67,12 +202,12 @@ class TokenAdmin(TokenColumnsAdmin, FindableTokenAdmin):
     @requires_confirmation(
         _("Revoke %(rows)s"), _("Requests with a revoked token are rejected immediately. This cannot be undone.")
     )
-    def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> str:
-        tokens = queryset.filter(revoked_at=None)
-        for token in tokens:
-            self._revoke(request, token)
+    def revoke(self, request: HttpRequest, queryset: Any) -> str:
+        tokens = list(queryset)
+        revoked = queryset.revoke()
+        log_rows(request.user, CHANGE, [(token, "Revoked.") for token in revoked])
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
-        return text % {"revoked": intcomma(len(tokens)), "others": intcomma(len(queryset) - len(tokens))}
+        return text % {"revoked": intcomma(len(revoked)), "others": intcomma(len(tokens) - len(revoked))}
 
     @admin.action(description=_("Rotate selected %(verbose_name_plural)s"), permissions=["rotate"])
     @requires_confirmation(
@@ -81,10 +216,10 @@ class TokenAdmin(TokenColumnsAdmin, FindableTokenAdmin):
         GraceForm,
     )
     def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
-        issued = [new for token in queryset.rotatable() if (new := self._rotate(request, token, grace))]
+        issued = self.rotate_tokens(request, queryset, grace)
         if not issued:
             return gettext("Only active tokens without a successor can be rotated. Nothing was changed.")
-        return self.redirect_to_secrets(request, issued)
+        return self.show_secrets(request, issued)
 
     @admin.action(description=_("Revoke and replace selected %(verbose_name_plural)s"), permissions=["rotate"])
     @requires_confirmation(
@@ -96,52 +231,69 @@ class TokenAdmin(TokenColumnsAdmin, FindableTokenAdmin):
         ),
     )
     def replace(self, request: HttpRequest, queryset: Any) -> HttpResponse | str:
-        active, issued = list(queryset.active()), []
-        for token in active:
-            if token.rotated_at is None and (successor := self._rotate(request, token, timedelta())):
-                issued.append(successor)
-            self._revoke(request, token)
-        numbers = {"revoked": len(active), "replaced": len(issued), "others": len(queryset) - len(active)}
+        tokens, active = list(queryset), [token.pk for token in queryset if token.is_active]
+        issued = self.rotate_tokens(request, queryset, timedelta())
+        revoked = queryset.filter(pk__in=active).revoke()
+        log_rows(request.user, CHANGE, [(token, "Revoked.") for token in revoked])
+        numbers = {"revoked": len(revoked), "replaced": len(issued), "others": len(tokens) - len(revoked)}
         text = gettext("Revoked: %(revoked)s. Replaced: %(replaced)s. Already expired or revoked: %(others)s.")
         text %= {name: intcomma(number) for name, number in numbers.items()}
-        if not issued:
-            return text
-        self.message_user(request, text)
-        return self.redirect_to_secrets(request, issued)
+        return self.show_secrets(request, issued, text) if issued else text
 
-    def _revoke(self, request: HttpRequest, token: Token) -> None:
-        token.revoke()
-        self.log_change(request, token, "Revoked.")
+    def rotate_tokens(self, request: HttpRequest, queryset: Any, grace: timedelta) -> list[tuple[Token, Token, str]]:
+        issued: list[tuple[Token, Token, str]] = queryset.rotate(grace)
+        rotated = [(old, f"Rotated. Its successor is {new.hint}…") for old, new, _secret in issued]
+        log_rows(request.user, CHANGE, rotated)
+        new = [(new, f"Issued as the successor of {old.hint}…") for old, new, _secret in issued]
+        log_rows(request.user, ADDITION, new)
+        return issued
 
-    def _rotate(self, request: HttpRequest, token: Token, grace: timedelta) -> Token | None:
-        try:
-            successor = token.rotate(grace, withheld=True)[0]
-        except token.DoesNotExist:  # It has expired since it was selected.
-            return None
-        self.log_change(request, token, f"Rotated. Its successor is {successor.hint}…")
-        self.log_addition(request, successor, f"Issued as the successor of {token.hint}…")
-        return successor
+    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return who owns and who uses the tokens, and their successors, with one query for all of them."""
+        rotated = [token.pk for token in rows if token.rotated_at]
+        tokens = self.model._base_manager.using(rows[0]._state.db).filter(predecessor__in=rotated)
+        successors = {each.predecessor_id: each for each in tokens} if rotated else {}
+        labels = {name: capfirst(str(label_for_field(name, self.model))) for name in self.owner_fields}
+        return [
+            {
+                str(capfirst(self.opts.verbose_name)): token,
+                **{label: getattr(token, name) for name, label in labels.items()},
+                capfirst(gettext("access")): self.access(token),
+                capfirst(gettext("state")): self.badge(token),
+                capfirst(gettext("last used")): self.last_use(token),
+                capfirst(gettext("successor")): self.link_to(successors.get(token.pk)),
+            }
+            for token in rows
+        ]
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        # The next page always shows the secret, so the other buttons would have no effect.
-        context = {**(extra_context or {}), "show_save_and_add_another": False, "show_save_and_continue": False}
-        return super().add_view(request, form_url, context)
+    def last_use(self, token: Token) -> str:
+        """Return when, from where and by which program the token was last used."""
+        at = self.last_used(token)
+        client = " · ".join(filter(None, [token.last_used_address, token.last_used_agent]))
+        return format_html("{}<br>{}", SafeString(at), client) if client else at
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name != "expires_at":
-            return super().formfield_for_dbfield(db_field, request, **kwargs)
-        field: Any = super().formfield_for_dbfield(db_field, request, form_class=ExpiryField, **kwargs)
-        field.help_text = _("Leave empty if it never expires. Without a time, it expires at the end of the day.")
-        label_date_and_time(field)
-        return field
+    # Find. It finds tokens in any state, also revoked and expired ones.
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if not change:
-            obj.withhold_secret()
-        super().save_model(request, obj, form, change)
+    @property
+    def secret_prefix(self) -> str:  # type: ignore[override]
+        return str(self.model.prefix)
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return "Issued." if add else super().construct_change_message(request, form, formsets, add)
+    def with_secrets(self, secrets: Sequence[str]) -> Q:
+        digests = [secret_format.digest(secret) for secret in secrets]
+        cut_off = [secret for secret in secrets if not secret_format.is_well_formed(secret, self.secret_prefix)]
+        return Q(digest__in=digests) | Q(hint__in=secret_format.hints_in(" ".join(cut_off), self.secret_prefix))
 
-    def response_add(self, request: HttpRequest, obj: Token, post_url_continue: str | None = None) -> HttpResponse:
-        return self.redirect_to_secrets(request, [obj])
+    def identified_by(self, text: str) -> Q:
+        """Also match the id in the API, and the beginning of the secret anywhere in the text."""
+        condition = super().identified_by(text)
+        if re.fullmatch("[0-9a-f]{64}", text):
+            condition |= Q(digest=bytes.fromhex(text))
+        return condition | Q(hint__in=secret_format.hints_in(text, self.secret_prefix))
+
+    def owner(self, token: Token) -> str:
+        return str(token.owner)
+
+
+def without_formula(text: str) -> str:
+    """Return text that spreadsheets do not evaluate as a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

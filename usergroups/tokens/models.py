@@ -1,17 +1,16 @@
 """The abstract model of a token that authenticates its bearer."""
 
 from contextlib import suppress
-from copy import copy
-from datetime import UTC, timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from django.db import models, router, transaction
+from django.db import models, router
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from usergroups.signals import announce, revoked, rotated
+from usergroups.signals import announce, revoked
 from usergroups.transactions import WritingModel
 
 from . import last_use, secret_format
@@ -26,11 +25,7 @@ OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotat
 
 
 class Token(WritingModel):
-    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored.
-
-    A secret can be withheld until the page that shows it is loaded, because no secret may be stored until then. The
-    token then has the hint of its future secret, and a digest that only its own fields determine.
-    """
+    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
@@ -93,26 +88,11 @@ class Token(WritingModel):
         """The id in the API: the digest in hexadecimal, which can be computed from a leaked secret."""
         return bytes(self.digest).hex()
 
-    def assign_secret(self, hint: str = "") -> str:
+    def assign_secret(self) -> str:
         """Set the digest and hint of a new secret, without saving the token, and return the secret."""
-        secret = secret_format.generate(self.prefix, hint)
+        secret = secret_format.generate(self.prefix)
         self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
         return secret
-
-    def withhold_secret(self) -> str:
-        """Set the hint of a secret that ``show_withheld()`` generates, without saving the token. Return empty text."""
-        self.assign_secret()
-        self.digest = self._digest_while_withheld
-        return ""
-
-    @property
-    def is_withheld(self) -> bool:
-        return bytes(self.digest) == self._digest_while_withheld
-
-    @property
-    def _digest_while_withheld(self) -> bytes:
-        # No secret has this digest, because the text is not a well-formed secret.
-        return secret_format.digest(f"{self.hint} {self.created_at.astimezone(UTC).isoformat()}")
 
     @property
     def owner(self) -> models.Model:
@@ -142,28 +122,28 @@ class Token(WritingModel):
         if is_first:
             announce(revoked, [self], tokens.db)
 
-    def rotate(self, grace: timedelta, *, withheld: bool = False) -> "tuple[Token, str]":
-        """Issue a successor with the same name, owner and permissions, and return it with its secret.
+    def rotate(self, grace: timedelta) -> "tuple[Token, str]":
+        """Issue a successor as the method of the queryset does, and return it with its secret.
 
-        This token expires after ``grace``, if not earlier. The successor has the same lifetime as this token had when
-        it was issued. Raises DoesNotExist if this token is not active or already has a successor.
-        For ``withheld``, see ``TokenQuerySet.issue()``.
+        Raises DoesNotExist if this token is not active or already has a successor.
         """
-        tokens = self._tokens
-        with transaction.atomic(using=tokens.db):
-            token = tokens.rotatable().select_for_update().get(pk=self.pk)
-            now = timezone.now()
-            expires_at = token.expires_at
-            with suppress(OverflowError):  # then keep the old time, thousands of years from now
-                expires_at = expires_at and now + (expires_at - token.created_at)
-            inherited = {field.attname: getattr(token, field.attname) for field in self.inherited_fields()}
-            successor, secret = tokens.issue(
-                **inherited, expires_at=expires_at, predecessor_id=token.pk, withheld=withheld
-            )
-            token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
-            tokens.filter(pk=token.pk).update(rotated_at=token.rotated_at, expires_at=token.expires_at)
-            announce(rotated, [token], tokens.db, successors=[copy(successor)])
+        issued = self._tokens.filter(pk=self.pk).rotate(grace)
+        if not issued:
+            raise self.DoesNotExist
+        [(_token, successor, secret)] = issued
         return successor, secret
+
+    def new_successor(self, now: datetime) -> "tuple[Token, str]":
+        """Return a token with the same name, owner and permissions, which is not saved, and its secret."""
+        expires_at = self.expires_at
+        with suppress(OverflowError):  # then keep the old time, thousands of years from now
+            expires_at = expires_at and now + (expires_at - self.created_at)
+        successor: Any = type(self)(predecessor_id=self.pk, created_at=now, expires_at=expires_at)  # type: ignore[misc]
+        for field in self.inherited_fields():
+            # The owner itself if it is loaded, so that it need not be read again.
+            name = field.name if field.is_relation and field.name in self._state.fields_cache else field.attname
+            setattr(successor, name, getattr(self, name))
+        return successor, successor.assign_secret()
 
     @classmethod
     def inherited_fields(cls) -> "list[models.Field[Any, Any]]":

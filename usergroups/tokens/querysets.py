@@ -1,16 +1,17 @@
 """The queryset of tokens."""
 
 import re
+from copy import copy
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.db import models
-from django.db.models import Q
+from django.db import models, transaction
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.signals import announce, updated
+from usergroups.signals import announce, created, revoked, rotated
 from usergroups.statements import Parameter, Select, parameters
 from usergroups.transactions import WritingQuerySet
 
@@ -64,33 +65,49 @@ class TokenQuerySet(WritingQuerySet[T]):
         since = timezone.now() - UNUSED_NOTICE
         return self.rotatable().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
 
-    def issue(self, *, withheld: bool = False, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored.
-
-        If ``withheld``, nothing authenticates as the token until ``show_withheld()`` returns its secret. The secret
-        that this method returns is then empty.
-        """
+    def issue(self, **fields: Any) -> tuple[T, str]:
+        """Create a token and return it with its secret, which is not stored."""
         token = self.model(**fields)
-        secret = token.withhold_secret() if withheld else token.assign_secret()
+        secret = token.assign_secret()
         token.save(using=self.for_write().db, force_insert=True)
         return token, secret
 
-    def show_withheld(self) -> list[tuple[T, str]]:
-        """Return the active tokens whose secrets are still withheld, with their secrets. Call this in a transaction.
+    def rotate(self, grace: timedelta) -> list[tuple[T, T, str]]:
+        """Issue a successor for each token of the queryset that is active and has none.
 
-        A secret is returned only once, also to concurrent calls.
+        Return each token with its successor and the successor's secret. A successor has the name, the owner and the
+        permissions of the token, and the lifetime that the token had when it was issued. The token expires after
+        ``grace``, if not earlier.
         """
-        tokens, shown = self.for_write(), []
-        for token in tokens.active().order_by("pk"):
-            old = token.digest
-            if token.is_withheld:
-                secret = token.assign_secret(token.hint)
-                # No joins: PostgreSQL checks only the row itself again after it has waited for a concurrent call.
-                row = self.model._base_manager.using(tokens.db).filter(pk=token.pk, digest=old, revoked_at=None)
-                if row.update(digest=token.digest):
-                    announce(updated, [token], tokens.db, fields={"digest"})
-                    shown.append((token, secret))
-        return shown
+        rows = self.for_write()
+        with transaction.atomic(using=rows.db):
+            tokens = list(rows.rotatable().select_for_update(of=("self",)).order_by("pk"))
+            now = timezone.now()
+            issued: list[Any] = [(token, *token.new_successor(now)) for token in tokens]
+            successors = self.model._base_manager.using(rows.db).bulk_create([new for _, new, _ in issued])
+            for token in tokens:
+                token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
+            expires_at = Case(When(expires_at__lt=now + grace, then=F("expires_at")), default=Value(now + grace))
+            rows._same(tokens).update(rotated_at=now, expires_at=expires_at)
+            announce(created, successors, rows.db)
+            announce(rotated, tokens, rows.db, successors=[copy(token) for token in successors])
+        return issued
+
+    def revoke(self) -> list[T]:
+        """Revoke the tokens of the queryset permanently. Return those that were not revoked before."""
+        rows = self.for_write()
+        with transaction.atomic(using=rows.db):
+            tokens = list(rows.filter(revoked_at=None).select_for_update(of=("self",)).order_by("pk"))
+            now = timezone.now()
+            for token in tokens:
+                token.revoked_at = now
+            rows._same(tokens).update(revoked_at=now)
+            announce(revoked, tokens, rows.db)
+        return tokens
+
+    def _same(self, tokens: list[T]) -> models.QuerySet[T]:
+        """Return a queryset of the tokens alone, whatever the filters of this one are."""
+        return self.model._base_manager.using(self.db).filter(pk__in=[token.pk for token in tokens])
 
     def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
         """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.

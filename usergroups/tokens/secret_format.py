@@ -20,11 +20,9 @@ _LIKE_A_SECRET = re.compile(r"_[0-9A-Za-z]{20,}", re.ASCII)
 _SECRET = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII)
 
 
-def generate(prefix: str, hint: str = "") -> str:
-    """Return a new secret with this prefix, and with this hint if it is given."""
-    body = hint or f"{prefix}_"
-    length = len(prefix) + 1 + RANDOM_LENGTH
-    body += "".join(secrets.choice(ALPHABET) for _ in range(length - len(body)))
+def generate(prefix: str) -> str:
+    """Return a new secret with this prefix."""
+    body = f"{prefix}_" + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
     return body + _checksum(body)
 
 

@@ -14,11 +14,19 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from bookmarks.models import AccessToken, Collection
+from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 
 NAME = "quickstart"
+
+SAMPLES = [
+    ("https://docs.djangoproject.com/", "Django documentation"),
+    ("https://www.postgresql.org/docs/", "PostgreSQL documentation"),
+    ("https://nginx.org/en/docs/", "nginx documentation"),
+    ("https://docs.python.org/3/", "Python documentation"),
+    ("https://developer.mozilla.org/", "MDN Web Docs"),
+]
 
 NEXT_STEPS = """
 The team {team} has the user group {user_group} with the collection {collection}.
@@ -49,7 +57,8 @@ class Command(OperatorCommand):
     help = "Migrates the database, creates demo data, prints example requests, and serves on 127.0.0.1."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--no-serve", action="store_true", help="Do not start the server.")
+        help_text = "Create only what the requests need, and do not start the server."
+        parser.add_argument("--no-serve", action="store_true", help=help_text)
         parser.add_argument(
             "--port", type=int, default=8000, choices=range(1, 65536), metavar="PORT", help="The port to serve on."
         )
@@ -61,6 +70,8 @@ class Command(OperatorCommand):
         base_url = f"http://127.0.0.1:{options['port']}"
         with transaction.atomic():
             self.write_result(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
+            if not options["no_serve"]:
+                self.create_sample_bookmarks()
         if options["no_serve"]:
             return
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -71,6 +82,8 @@ class Command(OperatorCommand):
             str(options["port"]),
             "--static-path-mount",
             str(settings.STATIC_ROOT),
+            "--static-path-expires",
+            "31536000",  # seconds; the names of the files change with their content
         ]
         os.execv(sys.executable, [sys.executable, "-m", "granian", *arguments, "bookmarks_service.wsgi:application"])  # noqa: S606
 
@@ -82,6 +95,18 @@ class Command(OperatorCommand):
             except ConnectionRefusedError:
                 return
         raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
+
+    def create_sample_bookmarks(self) -> None:
+        """Create a second user group with bookmarks, so that the admin has something to show."""
+        user_group, _ = UserGroup.objects.get_or_create(
+            team=Team.objects.get(name="Demo"),
+            environment="Testing",
+            provided_id="example_2",
+            defaults={"name": "Example 2", "mapping": {"40": "warehouse_eu"}, "properties": {"plan": "pro"}},
+        )
+        collection, _ = Collection.objects.get_or_create(user_group=user_group, name="Documentation")
+        for url, title in SAMPLES:
+            Bookmark.objects.add(user_group=user_group, url=url, title=title, collection=collection)
 
     def create_demo_data(self) -> dict[str, str]:
         """Create missing demo data, replace the secrets of the last quickstart, and return the values to print."""

@@ -50,7 +50,7 @@ def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa:
 def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  # noqa: F811
     file = SimpleUploadedFile("file.csv", b"url\nhttps://example.com/\n")
     upload = {"user_group": everything["usergroups_usergroup"].pk, "file": file}
-    token = {"team": everything["usergroups_team"].pk, "environment": "", "expires_at_0": "", "expires_at_1": ""}
+    token = {"team": everything["usergroups_team"].pk, "environment": ""}
 
     pages = [
         admin_client.get(url("bookmarks_bookmark_import")),

@@ -14,12 +14,6 @@ document.addEventListener("click", async (event) => {
   button.textContent = button.dataset.copied;
 });
 
-// Before Django 6.0 the filters come after the table. The Tab key should reach them in the order in which they are shown.
-document.addEventListener("DOMContentLoaded", () => {
-  const filters = document.getElementById("filters");
-  filters?.parentElement.prepend(filters);
-});
-
 // An autocompletion field with data-limited-by offers only what belongs to the row that is chosen in that field.
 django.jQuery.ajaxPrefilter((options) => {
   const name = new URLSearchParams(options.data).get("field_name");
@@ -30,4 +24,23 @@ django.jQuery.ajaxPrefilter((options) => {
 django.jQuery(document).on("change", "select", (event) => {
   const limited = `[data-limited-by="${CSS.escape(event.target.name)}"]`;
   django.jQuery(event.target.form).find(limited).val(null).trigger("change");
+});
+
+// Reloading the page of a new secret does not send the form again.
+document.addEventListener("DOMContentLoaded", () => {
+  const secrets = document.getElementById("secrets");
+  if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
+});
+
+// Warn before unsaved changes are lost. Select2 sets the values of its fields after the page is loaded.
+window.addEventListener("load", () => {
+  const form = document.querySelector(".change-form #content-main > form[method=post]");
+  if (!form) return;
+  const values = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  let isSubmitted = false;
+  form.addEventListener("submit", () => { isSubmitted = true; });
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSubmitted && values() !== saved) event.preventDefault();
+  });
 });

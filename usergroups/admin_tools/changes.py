@@ -1,0 +1,91 @@
+"""The list of all changes that operators made in the admin."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.text import Truncator, capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from .autocomplete import AutocompleteFilter
+from .base import OperatorAdmin
+from .history import translate_entries, values_of
+from .permissions import can_view
+
+MAX_SHOWN = 200  # characters of a value
+
+
+def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
+    """Return the content types of the models that the user may view."""
+    visible = [model for model in site._registry if model is not LogEntry and can_view(site, request, model)]
+    return list(ContentType.objects.get_for_models(*visible).values()) if visible else []
+
+
+class KindFilter(admin.SimpleListFilter):
+    title = _("object")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        kinds = visible_kinds(model_admin.admin_site, request)
+        return [(str(kind.pk), capfirst(kind.name)) for kind in kinds]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        value = self.value()
+        return queryset.filter(content_type=value) if value and value.isdecimal() else queryset
+
+
+class ChangesAdmin(OperatorAdmin):
+    """A read-only list of changes, also of objects that were deleted. It shows those of models that the user may view.
+
+    Register it for ``django.contrib.admin.models.LogEntry``.
+    """
+
+    list_display = ("action_time", "operator", "changed_object", "change")
+    list_display_links = None
+    list_filter = (("user", AutocompleteFilter), KindFilter, "action_flag", "action_time")
+    list_select_related = ("user", "content_type")
+    search_fields = ("object_repr", "object_id")
+    sortable_by = ()
+    ordering = ("-id",)
+    actions = ()
+    empty_text = _("Changes that operators make in the admin are listed here.")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).filter(content_type__in=visible_kinds(self.admin_site, request))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(visible_kinds(self.admin_site, request))
+
+    has_module_permission = has_view_permission
+
+    def is_writable(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_change_permission = has_delete_permission = is_writable
+
+    @admin.display(description=_("User"))
+    def operator(self, entry: LogEntry) -> str:
+        return entry.user.get_full_name() or entry.user.get_username()
+
+    @admin.display(description=_("object"))
+    def changed_object(self, entry: LogEntry) -> str:
+        content_type: Any = entry.content_type
+        kind = capfirst(content_type.name)
+        address = None if entry.is_deletion() else entry.get_admin_url()
+        shown = format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
+        return format_html("{}: {}", kind, shown)
+
+    @admin.display(description=_("change"))
+    def change(self, entry: LogEntry) -> str:
+        [entry] = translate_entries([entry])
+        model: Any = entry.content_type and entry.content_type.model_class()
+        cut = [
+            (capfirst(each.field.verbose_name), *(Truncator(text).chars(MAX_SHOWN) for text in each.texts))
+            for each in (values_of(entry, model) if model else ())
+        ]
+        message = gettext("Deleted.") if entry.is_deletion() else entry.get_change_message()
+        return format_html("{}{}", message, format_html_join("", "<br>{}: {} → {}", cut))

@@ -1,0 +1,10 @@
+"use strict";
+// Filter as soon as a row is chosen. Select2 announces the choice through jQuery only.
+django.jQuery(document).on("change", "#filters select", ({ target }) => target.form.submit());
+
+// On a phone, each row is a card, whose cells name their columns.
+document.querySelectorAll("#result_list thead th").forEach(({ textContent }, column) => {
+  document.querySelectorAll(`#result_list tbody tr > :nth-child(${column + 1})`).forEach((cell) => {
+    cell.dataset.column = textContent.trim();
+  });
+});
