@@ -262,7 +262,7 @@ def test_the_history_and_the_index_page_name_the_operator(client, provider):
     client.post("/admin/usergroups/team/add/", {"name": "A team"})
 
     history = reverse("admin:usergroups_team_history", args=[Team.objects.get().pk])
-    assert "(Anna Schmidt)" in client.get(history).content.decode()
+    assert '<td data-label="User">Anna Schmidt</td>' in client.get(history).content.decode()
     assert "By Anna Schmidt, " in client.get("/admin/").content.decode()
 
 

@@ -40,7 +40,7 @@ def test_an_operator_signs_in_with_a_browser(browser, service):  # noqa: F811
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         page.get_by_role("link", name="Sign in with single sign-on").press("Enter")
 
-        expect(page.get_by_role("heading", name="Select API token to view")).to_be_visible()
+        expect(page.get_by_role("heading", name="API tokens")).to_be_visible()
         assert page.url == f"{service.base_url}/admin/usergroups/apitoken/?q=quick"
         expect(page.locator("#user-tools")).to_contain_text("Anna Schmidt")
         expect(page.get_by_role("link", name="Change password")).to_have_count(0)
