@@ -18,7 +18,7 @@ from usergroups.contract.strict_json import MAX_LINE
 
 from .encodings import open_text
 from .programs import Layout
-from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, to_dict, to_dict_with_owner
+from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -149,11 +149,10 @@ def _without_protection(cell: str | None) -> str | None:
 
 def write(items: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
-    convert = to_dict_with_owner if with_owner else to_dict
     names = [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS
     yield _line(names)
     for item in items:
-        values = convert(item)
+        values = to_dict(item, with_owner)
         yield _line([values.get(name) or "" for name in names])
 
 

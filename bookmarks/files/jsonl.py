@@ -9,7 +9,7 @@ from usergroups.contract.strict_json import read_lines
 
 from .encodings import Utf8Text
 from .programs import ObjectReader
-from .records import FileRecord, InvalidRecord, to_dict, to_dict_with_owner
+from .records import FileRecord, InvalidRecord, to_dict
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -25,6 +25,5 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
 def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
-    convert = to_dict_with_owner if with_owner else to_dict
     for bookmark in bookmarks:
-        yield json.dumps(convert(bookmark), ensure_ascii=False) + "\n"
+        yield json.dumps(to_dict(bookmark, with_owner), ensure_ascii=False) + "\n"

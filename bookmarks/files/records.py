@@ -59,23 +59,20 @@ class UnreadableFile(Exception):
     """The rest of the file cannot be read. The argument is the reason."""
 
 
-def to_dict(bookmark: Bookmark | Collection) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection."""
-    if isinstance(bookmark, Collection):
-        return {"collection": bookmark.name}
-    return {
-        "url": bookmark.url,
-        "title": bookmark.title,
-        "collection": bookmark.collection.name if bookmark.collection else None,
-        "created_at": format_timestamp(bookmark.created_at),
-    }
+def to_dict(item: Bookmark | Collection, with_owner: bool = False) -> dict[str, str | None]:
+    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection.
 
-
-def to_dict_with_owner(bookmark: Bookmark | Collection) -> dict[str, str | None]:
-    """Return the OWNER_FIELDS and the FIELDS of a bookmark."""
-    group = bookmark.user_group
-    owner = (group.team.name, group.environment, group.provided_id)
-    return {**dict(zip(OWNER_FIELDS, owner, strict=True)), **to_dict(bookmark)}
+    With ``with_owner``, the OWNER_FIELDS come first.
+    """
+    values: dict[str, str | None] = {}
+    if with_owner:
+        group = item.user_group
+        values = dict(zip(OWNER_FIELDS, (group.team.name, group.environment, group.provided_id), strict=True))
+    if isinstance(item, Collection):
+        return {**values, "collection": item.name}
+    collection = item.collection.name if item.collection else None
+    time = format_timestamp(item.created_at)
+    return {**values, "url": item.url, "title": item.title, "collection": collection, "created_at": time}
 
 
 def format_timestamp(value: datetime) -> str:
