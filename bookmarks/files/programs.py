@@ -106,7 +106,7 @@ class Layout:
         url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
         if not url:
             is_collection = collection and not (title or created_at or left_out)
-            no_url = InvalidRecord(line, _("The entry has no URL."))
+            no_url = InvalidRecord(line, _("The entry has no URL."), title)
             return CollectionRecord(line, collection) if is_collection else no_url
         return Record(line, url.strip() if isinstance(url, str) else url, title, collection, created_at, left_out)
 

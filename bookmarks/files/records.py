@@ -50,6 +50,7 @@ class InvalidRecord(NamedTuple):
     line: int
     """As in Record."""
     reason: str
+    title: Any = None
 
 
 FileRecord = Record | CollectionRecord | InvalidRecord

@@ -49,7 +49,7 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def long_names(service):
     """Add rows with long names. Return the keys of their team and of their user group."""
     result = service.manage("shell", "--no-imports", "-c", FILL)
