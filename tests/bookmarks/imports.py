@@ -3,7 +3,6 @@
 import pytest
 
 from bookmarks.files import importing
-from bookmarks.files.records import InvalidRecord
 from bookmarks.files.report import Report
 from bookmarks.models import Bookmark, Collection
 from tests.queries import on_another_connection
@@ -42,8 +41,8 @@ def act_after_first_chunk(monkeypatch):
 
 
 def refusals(report):
-    """Return the records that the report lists as refused, in the order of the file."""
-    return sorted(InvalidRecord(line, each.reason) for each in report.refusals for line in each.lines)
+    """Return the line and the reason of each record that the report lists as refused, in the order of the file."""
+    return sorted((line, each.reason) for each in report.refusals for line in each.lines)
 
 
 def delete_collections():

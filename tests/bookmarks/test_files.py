@@ -203,7 +203,7 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
     ],
 )  # fmt: skip
 def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
-    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [InvalidRecord(1, reason)])
+    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [(1, reason)])
     assert Bookmark.objects.get().url == "https://b/"
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from bookmarks.files import encodings, netscape
-from bookmarks.files.records import InvalidRecord, Record
+from bookmarks.files.records import Record
 from tests.admin.browser import CHROMIUM, needs_chromium
 from tests.bookmarks.test_files import store
 
@@ -98,7 +98,7 @@ def test_characters_that_an_encoding_lacks_are_told(user_group):
     created, _, refusals = store(user_group, *netscape.read(io.BytesIO(data)))
 
     reason = "title cannot be decoded. If the file has another encoding, give it, for example windows-1252."
-    assert (created, refusals) == (1, [InvalidRecord(1, reason)])
+    assert (created, refusals) == (1, [(1, reason)])
 
 
 def test_the_encoding_of_text_without_a_declaration_can_be_given(user_group):
@@ -107,7 +107,7 @@ def test_the_encoding_of_text_without_a_declaration_can_be_given(user_group):
     created, _, refusals = store(user_group, *netscape.read(io.BytesIO(data)))
 
     reason = "title cannot be decoded. If the file has another encoding, give it, for example windows-1252."
-    assert (created, refusals) == (1, [InvalidRecord(1, reason)])
+    assert (created, refusals) == (1, [(1, reason)])
     assert [record.title for record in netscape.read(io.BytesIO(data), "windows-1252")] == ["é", "e"]
 
 

@@ -83,7 +83,7 @@ def test_json_lines_are_read_in_a_given_encoding():
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])
 def test_entries_without_a_url_are_refused(name):
-    assert read('{"title": "A"}', name) == [InvalidRecord(1, "The entry has no URL.")]
+    assert read('{"title": "A"}', name) == [InvalidRecord(1, "The entry has no URL.", "A")]
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])

@@ -94,7 +94,7 @@ def test_files_of_other_programs_are_imported(user_group, name, expected):
     report = imported(user_group, records(name))
 
     assert (report.created, report.existing) == (expected.imported, 0)
-    assert {refusal.line: refusal.reason for refusal in refusals(report)} == expected.refused
+    assert dict(refusals(report)) == expected.refused
     assert report.created + report.refused == expected.links
     assert (report.left_out, report.unusable_dates) == (expected.left_out, expected.unusable_dates)
     assert {
