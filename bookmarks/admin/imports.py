@@ -115,6 +115,11 @@ class ImportAdmin(ExportAdmin):
         importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
         return [*super().get_context_links(request), *importing, (gettext("Export"), self.url_of("export"))]
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        return super().changelist_view(
+            request, {**(extra_context or {}), "can_import": self.has_import_permission(request)}
+        )
+
     def has_import_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
 

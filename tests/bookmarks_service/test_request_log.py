@@ -26,7 +26,7 @@ def logged(capsys, monkeypatch):
 
 
 def test_each_request_is_logged_in_one_line(update_user_group, user_group, logged):
-    update_user_group({"user_group_id": user_group.provided_id, "name": "Secret name"}, QUERY_STRING="secret=1")
+    update_user_group({"user_group_id": user_group.provided_id, "name": "Secret name"})
 
     [line] = logged()
     assert (line["message"], line["method"], line["path"], line["status"]) == ("request", "PUT", "/api/user", 200)
@@ -34,6 +34,14 @@ def test_each_request_is_logged_in_one_line(update_user_group, user_group, logge
     assert line["token"] == update_user_group.token.hint
     assert line["ms"] > 0
     assert line["asctime"].endswith("+00:00")
+    assert "secret" not in json.dumps(line).lower()
+
+
+def test_the_query_string_is_not_logged(update_user_group, logged):
+    update_user_group({}, QUERY_STRING="secret=1")
+
+    [line] = logged()
+    assert (line["path"], line["status"]) == ("/api/user", 400)
     assert "secret" not in json.dumps(line).lower()
 
 

@@ -14,7 +14,8 @@ NOT_COMPARED = {"date", "server", "connection", "transfer-encoding", "content-le
 
 RANDOM = re.compile(
     r"(?:ug[at]|bma)_\w{4,38}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}"  # secrets, hints and ids
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\")[0-9a-f]{13,14}(?=\")|(?<=[rt]=)\d+"  # times, versions and rate limits
+    # Cursors, times, versions and rate limits.
+    r"|(?<=cursor=)\w+|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\")[0-9a-f]{13,14}(?=\")|(?<=[rt]=)\d+"
 )
 NOT_RANDOM = re.compile("|".join([*SEEDED.values(), "2026-01-0.*", "00000000-.*", "647[0-9a-f]{10}"]))
 

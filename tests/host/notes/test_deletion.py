@@ -8,17 +8,13 @@ if not apps.is_installed("tests.host.notes"):
     pytest.skip("the host is not installed", allow_module_level=True)
 
 from bookmarks.models import Bookmark
-from tests.admin.actions import url
+from tests.admin.actions import confirm, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.host.notes.models import Mark, Mention, Note, Pin, Step
 from usergroups import transactions
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
-
-
-def counts(page):
-    return dict(page.context["model_count"])
 
 
 def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group):
@@ -30,8 +26,9 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
 
     page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
 
-    assert counts(page) == {"teams": "1", "user groups": "1", "notes": "2", "mentions": "1", "steps": "1"}
-    admin_client.post(url("usergroups_team_delete", user_group.team.pk), {"post": "yes"})
+    counts = page.context["confirmation"]["counts"]
+    assert counts == {"teams": "1", "user groups": "1", "notes": "2", "mentions": "1", "steps": "1"}
+    confirm(admin_client, page)
     assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]
 
 
@@ -60,4 +57,5 @@ def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, m
 def test_a_page_does_not_link_to_unregistered_models(admin_client, user_group):
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
-    assert {link["name"] for link in page.context["related"]} == {"bookmarks", "collections", "access tokens"}
+    names = {link["name"] for link in page.context["related"]}
+    assert names == {"bookmarks", "collections", "access tokens", "API tokens that reach it"}

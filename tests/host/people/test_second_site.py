@@ -40,7 +40,9 @@ def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa:
         admin_client.get(url(f"{model}_delete", key)),
         admin_client.get(url(f"{model}_history", key)),
         admin_client.post(
-            url(f"{model}_changelist"), {"action": "delete_selected", "_selected_action": [key], "index": 0}
+            url(f"{model}_changelist"),
+            {"action": "delete_selected", "_selected_action": [key], "index": 0},
+            follow=True,
         ),
     ]
 
@@ -54,7 +56,7 @@ def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  #
 
     pages = [
         admin_client.get(url("bookmarks_bookmark_import")),
-        admin_client.post(url("bookmarks_bookmark_import"), upload),
+        admin_client.post(url("bookmarks_bookmark_import"), upload, follow=True),
         admin_client.get(url("bookmarks_bookmark_export")),
         admin_client.post(url("usergroups_apitoken_add"), token, follow=True),
     ]
