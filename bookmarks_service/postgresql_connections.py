@@ -55,6 +55,6 @@ def warn_about_missing_limit(name: str) -> None:
     """Log a warning, once in each process."""
     logger.warning(
         "The role of DATABASE_URL has no %s, and the connection goes through a pooler. Set it with ALTER ROLE: see "
-        '"Behind PgBouncer" in docs/deploy.md.',
+        '"Behind PgBouncer" in docs/scaling.md.',
         name,
     )

@@ -304,7 +304,7 @@ def test_the_time_limits_for_postgresql_are_documented():
     assert f"`{name}={value}`" in page("deploy")
     for name, value in LIMITS.items():
         assert f"`{name} = '{value}'`" in page("deploy")
-        assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("deploy")
+        assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("scaling")
 
 
 def test_all_settings_of_the_apps_are_documented_with_their_defaults(settings):
@@ -430,7 +430,7 @@ def test_all_fields_of_the_request_log_are_documented(client, capsys):
     client.get("/unknown")
 
     fields = json.loads(capsys.readouterr().err).keys()
-    listed = {name for row in rows_under(page("deploy"), "Logs") for name in re.findall(r"`(\w+)`", row[0])}
+    listed = {name for row in rows_under(page("observability"), "Logs") for name in re.findall(r"`(\w+)`", row[0])}
     assert listed == fields
 
 

@@ -1,4 +1,4 @@
-"""What rows and calls cost: the figures of "How far it goes" in docs/deploy.md.
+"""What rows and calls cost: the figures in docs/measurements.md.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.capacity [BOOKMARKS] [SECONDS]
 

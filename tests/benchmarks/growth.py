@@ -5,7 +5,7 @@
 Fills a database of its own with one user group of each size (10 thousand, 100 thousand, 1 million and 5 million
 bookmarks by default), and makes each call on all of them in turn, with Django's handlers. Prints the median time of a
 call on the smallest group, and for each larger one the median of the ratios within a round, with their quartiles. Then
-it creates the text index of docs/deploy.md, and repeats the searches and the POST.
+it creates the text index of docs/measurements.md, and repeats the searches and the POST.
 Needs the rights of a superuser.
 """
 
@@ -120,8 +120,8 @@ def measure(groups, names, rounds):
 
 
 def text_index():
-    """Return the statements of docs/deploy.md that create the text index."""
-    _, _, rest = (ROOT / "docs/deploy.md").read_text().partition("### Searches\n")
+    """Return the statements of docs/measurements.md that create the text index."""
+    _, _, rest = (ROOT / "docs/measurements.md").read_text().partition("## Searches\n")
     return rest.partition("```sql\n")[2].partition("```")[0].rstrip(";\n")
 
 

@@ -24,8 +24,8 @@ on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="on
 
 @pytest.fixture
 def index():
-    """Create the index in the transaction of the test, with the statements of docs/deploy.md."""
-    document = (ROOT / "docs/deploy.md").read_text()
+    """Create the index in the transaction of the test, with the statements of docs/measurements.md."""
+    document = (ROOT / "docs/measurements.md").read_text()
     [statements] = re.findall(r"```sql\n(CREATE EXTENSION IF NOT EXISTS pg_trgm.*?)```", document, re.DOTALL)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_trgm', 'btree_gin')")

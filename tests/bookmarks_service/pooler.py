@@ -1,4 +1,4 @@
-"""PgBouncer with the configuration in docs/deploy.md."""
+"""PgBouncer with the configuration in docs/scaling.md."""
 
 import os
 import re
@@ -18,7 +18,7 @@ PASSWORD = "not-a-secret"
 
 def documented(language):
     """Return the block in this language that is in the section on PgBouncer."""
-    section = (ROOT / "docs/deploy.md").read_text().partition("## Behind PgBouncer\n")[2].partition("\n## ")[0]
+    section = (ROOT / "docs/scaling.md").read_text().partition("## Behind PgBouncer\n")[2].partition("\n## ")[0]
     [block] = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return block
 

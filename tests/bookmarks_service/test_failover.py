@@ -61,7 +61,7 @@ def standby(primary):
 
 def documented_url(*servers):
     """Return the documented DATABASE_URL with the addresses of these servers."""
-    [url] = re.findall(r"export DATABASE_URL='(.*)'", (ROOT / "docs/deploy.md").read_text())
+    [url] = re.findall(r"export DATABASE_URL='(.*)'", (ROOT / "docs/scaling.md").read_text())
     ports = ",".join(str(server.port) for server in servers)
     actual = {
         "bookmarks:password@": "postgres@", "db1,db2": "127.0.0.1,127.0.0.1",

@@ -41,9 +41,9 @@ def values():
 
 
 def test_the_documented_alerts_are_valid():
-    documented = {row[0].strip("`") for row in rows_under(page("deploy"), "Metrics")}
+    documented = {row[0].strip("`") for row in rows_under(page("observability"), "Metrics")}
     [rules] = [
-        yaml.safe_load(block)["groups"][0]["rules"] for block in blocks(page("deploy"), "yaml") if "expr" in block
+        yaml.safe_load(block)["groups"][0]["rules"] for block in blocks(page("observability"), "yaml") if "expr" in block
     ]
 
     assert len(rules) == 3

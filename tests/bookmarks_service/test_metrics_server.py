@@ -110,7 +110,7 @@ def test_the_metrics_contain_nothing_of_a_request(service):
 
 def test_granian_counts_connections_and_workers(service):
     """The metrics that the document names."""
-    section = page("deploy").partition("## Metrics\n")[2].partition("\n## ")[0]
+    section = page("observability").partition("## Metrics\n")[2].partition("\n## ")[0]
     named = set(re.findall(r"granian_\w+", section)) - {"granian_"}
 
     with closing(service.connect()):
@@ -128,6 +128,6 @@ def test_all_metrics_are_documented_with_their_labels(service):
             name = re.sub("_(bucket|sum|count)$", "", sample.name)
             found.setdefault(name, set()).update(sample.labels.keys() - {"le"})
 
-    rows = rows_under(page("deploy"), "Metrics")
+    rows = rows_under(page("observability"), "Metrics")
     documented = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in rows if "bookmarks_s" in row[0]}
     assert documented == found

@@ -1,4 +1,4 @@
-"""The service behind PgBouncer in transaction mode, with the configuration and the time limits in docs/deploy.md."""
+"""The service behind PgBouncer in transaction mode, with the configuration and the time limits in docs/scaling.md."""
 
 import json
 import re

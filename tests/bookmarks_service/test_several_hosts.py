@@ -1,4 +1,4 @@
-"""Two hosts behind nginx, as docs/deploy.md describes them, with one PostgreSQL database and one Redis cache."""
+"""Two hosts behind nginx, as docs/scaling.md describes them, with one PostgreSQL database and one Redis cache."""
 
 import re
 import signal

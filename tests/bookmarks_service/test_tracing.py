@@ -60,7 +60,7 @@ def running_collector():
 
 def documented_variables(endpoint):
     """Return the variables that the document exports, with another endpoint. Spans are sent without delay."""
-    section = page("deploy").partition("## Traces\n")[2].partition("\n## ")[0]
+    section = page("observability").partition("## Traces\n")[2].partition("\n## ")[0]
     variables = dict(re.findall(r"(OTEL_\w+)=(\S+)", section))
     return {**variables, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"}
 
