@@ -1,4 +1,4 @@
-"""The optional trigram index of PostgreSQL on the URLs and titles of bookmarks. docs/measurements.md says how to create it.
+"""The optional trigram index of PostgreSQL on the URLs and titles of bookmarks. docs/measurements.md has its SQL.
 
 The index finds rare texts among any number of bookmarks. It does not have the order of a list: PostgreSQL reads and
 sorts all matches, which takes long if there are many. A page therefore searches the next bookmarks of the list first,
