@@ -3,10 +3,10 @@
     DATABASE_URL=postgres://... python -m tests.benchmarks.indexes [ROWS] [ROUNDS]
 
 Copies a table of ROWS bookmarks in a database of its own: with all indexes, without each of them, and with the text
-index of docs/measurements.md. Inserts 100 rows into each copy in turn. Prints the mean CPU time of PostgreSQL for
-each row, and as a multiple of that with all indexes in the same round (medians, with quartiles), the mean write-ahead log for
-each row, and the bytes of the indexes for each row. Only the means contain the rounds in which the text index sorts new
-rows in. PostgreSQL must run on this machine. Needs the rights of a superuser.
+index of docs/measurements.md. Inserts 100 rows into each copy in turn. Prints the mean CPU time of PostgreSQL for each
+row, and as a multiple of that with all indexes in the same round (medians, with quartiles), the mean write-ahead log
+for each row, and the bytes of the indexes for each row. Only the means contain the rounds in which the text index sorts
+new rows in. PostgreSQL must run on this machine. Needs the rights of a superuser.
 """
 
 import hashlib
