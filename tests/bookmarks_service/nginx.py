@@ -1,4 +1,4 @@
-"""nginx with the configuration in docs/deploy.md."""
+"""nginx with the configuration in docs/deploy.md, and in docs/scaling.md for several hosts."""
 
 import os
 import re
@@ -40,8 +40,8 @@ http {{
 
 def documented_configuration(number_of_hosts):
     """Return the documented configuration, with the block for several hosts if there are several."""
-    document = (ROOT / "docs/deploy.md").read_text()
-    configuration, several_hosts = re.findall(r"```nginx\n(.*?)```", document, re.DOTALL)
+    pages = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "scaling.md"))
+    [configuration], [several_hosts] = (re.findall(r"```nginx\n(.*?)```", page, re.DOTALL) for page in pages)
     if number_of_hosts == 1:
         return configuration
     replaced, count = re.subn(r"^upstream .*?^}\n", several_hosts, configuration, flags=re.DOTALL | re.MULTILINE)
