@@ -160,7 +160,7 @@ def copy_of_bookmarks():
 def test_a_concurrently_created_duplicate_is_refused_with_a_message(admin_client, transactional_db):
     user_group = UserGroupFactory()
     faster = BookmarkFactory(user_group=user_group, url="https://example.com/")
-    columns = "id, user_group_id, collection_id, url, url_digest, title, created_at"
+    columns = "id, user_group_id, collection_id, url, url_digest, title, created_at, updated_at"
     insert = f"INSERT INTO bookmarks_bookmark ({columns}) SELECT {columns} FROM bookmark_copy"
 
     with copy_of_bookmarks():
@@ -359,7 +359,9 @@ def test_concurrently_deleted_rows_are_not_logged_as_deleted(admin_client, trans
     kept, gone = BookmarkFactory.create_batch(2)
     page = ask(admin_client, "bookmarks_bookmark", "delete_selected", kept, gone)
 
-    with concurrently('SELECT "bookmarks_bookmark"."id"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"):
+    with concurrently(
+        'SELECT "bookmarks_bookmark"."created_at"', f"DELETE FROM bookmarks_bookmark WHERE id = '{gone.pk}'"
+    ):
         done = confirm(admin_client, page)
 
     assert "Deleted 1 bookmark." in done.content.decode()

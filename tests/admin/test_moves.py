@@ -150,7 +150,7 @@ def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client
     page = ask(admin_client, BOOKMARK, "move", bookmark)
 
     with concurrently(
-        'SELECT "bookmarks_bookmark"."id", "bookmarks_bookmark"."user_group_id"',
+        'SELECT "bookmarks_bookmark"."created_at"',
         f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",
     ):
         done = confirm(admin_client, page, collection=collection.pk)
