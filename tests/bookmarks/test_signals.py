@@ -50,8 +50,8 @@ def test_an_existing_bookmark_is_not_announced(create_bookmark, user_group):
 def test_a_bookmark_that_another_transaction_created_is_not_announced(create_bookmark, user_group):
     bookmark = BookmarkFactory.build(user_group=user_group, url=URL)
     insert = (
-        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at) "
-        f"VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', '\\x{bookmark.unique_key[1].hex()}', '', now())"
+        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
+        f"VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', '\\x{bookmark.unique_key[1].hex()}', '', now(), now())"
     )
 
     with received() as sent, concurrently("INSERT", insert):
@@ -312,8 +312,8 @@ def test_an_import_announces_only_new_bookmarks(user_group):
 @pytest.mark.django_db(transaction=True)
 def test_a_collection_that_another_transaction_created_during_an_import_is_not_announced(user_group):
     insert = (
-        "INSERT INTO bookmarks_collection (id, user_group_id, name, created_at) "
-        f"VALUES ('{uuid4()}', {user_group.pk}, 'Folder', now())"
+        "INSERT INTO bookmarks_collection (id, user_group_id, name, created_at, updated_at) "
+        f"VALUES ('{uuid4()}', {user_group.pk}, 'Folder', now(), now())"
     )
 
     with received() as sent, concurrently('INSERT INTO "bookmarks_collection"', insert):
