@@ -270,7 +270,8 @@ class OperatorAdmin(ModelAdmin):
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
         action: Any = self.get_actions(request).get(request.GET.get("action", ""))
-        confirmation = getattr(action and action[0], "confirmation", None)
+        function = action[0] if isinstance(action, tuple) else getattr(action, "func", None)  # a tuple until Django 6.0
+        confirmation = getattr(function, "confirmation", None)
         if confirmation is None:
             raise PermissionDenied
         try:
