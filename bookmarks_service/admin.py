@@ -68,7 +68,9 @@ class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if db_field.remote_field.model is Permission:
             models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
             content_types = ContentType.objects.get_for_models(*models).values()
-            kwargs["queryset"] = Permission.objects.filter(content_type__in=content_types).select_related("content_type")
+            kwargs["queryset"] = Permission.objects.filter(content_type__in=content_types).select_related(
+                "content_type"
+            )
             kwargs["form_class"] = PermissionsField
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
