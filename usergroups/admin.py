@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext_lazy
@@ -105,9 +105,7 @@ class UserGroupAdmin(OperatorAdmin):
     fixed_fields = ("team", "environment", "provided_id")
 
     def get_urls(self) -> list[URLPattern]:
-        reveal_view = self.admin_site.admin_view(self.reveal_view)
-        name = f"{self.opts.app_label}_{self.opts.model_name}_reveal"
-        return [path("<path:key>/reveal/", reveal_view, name=name), *super().get_urls()]
+        return [self.page_path("<path:key>/reveal/", self.reveal_view, "reveal"), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:

@@ -32,7 +32,6 @@ MAX_DELETED = 2_000  # rows in one query with their keys
 MAX_DEPENDANTS = 100_000
 """The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
 
-
 MAX_FOREIGN_KEYS = 5  # between a dependant and a row, because models may refer to each other in a cycle
 CASCADING_OR_PROTECTING = (models.CASCADE, models.PROTECT, models.RESTRICT)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -10,13 +9,12 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -27,7 +25,7 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import MAX_CHANGED
-from usergroups.admin_tools.context import FILTERS_PARAM, list_params
+from usergroups.admin_tools.context import FILTERS_PARAM
 from usergroups.admin_tools.lists import display_number
 from usergroups.contract.files import StorageUnavailable, download
 from usergroups.models import UserGroup
@@ -61,9 +59,7 @@ class ExportAdmin(OperatorAdmin):
     """An admin of bookmarks with an export page."""
 
     def get_urls(self) -> list[URLPattern]:
-        export_view = self.admin_site.admin_view(self.export_view)
-        name = f"{self.opts.app_label}_{self.opts.model_name}_export"
-        return [path("export/", export_view, name=name), *super().get_urls()]
+        return [self.page_path("export/", self.export_view, "export"), *super().get_urls()]
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         if not self.has_view_permission(request):
@@ -72,7 +68,7 @@ class ExportAdmin(OperatorAdmin):
         try:
             scope = self.filtered(request) if keys is None else self.selected(request, keys.split(","))
         except IncorrectLookupParameters:
-            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")  # as Django's list does
+            return self.refuse_filters()
         form = scope.form(request.POST if request.method == "POST" else None)
         if not form.is_valid():
             return self.render_export(request, form, scope, keys)
@@ -108,10 +104,7 @@ class ExportAdmin(OperatorAdmin):
 
         Raises IncorrectLookupParameters if a filter is invalid.
         """
-        listing: Any = copy(request)
-        listing.GET = list_params(request).copy()
-        listing.GET.pop("p", None)
-        changelist = self.get_changelist_instance(listing)
+        changelist = self.changelist_before(request)
         used = changelist.get_filters_params()
         offered = {name for each in changelist.filter_specs for name in each.expected_parameters()}
         if not offered.issuperset(used) or any(len(values) > 1 for values in used.values()):

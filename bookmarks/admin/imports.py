@@ -1,6 +1,5 @@
 """The import page of the bookmark admin, which can check a file before it imports it, and the links to the page."""
 
-import csv
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
@@ -14,7 +13,7 @@ from django.db import Error, router, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.text import capfirst
@@ -24,7 +23,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
 from bookmarks.files import FORMATS, encodings, guess_format, positions, read
-from bookmarks.files.comma_separated import FORMULA
+from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.importing import store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
@@ -107,9 +106,8 @@ class ImportAdmin(ExportAdmin):
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
         # Django's CSRF check reads the whole body, so import_view() makes it last.
-        import_view = non_atomic(self.admin_site.admin_view(csrf_exempt(self.import_view)))
-        name = f"{self.opts.app_label}_{self.opts.model_name}_import"
-        return [path("import/", import_view, name=name), *super().get_urls()]
+        import_view = non_atomic(csrf_exempt(self.import_view))
+        return [self.page_path("import/", import_view, "import"), *super().get_urls()]
 
     def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
@@ -196,10 +194,7 @@ class ImportAdmin(ExportAdmin):
 
 
 def refused_as_csv(records: list[list[Any]]) -> HttpResponse:
-    """Return refused records as a file. Cells that spreadsheets take for formulas begin with an apostrophe."""
+    """Return refused records as a file."""
     headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
-    writer = csv.writer(response)
-    writer.writerow(["line", "url", "title", "reason"])
-    writer.writerows([f"'{cell}" if FORMULA.match(str(cell)) else cell for cell in record] for record in records)
-    return response
+    rows = [["line", "url", "title", "reason"], *([str(line), *texts] for line, *texts in records)]
+    return HttpResponse(map(csv_line, rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -150,13 +150,14 @@ def _without_protection(cell: str | None) -> str | None:
 def write(items: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
     """Yield the lines of the file, optionally with the OWNER_FIELDS."""
     names = [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS
-    yield _line(names)
+    yield csv_line(names)
     for item in items:
         values = to_dict(item, with_owner)
-        yield _line([values.get(name) or "" for name in names])
+        yield csv_line([values.get(name) or "" for name in names])
 
 
-def _line(cells: Iterable[str]) -> str:
+def csv_line(cells: Iterable[str]) -> str:
+    """Return a line of a CSV file. Cells that spreadsheets take for formulas begin with an apostrophe."""
     text = StringIO()
     csv.writer(text).writerow([f"'{cell}" if FORMULA.match(cell) else cell for cell in cells])
     return text.getvalue()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +14,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.views.main import SEARCH_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db import DataError, connections, models, router, transaction
@@ -95,8 +96,13 @@ class OperatorAdmin(ModelAdmin):
         return forms.Media(css=inherited._css, js=used) + autocomplete_media() + own
 
     def get_urls(self) -> list[URLPattern]:
-        name = f"{self.opts.app_label}_{self.opts.model_name}_confirm"
-        return [path("confirm/", self.admin_site.admin_view(self.confirm_view), name=name), *super().get_urls()]
+        return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
+
+    def page_path(self, route: str, view: Any, page: str) -> URLPattern:
+        """Return the pattern of a page that Django's admin does not have. ``url_of(page)`` is its address."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
+        pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=name)
+        return pattern
 
     def url_of(self, page: str, *args: Any) -> str:
         return admin_url(self.admin_site, self.opts, page, *args)
@@ -146,6 +152,17 @@ class OperatorAdmin(ModelAdmin):
             changelist.result_list = changelist.queryset.none()  # Do not repeat a search without results.
         changelist.full_result_count = changelist.result_count  # hides Django's, which ignores the bound
         return changelist
+
+    def changelist_before(self, request: HttpRequest) -> Any:
+        """Return the list from which a page was opened, with its filters. Raises IncorrectLookupParameters."""
+        listing: Any = copy(request)
+        listing.GET = list_params(request).copy()
+        listing.GET.pop(PAGE_VAR, None)
+        return self.get_changelist_instance(listing)
+
+    def refuse_filters(self) -> HttpResponse:
+        """Return to the list without filters, as Django's list does if one is invalid."""
+        return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others can cause a server error, depending on the field."""
@@ -279,7 +296,7 @@ class OperatorAdmin(ModelAdmin):
                 response: HttpResponse = confirmation.respond(self, request)
                 return response
         except IncorrectLookupParameters:
-            return redirect(f"{self.url_of('changelist')}?e=1")  # as Django's list does
+            return self.refuse_filters()
 
     def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         """Return what to show of the rows before an action changes them, by heading. By default only their names."""
@@ -342,10 +359,8 @@ class OperatorAdmin(ModelAdmin):
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
-        key = request.GET.get("restore", "")
-        entry = (
-            self.entries_of(obj).filter(pk=key).first() if key.isascii() and key.isdecimal() and len(key) < 19 else None
-        )
+        key = request.GET.get("restore")
+        entry = self.entries_of(obj).filter(pk=key).first() if is_valid_value(LogEntry._meta.pk, key) else None
         values = values_of(entry, self.model) if entry else ()
         return {each.field.name: each.former_value for each in values}
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -110,10 +109,8 @@ class Confirmation:
         """Return the keys of the rows that were confirmed or selected, or that the list shows."""
         max_rows = MAX_LISTED if self.deletes else MAX_CHANGED
         if "keys" not in request.GET and request.method != "POST":
-            listing: Any = copy(request)
-            listing.GET = list_params(request).copy()
-            listing.GET.pop("p", None)
-            return list(model_admin.get_changelist_instance(listing).queryset.values_list("pk", flat=True)[:max_rows])
+            rows = model_admin.changelist_before(request).queryset
+            return list(rows.values_list("pk", flat=True)[:max_rows])
         sent = request.POST.get(CONFIRMED_KEYS, request.GET.get("keys", ""))
         return [key for key in sent.split(",")[:max_rows] if is_valid_value(model_admin.opts.pk, key)]
 

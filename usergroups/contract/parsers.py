@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -30,7 +31,7 @@ class ContractRequest(Request):
         # DRF treats a body without Content-Length as empty, even if it is chunked.
         return self
 
-    @property
+    @cached_property
     def query_params(self) -> dict[str, str]:  # type: ignore[override]  # the last value of a parameter wins
         """Return the query parameters.
 

@@ -152,7 +152,7 @@ class ContractSchema(AutoSchema):
 
     @property
     def _has_query(self) -> bool:
-        return self.method in self.contract_view.methods_with_query
+        return self.contract_view.has_query(self.method)
 
     @property
     def contract_view(self) -> TokenView:

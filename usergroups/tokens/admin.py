@@ -126,7 +126,7 @@ class TokenAdmin(OperatorAdmin):
             # The answer always shows the secret, so another button would have no effect.
             context["show_save_and_continue"] = False
         else:
-            context |= {"sentence": self.sentence(token), "sentence_state": token.state.value}
+            context["sentence"] = self.sentence(token)
             if not token.is_active and self.has_add_permission(request):
                 names = ("name", *self.owner_fields, "read_only")
                 values = {name: token.serializable_value(name) for name in names}

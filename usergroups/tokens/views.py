@@ -113,7 +113,7 @@ class TokenView(APIView):
         if not request.META.get("QUERY_STRING") or not is_described:
             return
         known: Iterable[str] = ()
-        if self._has_query(method):
+        if self.has_query(method):
             known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
         if unknown := [name for name in cast(ContractRequest, request).query_params if name not in known]:
             raise UnknownParameter(unknown, known)
@@ -153,7 +153,7 @@ class TokenView(APIView):
         serializer = self._serializer(self.request_serializers, partial=self.request.method == "PATCH")
         serializer.context.update(context)
         try:
-            data = self.request.query_params if self._has_query(self._documented_method) else self.request.data
+            data = self.request.query_params if self.has_query(self._documented_method) else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -185,7 +185,7 @@ class TokenView(APIView):
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
 
-    def _has_query(self, method: str) -> bool:
+    def has_query(self, method: str) -> bool:
         """Whether the serializer of the method's requests is for the query parameters."""
         return method in self.methods_with_query and method in self.request_serializers
 
