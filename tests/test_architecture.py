@@ -13,7 +13,7 @@ APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 WRITING = [f"usergroups.{module}" for module in ("signals", "statements", "transactions")]
 
 MAY_IMPORT = {
-    "usergroups/contract": ["usergroups.tokens.views"],
+    "usergroups/contract": [],
     "usergroups/admin_tools": ["usergroups.contract", "usergroups.database_errors", *WRITING],
     "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *WRITING],
     "usergroups": [],

@@ -3,9 +3,9 @@
 from typing import Any
 
 from bookmarks.exceptions import AccessTokenNotFound
-from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 from usergroups.exceptions import UserGroupNotFound
 from usergroups.openapi import ID_MISSING
+from usergroups.tokens.documentation import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 
 ACCESS_TOKEN: dict[str, Any] = {
     "id": "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f",

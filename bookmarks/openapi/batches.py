@@ -2,8 +2,8 @@
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
 from usergroups.contract import batch
-from usergroups.contract.openapi import missing, operation, success_response
 from usergroups.openapi import USER_GROUP
+from usergroups.tokens.documentation import missing, operation, success_response
 
 from .bookmarks import BOOKMARK, FIELDS, INVALID_URL, TAGS
 

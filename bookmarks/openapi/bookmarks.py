@@ -3,8 +3,8 @@
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import BookmarkExists, BookmarkNotFound, InvalidCollection
-from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 from usergroups.openapi import USER_GROUP
+from usergroups.tokens.documentation import INVALID_LIMIT, id_parameter, operation, page_query, success_response
 
 BOOKMARK = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",

@@ -1,8 +1,15 @@
 """Documentation of the operations on collections."""
 
 from bookmarks.exceptions import CollectionExists, CollectionNotFound
-from usergroups.contract.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
 from usergroups.exceptions import TooLargeToDelete
+from usergroups.tokens.documentation import (
+    INVALID_LIMIT,
+    id_parameter,
+    missing,
+    operation,
+    page_query,
+    success_response,
+)
 
 COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",

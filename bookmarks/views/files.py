@@ -18,8 +18,8 @@ from bookmarks.openapi import files as openapi
 from bookmarks.serializers.files import ExportQuery, ImportEnvelope, ImportQuery
 from usergroups.contract.body import content_length, read_body
 from usergroups.contract.files import download
-from usergroups.contract.openapi import missing
 from usergroups.tokens.concurrency import file_transfer
+from usergroups.tokens.documentation import missing
 
 from .base import AccessTokenView
 

@@ -17,8 +17,8 @@ from tests.contract.conftest import (
     WRITES,
     WRITES_WITH_A_BODY,
 )
-from usergroups.contract.schema import FAILURES, FAILURES_OF_BODIES
 from usergroups.tokens import secret_format
+from usergroups.tokens.schema import FAILURES, FAILURES_OF_BODIES
 
 
 def problem(response, status, kind="client_error"):

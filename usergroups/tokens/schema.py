@@ -23,13 +23,11 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
 )
 
-from usergroups.tokens.views import TokenView
-
-from .body import PayloadTooLarge
-from .conf import DEFAULT_MAX_BODY_SIZE
-from .errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
-from .etags import PreconditionFailed
-from .failures import (
+from usergroups.contract.body import PayloadTooLarge
+from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
+from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
+from usergroups.contract.etags import PreconditionFailed
+from usergroups.contract.failures import (
     DESCRIPTIONS,
     FailureSerializer,
     bodies_by_status,
@@ -37,8 +35,10 @@ from .failures import (
     component_name,
     validation_codes,
 )
-from .headers import HEADERS, IF_MATCH, header_names
-from .parsers import UnknownParameter
+from usergroups.contract.headers import HEADERS, IF_MATCH, header_names
+from usergroups.contract.parsers import UnknownParameter
+
+from .views import TokenView
 
 with translation.override(None):  # DRF's details in English, as the views do
     FAILURES: list[APIException] = [

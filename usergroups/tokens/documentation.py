@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from usergroups.tokens.views import TokenView
+from usergroups.contract.cursors import Cursor
 
-from .cursors import Cursor
 from .schema import ContractSchema, Documentation
+from .views import TokenView
 
 F = TypeVar("F", bound=Callable[..., Any])
 
