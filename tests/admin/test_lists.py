@@ -150,7 +150,7 @@ def test_a_list_loads_few_static_files(admin_client):
     sizes = {name: len(gzip.compress((Path(settings.STATIC_ROOT) / name).read_bytes(), 6)) for name in names}
 
     assert len(names) > 20
-    assert sum(sizes.values()) < 150_000, sizes
+    assert sum(sizes.values()) < 90_000, sizes
 
 
 def test_no_filter_lists_every_row(admin_client):

@@ -50,7 +50,12 @@ else:
 MAX_SEARCH_WORDS = 50
 MAX_ENTRIES = 50  # on the history page of a row
 
-UNUSED_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
+UNUSED_SCRIPTS = (
+    "admin/js/urlify.js",
+    "admin/js/prepopulate.js",
+    "admin/js/vendor/xregexp/xregexp.js",
+    "admin/js/vendor/xregexp/xregexp.min.js",
+)
 """The scripts of Django's admin for fields that are filled from others. They are a third of what a page loads."""
 
 
@@ -92,7 +97,7 @@ class OperatorAdmin(ModelAdmin):
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
         inherited: Any = super().media
-        used = [script for script in inherited._js if not str(script).endswith(UNUSED_SCRIPTS)]
+        used = [script for script in inherited._js if script not in UNUSED_SCRIPTS]
         return forms.Media(css=inherited._css, js=used) + autocomplete_media() + own
 
     def get_urls(self) -> list[URLPattern]:
