@@ -365,7 +365,8 @@ class OperatorAdmin(ModelAdmin):
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
         key = request.GET.get("restore")
-        entry = self.entries_of(obj).filter(pk=key).first() if is_valid_value(LogEntry._meta.pk, key) else None
+        is_valid = key and is_valid_value(LogEntry._meta.pk, key)
+        entry = self.entries_of(obj).filter(pk=key).first() if is_valid else None
         values = values_of(entry, self.model) if entry else ()
         return {each.field.name: each.former_value for each in values}
 
