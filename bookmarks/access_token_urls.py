@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views.access_tokens import AccessTokenDetailView, AccessTokensView
+from .views import AccessTokenDetailView, AccessTokensView
 
 app_name = "access_tokens"
 urlpatterns = [

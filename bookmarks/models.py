@@ -15,10 +15,9 @@ from usergroups.tokens.models import Token
 from usergroups.transactions import DatedModel
 
 from . import web_url
+from .bulk import NO_COLLECTION, UniqueKey
 from .fields import SameGroupForeignKey, URLDigestField
-from .querysets.batches import NO_COLLECTION, UniqueKey
-from .querysets.bookmarks import BookmarkQuerySet
-from .querysets.collections import CollectionQuerySet
+from .querysets import BookmarkQuerySet, CollectionQuerySet
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000

@@ -2,10 +2,16 @@
 
 from django.urls import path
 
-from .views.batches import BookmarkBatchDeletionView, BookmarkBatchMoveView, BookmarkBatchView
-from .views.bookmarks import BookmarksView, BookmarkView
-from .views.collections import CollectionsView, CollectionView
-from .views.files import ExportView, ImportView
+from .files.views import ExportView, ImportView
+from .views import (
+    BookmarkBatchDeletionView,
+    BookmarkBatchMoveView,
+    BookmarkBatchView,
+    BookmarksView,
+    BookmarkView,
+    CollectionsView,
+    CollectionView,
+)
 
 app_name = "bookmarks"
 urlpatterns = [

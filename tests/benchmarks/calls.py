@@ -148,7 +148,7 @@ def service_parts(accounts: list[Account]) -> dict[str, Part]:
     """
 
     from bookmarks.models import AccessToken, Bookmark  # noqa: PLC0415
-    from bookmarks.views.bookmarks import BookmarksView  # noqa: PLC0415
+    from bookmarks.views import BookmarksView  # noqa: PLC0415
     from usergroups.models import ApiToken, UserGroup  # noqa: PLC0415
     from usergroups.views import UserGroupView  # noqa: PLC0415
 

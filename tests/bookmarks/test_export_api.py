@@ -8,9 +8,8 @@ from django.db import OperationalError
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files import EXPORT_FORMATS, exporting, views
 from bookmarks.files.exporting import load
-from bookmarks.views import files as views
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller

@@ -1,7 +1,7 @@
 """Add a field of the host to the results of a batch."""
 
-from bookmarks.serializers.bookmarks import BookmarkBatchEnvelope, BookmarkResultSerializer
-from bookmarks.views import batches
+from bookmarks import views
+from bookmarks.serializers import BookmarkBatchEnvelope, BookmarkResultSerializer
 from usergroups.contract.batch import ResultsField
 
 from .views import RatedBookmarkSerializer
@@ -15,5 +15,5 @@ class RatedBookmarkBatchEnvelope(BookmarkBatchEnvelope):
     results = ResultsField(RatedBookmarkResultSerializer)
 
 
-class BookmarkBatchView(batches.BookmarkBatchView):
+class BookmarkBatchView(views.BookmarkBatchView):
     response_serializers = {"POST": RatedBookmarkBatchEnvelope}

@@ -1,8 +1,8 @@
 from rest_framework import serializers
 from rest_framework.permissions import BasePermission
 
-from bookmarks.serializers.bookmarks import BookmarkSerializer, NewBookmarkEnvelope
-from bookmarks.views import bookmarks
+from bookmarks import views
+from bookmarks.serializers import BookmarkSerializer, NewBookmarkEnvelope
 from usergroups.tokens.throttling import TokenThrottle
 
 
@@ -31,7 +31,7 @@ class BookmarksThrottle(TokenThrottle):
     rate = "600/min"
 
 
-class BookmarksView(bookmarks.BookmarksView):
-    response_serializers = {**bookmarks.BookmarksView.response_serializers, "POST": NewRatedBookmarkEnvelope}
-    permission_classes = [*bookmarks.BookmarksView.permission_classes, HasPlan]
+class BookmarksView(views.BookmarksView):
+    response_serializers = {**views.BookmarksView.response_serializers, "POST": NewRatedBookmarkEnvelope}
+    permission_classes = [*views.BookmarksView.permission_classes, HasPlan]
     throttle_classes = [BookmarksThrottle]

@@ -1,4 +1,4 @@
-"""The serializers of the operations on bookmarks."""
+"""The serializers of the bookmark operations, and of those on access tokens."""
 
 from typing import Any
 from uuid import UUID
@@ -6,15 +6,24 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from bookmarks import web_url
-from bookmarks.exceptions import NO_SUCH_COLLECTION
-from bookmarks.models import MAX_TITLE_LENGTH, Bookmark, Collection
-from bookmarks.search import MAX_QUERY_LENGTH
 from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
 from usergroups.contract.cursors import CursorField
-from usergroups.contract.fields import Envelope, PastTimestampField, TextField, TimestampField
+from usergroups.contract.fields import (
+    Envelope,
+    PastTimestampField,
+    StrictBooleanField,
+    StrictIntegerField,
+    TextField,
+    TimestampField,
+)
 from usergroups.contract.pagination import PageEnvelope, PageQuery
-from usergroups.serializers import UserGroupSerializer
+from usergroups.serializers import UserGroupIdQuery, UserGroupIdSerializer, UserGroupSerializer
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
+
+from . import web_url
+from .exceptions import NO_SUCH_COLLECTION
+from .models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, AccessToken, Bookmark, Collection
+from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
@@ -156,3 +165,84 @@ class BookmarkDeletionEnvelope(Envelope):
 
 class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
+
+
+class CollectionWriteSerializer(serializers.Serializer[Any]):
+    """A new collection, or changes of a collection."""
+
+    name = TextField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
+
+
+class CollectionSerializer(serializers.Serializer[Collection]):
+    """A collection."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    created_at = TimestampField()
+    updated_at = TimestampField(help_text="When the collection was last changed.")
+
+
+class CollectionEnvelope(Envelope):
+    collection = CollectionSerializer()
+
+
+class CollectionListQuery(PageQuery):
+    cursor = CursorField(UUID)
+    name = TextField(
+        required=False, max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Only the collection with this name."
+    )
+
+
+class CollectionListEnvelope(PageEnvelope):
+    collections = CollectionSerializer(many=True)
+
+
+MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # seconds
+
+
+class AccessTokenCreateSerializer(UserGroupIdSerializer):
+    """A new access token."""
+
+    name = TextField(
+        required=False, allow_blank=True, max_length=MAX_TOKEN_NAME_LENGTH, help_text="What the token is for."
+    )
+    read_only = StrictBooleanField(  # type: ignore[assignment]  # not the attribute of a field
+        default=False, help_text="Whether the token can only read."
+    )
+    expires_in = StrictIntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_LIFETIME,
+        help_text="The number of seconds until the token expires. Without it, the token never expires.",
+    )
+
+
+class AccessTokenSerializer(serializers.Serializer[AccessToken]):
+    """An access token, without its secret."""
+
+    id = serializers.CharField(source="public_id", help_text="The SHA-256 digest of the secret, in hexadecimal.")
+    name = serializers.CharField()
+    hint = serializers.CharField(help_text="The beginning of the secret.")
+    read_only = serializers.BooleanField()  # type: ignore[assignment]
+    created_at = TimestampField()
+    expires_at = TimestampField(allow_null=True)
+    revoked_at = TimestampField(allow_null=True)
+    last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
+
+
+class IssuedAccessTokenSerializer(AccessTokenSerializer):
+    """An access token with its secret."""
+
+    secret = serializers.CharField(help_text="Send it as `Authorization: Bearer <secret>`. It is never shown again.")
+
+
+class IssuedAccessTokenEnvelope(Envelope):
+    access_token = IssuedAccessTokenSerializer()
+
+
+class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
+    cursor = CursorField(bytes.fromhex)
+
+
+class AccessTokenListEnvelope(PageEnvelope):
+    access_tokens = AccessTokenSerializer(many=True)

@@ -3,10 +3,10 @@
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import InvalidCollection
-from bookmarks.files import BINARY, EXPORT_FORMATS, MEDIA_TYPES
+from bookmarks.openapi import COLLECTION
 from usergroups.tokens.documentation import missing, operation, success_response
 
-from .collections import COLLECTION
+from . import BINARY, EXPORT_FORMATS, MEDIA_TYPES
 
 TAGS = ["Files"]
 INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})

@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from bookmarks.files import EXPORT_FORMATS, FORMATS
+from bookmarks.serializers import CollectionField
 from usergroups.contract.fields import Envelope
 
-from .bookmarks import CollectionField
+from . import EXPORT_FORMATS, FORMATS
 
 
 class ImportQuery(serializers.Serializer[Any]):

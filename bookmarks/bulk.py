@@ -1,4 +1,4 @@
-"""The bulk operations of the queryset of bookmarks."""
+"""Create, change, move and delete many bookmarks with a few queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +12,12 @@ from django.db.models import Q, UUIDField, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from bookmarks.fields import array_text
-from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 from usergroups import signals
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
+
+from .fields import array_text
+from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection

@@ -9,19 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import conf
-from bookmarks.files import BINARY, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, read
-from bookmarks.files.encodings import lookup
-from bookmarks.files.exporting import load
-from bookmarks.files.importing import store
-from bookmarks.files.report import Report
-from bookmarks.openapi import files as openapi
-from bookmarks.serializers.files import ExportQuery, ImportEnvelope, ImportQuery
+from bookmarks.views import AccessTokenView
 from usergroups.contract.body import content_length, read_body
 from usergroups.contract.files import download
 from usergroups.tokens.concurrency import file_transfer
 from usergroups.tokens.documentation import missing
 
-from .base import AccessTokenView
+from . import BINARY, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, openapi, read
+from .encodings import lookup
+from .exporting import load
+from .importing import store
+from .report import Report
+from .serializers import ExportQuery, ImportEnvelope, ImportQuery
 
 
 class ImportView(AccessTokenView):

@@ -1,1 +1,0 @@
-"""Documentation of the bookmark operations for the OpenAPI document."""

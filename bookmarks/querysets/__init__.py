@@ -1,1 +1,0 @@
-"""Querysets, with the rules for creating, changing and deleting rows."""

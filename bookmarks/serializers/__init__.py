@@ -1,1 +1,0 @@
-"""The serializers of requests and responses."""

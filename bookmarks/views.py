@@ -1,0 +1,309 @@
+"""The bookmark operations, and those on access tokens."""
+
+from contextlib import nullcontext, suppress
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import IntegrityError
+from django.utils import timezone
+from django.utils.encoding import escape_uri_path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from usergroups.contract import batch
+from usergroups.contract.etags import PreconditionFailed, accepted_versions
+from usergroups.contract.fields import Envelope
+from usergroups.contract.pagination import Page, pop_position
+from usergroups.contract.parsers import BatchParser
+from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
+from usergroups.models import UserGroup
+from usergroups.tokens.concurrency import expensive_call
+from usergroups.tokens.views import TokenView
+from usergroups.transactions import Modified, TooManyDependants
+from usergroups.views import ApiTokenView
+
+from . import openapi, search
+from .authentication import AccessTokenAuthentication
+from .exceptions import (
+    AccessTokenNotFound,
+    BookmarkExists,
+    BookmarkNotFound,
+    CollectionExists,
+    CollectionNotFound,
+    InvalidCollection,
+)
+from .models import AccessToken, Bookmark, Collection
+from .public_ids import Duplicate
+from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .serializers import (
+    AccessTokenCreateSerializer,
+    AccessTokenListEnvelope,
+    AccessTokenListQuery,
+    BookmarkBatchEnvelope,
+    BookmarkBatchSerializer,
+    BookmarkCreateSerializer,
+    BookmarkDeletionEnvelope,
+    BookmarkEnvelope,
+    BookmarkIdsSerializer,
+    BookmarkListEnvelope,
+    BookmarkListQuery,
+    BookmarkMoveEnvelope,
+    BookmarkMoveSerializer,
+    BookmarkUpdateSerializer,
+    CollectionEnvelope,
+    CollectionListEnvelope,
+    CollectionListQuery,
+    CollectionWriteSerializer,
+    IssuedAccessTokenEnvelope,
+    NewBookmarkEnvelope,
+)
+
+
+class AccessTokenView(TokenView):
+    """A view on the bookmarks and collections of the user group to which the access token belongs."""
+
+    authentication_classes = [AccessTokenAuthentication]
+    errors = {
+        Bookmark.DoesNotExist: BookmarkNotFound,
+        Collection.DoesNotExist: CollectionNotFound,
+        Modified: PreconditionFailed,
+        TooManyDependants: TooLargeToDelete,
+    }
+
+    collection: Collection | None = None
+    """The collection to which the request refers, once it has been found."""
+
+    @property
+    def user_group(self) -> UserGroup:
+        return cast(AccessToken, self.request.auth).user_group
+
+    @property
+    def bookmarks(self) -> BookmarkQuerySet:
+        return Bookmark.objects.filter(user_group=self.user_group)
+
+    @property
+    def collections(self) -> CollectionQuerySet:
+        return Collection.objects.filter(user_group=self.user_group)
+
+    def find_collection(self, public_id: str) -> Collection | None:
+        """Return the user group's collection with this id, or None."""
+        self.collection = Collection.objects.find(self.user_group, public_id)
+        return self.collection
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, IntegrityError) and self.collection and not self._exists(self.collection):
+            exc = InvalidCollection()  # It has been deleted since it was found.
+        return super().handle_exception(exc)
+
+    def _exists(self, collection: Collection) -> bool:
+        return self.collections.for_write().filter(pk=collection.pk).exists()
+
+    def look_up_collections(self, items: Any) -> dict[object, Collection]:
+        """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
+        items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
+        return self.collections.for_write().by_public_id(
+            item.get("collection") for item in items if isinstance(item, dict)
+        )
+
+    def location_of(self, key: UUID) -> str:
+        """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""
+        path = escape_uri_path(self.request.path)
+        return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"
+
+
+class BookmarksView(AccessTokenView):
+    request_serializers = {"GET": BookmarkListQuery, "POST": BookmarkCreateSerializer}
+    response_serializers = {"GET": BookmarkListEnvelope, "POST": NewBookmarkEnvelope}
+    owner_fields = {"POST": ("properties",)}
+
+    @openapi.list_bookmarks
+    def get(self, request: Request) -> Response:
+        query = self.validated(find_collection=self.find_collection)
+        position = pop_position(query)
+        with expensive_call(self.user_group) if "q" in query else nullcontext():
+            bookmarks = Bookmark.objects.matching(self.user_group, query)
+            page = Page(bookmarks, "id", **position, search=search.for_query(query))
+        return self.respond({"bookmarks": page.items, **page.links(request)})
+
+    @openapi.create_bookmark
+    def post(self, request: Request) -> Response:
+        fields = self.validated(find_collection=self.find_collection)
+        user_group = self.user_group
+        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        data = {"user_group": user_group, "bookmark": bookmark}
+        if not created:
+            return self.respond(data, tagged=bookmark)
+        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark.pk))
+
+
+class BookmarkView(AccessTokenView):
+    request_serializers = {"PATCH": BookmarkUpdateSerializer}
+    response_serializers = {"GET": BookmarkEnvelope, "PATCH": BookmarkEnvelope, "DELETE": Envelope}
+
+    @openapi.get_bookmark
+    def get(self, request: Request, id: str) -> Response:
+        bookmark = Bookmark.objects.find(self.user_group, id)
+        return self.respond({"bookmark": bookmark}, tagged=bookmark)
+
+    @openapi.update_bookmark
+    def patch(self, request: Request, id: str) -> Response:
+        fields = self.validated(find_collection=self.find_collection)
+        try:
+            bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
+        except Duplicate as duplicate:
+            location = self.location_of(duplicate.key)
+            raise BookmarkExists("url" if "url" in fields else "collection", location) from None
+        return self.respond({"bookmark": bookmark}, tagged=bookmark)
+
+    @openapi.delete_bookmark
+    def delete(self, request: Request, id: str) -> Response:
+        self.bookmarks.remove(id, accepted_versions(request))
+        return self.respond({})
+
+
+LOOKUP_RETRIES = 2
+
+
+class BookmarkBatchView(AccessTokenView):
+    request_serializers = {"POST": BookmarkBatchSerializer}
+    response_serializers = {"POST": BookmarkBatchEnvelope}
+    owner_fields = {"POST": ("properties",)}
+    parser_classes = [BatchParser]
+
+    @openapi.create_bookmarks
+    def post(self, request: Request) -> Response:
+        data = cast(dict[str, Any], request.data)
+        with expensive_call(self.user_group):
+            for _ in range(LOOKUP_RETRIES):
+                with suppress(IntegrityError):  # a collection was deleted after it was looked up
+                    return self.create(data.get("bookmarks"))
+            return self.create(data.get("bookmarks"))
+
+    def create(self, unvalidated: Any) -> Response:
+        """Look up the collections and store the valid items. Raises IntegrityError on a conflict."""
+        collections = self.look_up_collections(unvalidated)
+        items = self.validated(find_collection=collections.get)["bookmarks"]
+        stored = (
+            {"bookmark": bookmark, "status": 201 if created else 200}
+            for bookmark, created in Bookmark.objects.add_many(self.user_group, batch.valid(items))
+        )
+        return self.respond({"user_group": self.user_group, "results": batch.results(items, stored)})
+
+
+class BookmarkBatchDeletionView(AccessTokenView):
+    request_serializers = {"POST": BookmarkIdsSerializer}
+    response_serializers = {"POST": BookmarkDeletionEnvelope}
+    parser_classes = [BatchParser]
+
+    @openapi.delete_bookmarks
+    def post(self, request: Request) -> Response:
+        ids = self.validated()["ids"]
+        with expensive_call(self.user_group):
+            existed = self.bookmarks.remove_many(batch.valid(ids))
+        deletions = ({"status": 200} if each else batch.failed(BookmarkNotFound()) for each in existed)
+        return self.respond({"results": batch.results(ids, deletions)})
+
+
+class BookmarkBatchMoveView(AccessTokenView):
+    request_serializers = {"POST": BookmarkMoveSerializer}
+    response_serializers = {"POST": BookmarkMoveEnvelope}
+    parser_classes = [BatchParser]
+
+    @openapi.move_bookmarks
+    def post(self, request: Request) -> Response:
+        fields = self.validated(find_collection=self.find_collection)
+        ids, collection = fields["ids"], fields["collection"]
+        with expensive_call(self.user_group):
+            moved = self.bookmarks.move_many(batch.valid(ids), collection)
+        return self.respond({"results": batch.results(ids, map(self.result, moved))})
+
+    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
+        """Return the result of an item."""
+        if moved is None:
+            return batch.failed(BookmarkNotFound())
+        if moved is Duplicate:
+            return batch.failed(BookmarkExists("collection"))
+        return {"bookmark": moved, "status": 200}
+
+
+class CollectionsView(AccessTokenView):
+    request_serializers = {"GET": CollectionListQuery, "POST": CollectionWriteSerializer}
+    response_serializers = {"GET": CollectionListEnvelope, "POST": CollectionEnvelope}
+
+    @openapi.list_collections
+    def get(self, request: Request) -> Response:
+        query = self.validated()
+        position = pop_position(query)
+        page = Page(self.collections.filter(**query), "id", **position)
+        return self.respond({"collections": page.items, **page.links(request)})
+
+    @openapi.create_collection
+    def post(self, request: Request) -> Response:
+        fields = self.validated()
+        try:
+            collection = Collection.objects.add(self.user_group, **fields)
+        except Duplicate as duplicate:
+            raise CollectionExists(self.location_of(duplicate.key)) from None
+        location = self.location_of(collection.pk)
+        return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
+
+
+class CollectionView(AccessTokenView):
+    request_serializers = {"PATCH": CollectionWriteSerializer}
+    response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
+
+    @openapi.get_collection
+    def get(self, request: Request, id: str) -> Response:
+        collection = self.collections.get_by_public_id(id)
+        return self.respond({"collection": collection}, tagged=collection)
+
+    @openapi.update_collection
+    def patch(self, request: Request, id: str) -> Response:
+        fields = self.validated()
+        try:
+            collection = self.collections.change(id, accepted_versions(request), **fields)
+        except Duplicate as duplicate:
+            raise CollectionExists(self.location_of(duplicate.key)) from None
+        return self.respond({"collection": collection}, tagged=collection)
+
+    @openapi.delete_collection
+    def delete(self, request: Request, id: str) -> Response:
+        self.collections.remove(id, accepted_versions(request))
+        return self.respond({})
+
+
+class AccessTokensView(ApiTokenView):
+    request_serializers = {"GET": AccessTokenListQuery, "POST": AccessTokenCreateSerializer}
+    response_serializers = {"GET": AccessTokenListEnvelope, "POST": IssuedAccessTokenEnvelope}
+
+    @openapi.list_access_tokens
+    def get(self, request: Request) -> Response:
+        query = self.validated()
+        user_group = self.user_groups.only("provided_id").get(provided_id=query.pop("provided_id"))
+        page = Page(user_group.access_tokens.all(), "digest", **query)
+        return self.respond({"access_tokens": page.items, **page.links(request)})
+
+    @openapi.issue_access_token
+    def post(self, request: Request) -> Response:
+        fields = self.validated()
+        user_group = self.user_groups.for_write().only("provided_id").get(provided_id=fields.pop("provided_id"))
+        if "expires_in" in fields:
+            fields["expires_at"] = timezone.now() + timedelta(seconds=fields.pop("expires_in"))
+        try:
+            token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
+        except IntegrityError:  # the user group has just been deleted
+            raise UserGroupNotFound from None
+        token.secret = secret  # type: ignore[attr-defined]  # for this response only
+        return self.respond({"access_token": token}, status=201, location=self.location_of(user_group))
+
+
+class AccessTokenDetailView(ApiTokenView):
+    response_serializers = {"DELETE": Envelope}
+    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: AccessTokenNotFound}
+
+    @openapi.revoke_access_token
+    def delete(self, request: Request, id: str) -> Response:
+        tokens = AccessToken.objects.for_write().filter(user_group__in=self.user_groups)
+        tokens.get_by_public_id(id).revoke()
+        return self.respond({})
