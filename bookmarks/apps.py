@@ -10,9 +10,6 @@ class BookmarksConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401, PLC0415
-        from .search import ContainsText, create_casefold_function  # noqa: PLC0415
+        from .search import create_casefold_function  # noqa: PLC0415
 
-        for field in self.get_model("Bookmark")._meta.concrete_fields:
-            if field.name in ("url", "title"):
-                field.register_lookup(ContainsText)
         connection_created.connect(create_casefold_function)

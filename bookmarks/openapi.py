@@ -7,7 +7,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from usergroups.contract import batch
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, USER_GROUP
-from usergroups.tokens.documentation import (
+from usergroups.tokens.openapi import (
     INVALID_LIMIT,
     id_parameter,
     missing,

@@ -1,28 +1,65 @@
-"""Case-insensitive substring search.
+"""Lists of bookmarks that contain a text or were changed lately.
 
-In the worst case, PostgreSQL's STRPOS() and LIKE take time in proportion to the length of the text times the length of
-the query. Both are therefore limited.
+No index supports these conditions in the order of a list. In the worst case, PostgreSQL's STRPOS() also takes time in
+proportion to the length of the text times the length of the query. What one call searches is therefore limited.
 """
 
 import sqlite3
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Func, IntegerField, Q, TextField, Value
+from django.db.models import Func, IntegerField, Q, QuerySet, TextField, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import StrIndex
-from django.db.models.lookups import GreaterThan, Lookup
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThanOrEqual
 
-from usergroups.contract.pagination import Search
+from usergroups.contract.pagination import Page, Position, comes_after
 
-from . import text_index
+if TYPE_CHECKING:
+    from .models import Bookmark
 
 MAX_QUERY_LENGTH = 100  # characters
 MAX_SCANNED = 5_000
 """The maximum number of bookmarks that one call searches. The next page continues the search."""
 MAX_SCANNED_SIZE = 2 * 1024 * 1024
 """The maximum size of the text that one call searches, in bytes."""
+
+
+class SearchPage(Page["Bookmark"]):
+    """A page of the bookmarks that contain ``text`` and were changed at the time ``updated_since`` or later.
+
+    It may have fewer bookmarks than its limit, even none, although a next page exists. Another query finds the last
+    bookmark that it may scan.
+    """
+
+    def __init__(self, bookmarks: "QuerySet[Bookmark]", filters: Mapping[str, Any], **position: Any) -> None:
+        self.condition = Q()
+        self.size: Combinable = Value(0)
+        if "updated_since" in filters:
+            self.condition &= Q(updated_at__gte=filters["updated_since"])
+        if "q" in filters:
+            self.condition &= contains(filters["q"])
+            self.size = OctetLength("url") + OctetLength("title")
+        super().__init__(bookmarks, "id", **position)
+
+    def select(self, ordered: "QuerySet[Bookmark]", number: int) -> "tuple[list[Bookmark], Position | None]":
+        found, last_scanned = ordered.filter(self.condition), self._last_scanned(ordered)
+        if last_scanned:
+            # Not exclude(), because PostgreSQL cannot use an index for the negation of a row comparison.
+            until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
+            found = found.filter(comes_after(ordered.model, self.key, last_scanned, until))
+        return list(found[:number]), last_scanned
+
+    def _last_scanned(self, ordered: "QuerySet[Bookmark]") -> Position | None:
+        """Return the position of the last bookmark that may be scanned, or None if all of them may be."""
+        # The size alone, because 5,000 positions would take longer than the search for a common text.
+        sizes = list(ordered.annotate(size=self.size).values_list("size", flat=True)[: MAX_SCANNED + 1])
+        number = max(1, sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])))
+        if number >= len(sizes):
+            return None
+        return next(iter(ordered.values_list("created_at", self.key)[number - 1 : number]), None)
 
 
 class OctetLength(Func):
@@ -46,42 +83,9 @@ class Casefold(Func):
 
 
 def contains(text: str) -> Q:
-    """Return the condition that a bookmark's URL or title contains ``text`` in any letter case. No index supports it.
-
-    PostgreSQL would otherwise use the text index for a few bookmarks, which takes long for a text that is common among
-    those of other user groups.
-    """
+    """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
     needle = Casefold(Value(text))
     return Q(*(GreaterThan(StrIndex(Casefold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
-
-
-class ContainsText(Lookup):
-    """Whether a text contains another one in any letter case. The text index supports it on PostgreSQL."""
-
-    lookup_name = "contains_text"
-
-    def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper) -> Any:
-        return compiler.compile(GreaterThan(StrIndex(Casefold(self.lhs), Casefold(Value(self.rhs))), 0))
-
-    def as_postgresql(self, compiler: Any, connection: BaseDatabaseWrapper) -> Any:
-        pattern = f"%{connection.ops.prep_for_like_query(self.rhs)}%"
-        text, params = compiler.compile(Casefold(self.lhs))
-        pattern, pattern_params = compiler.compile(Casefold(Value(pattern)))
-        return f"{text} LIKE {pattern}", [*params, *pattern_params]
-
-
-def for_query(query: Mapping[str, Any]) -> Search | None:
-    """Return the search for ``q`` and ``updated_since``, or None if neither is given."""
-    if not {"q", "updated_since"} & query.keys():
-        return None
-    changed = Q(updated_at__gte=query["updated_since"]) if "updated_since" in query else Q()
-    condition = changed & contains(query["q"]) if "q" in query else changed
-    size = OctetLength("url") + OctetLength("title") if "q" in query else Value(0)
-    by_index = None
-    if text_index.supports(text := query.get("q", "")):
-        matches = Q(url__contains_text=text) | Q(title__contains_text=text)
-        by_index = partial(text_index.find, condition=changed & matches)
-    return Search(condition, size, max_rows=MAX_SCANNED, max_size=MAX_SCANNED_SIZE, by_index=by_index)
 
 
 def create_casefold_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:

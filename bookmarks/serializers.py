@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
-from usergroups.contract.cursors import CursorField
 from usergroups.contract.fields import (
     Envelope,
     PastTimestampField,
@@ -16,7 +15,7 @@ from usergroups.contract.fields import (
     TextField,
     TimestampField,
 )
-from usergroups.contract.pagination import PageEnvelope, PageQuery
+from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
 from usergroups.serializers import UserGroupIdQuery, UserGroupIdSerializer, UserGroupSerializer
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 

@@ -12,10 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.contract import batch
-from usergroups.contract.etags import PreconditionFailed, accepted_versions
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page, pop_position
-from usergroups.contract.parsers import BatchParser
+from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.concurrency import expensive_call
@@ -23,7 +22,7 @@ from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants
 from usergroups.views import ApiTokenView
 
-from . import openapi, search
+from . import openapi
 from .authentication import AccessTokenAuthentication
 from .exceptions import (
     AccessTokenNotFound,
@@ -36,6 +35,7 @@ from .exceptions import (
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .search import SearchPage
 from .serializers import (
     AccessTokenCreateSerializer,
     AccessTokenListEnvelope,
@@ -123,7 +123,8 @@ class BookmarksView(AccessTokenView):
         position = pop_position(query)
         with expensive_call(self.user_group) if "q" in query else nullcontext():
             bookmarks = Bookmark.objects.matching(self.user_group, query)
-            page = Page(bookmarks, "id", **position, search=search.for_query(query))
+            searches = not {"q", "updated_since"}.isdisjoint(query)
+            page = SearchPage(bookmarks, query, **position) if searches else Page(bookmarks, "id", **position)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark

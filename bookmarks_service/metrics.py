@@ -6,7 +6,7 @@ The values of all labels are constants of the code, so that their number is boun
 from django.http import HttpRequest
 from prometheus_client import Counter, Histogram
 
-from usergroups.tokens.documentation import operation_id
+from usergroups.tokens.openapi import operation_id
 
 REQUESTS = Counter("bookmarks_service_requests", "Requests by operation and status.", ["operation", "status"])
 DURATION = Histogram("bookmarks_service_request_duration_seconds", "Time until the response begins.", ["operation"])

@@ -44,21 +44,21 @@ PAGES = "admin|docs|schema"  # The paths below which there are pages; another on
 
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
-    "bookmarks_service.unread_bodies.read_to_the_end",
+    "bookmarks_service.middleware.read_to_the_end",
     "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
     "django.middleware.common.CommonMiddleware",
-    # API calls skip the middleware of page_middleware, which follow each other so that they are skipped at once.
-    "bookmarks_service.page_middleware.CSPMiddleware",
-    "bookmarks_service.page_middleware.LocaleMiddleware",
-    "bookmarks_service.page_middleware.SessionMiddleware",
-    "bookmarks_service.page_middleware.CsrfViewMiddleware",
-    "bookmarks_service.page_middleware.AuthenticationMiddleware",
-    "bookmarks_service.page_middleware.MessageMiddleware",
-    "bookmarks_service.page_middleware.AxesMiddleware",
-    "bookmarks_service.page_middleware.UploadLimitMiddleware",
+    # API calls skip the middleware for pages, which follow each other so that they are skipped at once.
+    "bookmarks_service.middleware.CSPMiddleware",
+    "bookmarks_service.middleware.LocaleMiddleware",
+    "bookmarks_service.middleware.SessionMiddleware",
+    "bookmarks_service.middleware.CsrfViewMiddleware",
+    "bookmarks_service.middleware.AuthenticationMiddleware",
+    "bookmarks_service.middleware.MessageMiddleware",
+    "bookmarks_service.middleware.AxesMiddleware",
+    "bookmarks_service.middleware.UploadLimitMiddleware",
 ]
 
 # The origins of web pages whose scripts may call the API. Off by default.
@@ -229,7 +229,7 @@ SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and preloading affect the whole domain, not only this host.
     "security.W005",
     "security.W021",
-    # These checks look for middleware by its name, and do not find the subclasses in page_middleware.py.
+    # These checks look for middleware by its name, and do not find the subclasses in middleware.py.
     "security.W003",
     "axes.W002",
 ]

@@ -46,5 +46,5 @@ def start_tracing() -> None:
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
     # Not as the first middleware, which is the default: it refuses unknown hosts, and health checks may have any.
-    position = settings.MIDDLEWARE.index("bookmarks_service.page_middleware.SessionMiddleware")
+    position = settings.MIDDLEWARE.index("bookmarks_service.middleware.SessionMiddleware")
     DjangoInstrumentor().instrument(middleware_position=position)

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.query_utils import DeferredAttribute
 
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 class JSONText(str):
     """JSON as it is stored."""
@@ -41,7 +43,7 @@ class JSONObjectField(models.JSONField):
         return "text"
 
     def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:
-        return value if value is None or isinstance(value, JSONText) else _encode(value)
+        return value if value is None or isinstance(value, JSONText) else JSONText(encode(value))
 
     def from_db_value(self, value: Any, expression: Any, connection: BaseDatabaseWrapper) -> Any:
         return value if value is None else JSONText(value)
@@ -55,8 +57,4 @@ def stored_text(instance: models.Model, name: str) -> JSONText | None:
     value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)
     if value is None or isinstance(value, JSONText):
         return value
-    return _encode(value)
-
-
-def _encode(value: Any) -> JSONText:
-    return JSONText(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return JSONText(encode(value))

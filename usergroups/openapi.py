@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.documentation import INVALID_LIMIT, missing, operation, page_query, success_response
+from .tokens.openapi import INVALID_LIMIT, missing, operation, page_query, success_response
 
 USER_GROUP = {
     "team_id": 3,

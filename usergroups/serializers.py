@@ -9,10 +9,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from .contract.batch import BatchField, ResultSerializer, ResultsField
-from .contract.cursors import CursorField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, TextField, TimestampField
-from .contract.pagination import PageEnvelope, PageQuery
+from .contract.pagination import CursorField, PageEnvelope, PageQuery
 from .fields import stored_text
 from .models import (
     MAX_DATA_SOURCE_LENGTH,

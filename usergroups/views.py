@@ -10,10 +10,9 @@ from rest_framework.response import Response
 from . import openapi
 from .authentication import ApiTokenAuthentication
 from .contract import batch
-from .contract.etags import PreconditionFailed, accepted_versions
 from .contract.fields import Envelope
 from .contract.pagination import Page, pop_position
-from .contract.parsers import BatchParser
+from .contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet

@@ -28,7 +28,7 @@ from bookmarks.files.importing import store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.context import FILTERS_PARAM
-from usergroups.contract.body import may_exceed
+from usergroups.contract.requests import may_exceed
 from usergroups.signals import acting_as
 
 from .exports import ExportAdmin

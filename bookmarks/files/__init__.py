@@ -7,8 +7,8 @@ from pathlib import PurePath
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from usergroups.contract.body import CHUNK_SIZE
 from usergroups.contract.files import DecompressedFile, Readable
+from usergroups.contract.requests import CHUNK_SIZE
 
 from . import comma_separated, json_bookmarks, jsonl, netscape
 from .records import FileRecord, UnreadableFile

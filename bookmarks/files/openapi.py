@@ -4,7 +4,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bookmarks.exceptions import InvalidCollection
 from bookmarks.openapi import COLLECTION
-from usergroups.tokens.documentation import missing, operation, success_response
+from usergroups.tokens.openapi import missing, operation, success_response
 
 from . import BINARY, EXPORT_FORMATS, MEDIA_TYPES
 

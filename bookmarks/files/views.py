@@ -10,10 +10,10 @@ from rest_framework.response import Response
 
 from bookmarks import conf
 from bookmarks.views import AccessTokenView
-from usergroups.contract.body import content_length, read_body
 from usergroups.contract.files import download
+from usergroups.contract.requests import content_length, read_body
 from usergroups.tokens.concurrency import file_transfer
-from usergroups.tokens.documentation import missing
+from usergroups.tokens.openapi import missing
 
 from . import BINARY, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, openapi, read
 from .encodings import lookup

@@ -18,7 +18,7 @@ from tests.contract.conftest import (
     WRITES_WITH_A_BODY,
 )
 from usergroups.tokens import secret_format
-from usergroups.tokens.schema import FAILURES, FAILURES_OF_BODIES
+from usergroups.tokens.openapi import FAILURES, FAILURES_OF_BODIES
 
 
 def problem(response, status, kind="client_error"):

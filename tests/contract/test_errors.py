@@ -14,9 +14,9 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.test import APIRequestFactory
 
 from tests.queries import without_garbage_collection
-from usergroups.contract.body import read_body
 from usergroups.contract.errors import failure
 from usergroups.contract.fields import Envelope
+from usergroups.contract.requests import read_body
 from usergroups.tokens.views import TokenView
 
 

@@ -44,7 +44,7 @@ def test_a_server_error_is_not_stored(any_operation, valid_body, monkeypatch, er
     def fail(*args):
         raise error
 
-    monkeypatch.setattr("usergroups.tokens.querysets.TokenQuerySet.authenticate", fail)
+    monkeypatch.setattr("usergroups.tokens.models.TokenQuerySet.authenticate", fail)
     response = any_operation(valid_body)
 
     assert (response.status_code, response["Cache-Control"]) == (status, NO_STORE)

@@ -29,7 +29,7 @@ REST_FRAMEWORK = {
     "DEFAULT_VERSIONING_CLASS": None,
 }
 SPECTACULAR_SETTINGS = {
-    "PREPROCESSING_HOOKS": ["usergroups.tokens.documentation.exclude_contract_views"],
+    "PREPROCESSING_HOOKS": ["usergroups.tokens.openapi.exclude_contract_views"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
     ],

@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
 from .errors import MAX_PROBLEMS, failure
-from .failures import FailureTypeField, ProblemSerializer
 from .fields import SuccessField
+from .openapi import FailureTypeField, ProblemSerializer
 
 MAX_ITEMS = 1000
 MIN_PROBLEMS = 2  # of an invalid item: its first error, and another one or "too_many_errors"

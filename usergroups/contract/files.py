@@ -16,7 +16,7 @@ from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException
 
-from .body import CHUNK_SIZE
+from .requests import CHUNK_SIZE
 
 GZIP = b"\x1f\x8b"
 

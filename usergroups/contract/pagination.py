@@ -3,28 +3,79 @@
 Every page costs the same, because the query starts at the row whose position the cursor holds.
 """
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from django.db import models
-from django.db.models import F, Field, Func, Model, Q, QuerySet, Value
+from django.db.models import F, Field, Func, Model, QuerySet, Value
 from django.db.models.expressions import Combinable
-from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from django.db.models.lookups import GreaterThan, LessThan
 from django.utils import timezone
+from django.utils.encoding import escape_uri_path
+from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from .cursors import Cursor, Position
+from . import strict_json
 from .fields import Envelope
-from .links import link
 
 M = TypeVar("M", bound=Model)
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
+
+Position = tuple[datetime, Any]
+"""The position of a row: its ``created_at`` and its key."""
+
+
+class Cursor(NamedTuple):
+    """The start of a page: after the row with this ``created_at`` and key, or before it if ``backwards``.
+
+    The list has no rows that were created after ``until``.
+    """
+
+    created_at: datetime
+    key: Any
+    backwards: bool
+    until: datetime | None = None
+
+    def encode(self) -> str:
+        key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
+        values = [self.created_at.isoformat(), key, self.backwards]
+        text = json.dumps(values if self.until is None else [*values, self.until.isoformat()])
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
+        """Return the cursor. Raises ValueError if the text is not a valid cursor."""
+        match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
+            case [str(created_at), str(key), bool(backwards), *bound] if all(isinstance(each, str) for each in bound):
+                times = [datetime.fromisoformat(each) for each in (created_at, *bound)]
+                if len(bound) <= 1 and all(time.tzinfo == UTC for time in times):
+                    return cls(times[0], key_type(key), backwards, *times[1:])
+        raise ValueError("Not a cursor.")
+
+
+class CursorField(serializers.CharField):
+    """An encoded cursor. ``key_type`` converts the key from text, and raises ValueError if it is invalid."""
+
+    default_error_messages = {"invalid": "Not a cursor of this list."}
+
+    def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
+        self.key_type = key_type
+        help_text = "The `cursor` parameter of a page's `next` or `previous` URL."
+        super().__init__(required=False, help_text=help_text, **kwargs)
+
+    def to_internal_value(self, data: str) -> Any:
+        try:
+            return Cursor.decode(data, self.key_type)
+        except ValueError:
+            self.fail("invalid")
 
 
 class Order(models.TextChoices):
@@ -73,18 +124,6 @@ def comes_after(model: type[Model], key: str, position: Position, lookup: Any = 
     return lookup(RowValue(F("created_at"), F(key)), RowValue(Value(created_at), Value(value, output_field=field)))
 
 
-class Search(NamedTuple):
-    """A condition that no index of the list supports, with limits on how much one page may scan."""
-
-    condition: Q
-    size: Combinable
-    """The size of the text that is searched in a row."""
-    max_rows: int
-    max_size: int
-    by_index: Callable[[QuerySet[Any], int], list[Any] | None] | None = None
-    """Returns up to so many matches of a queryset, in its order, by an index, or None if it cannot do so quickly."""
-
-
 class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
 
@@ -92,9 +131,6 @@ class Page(Generic[M]):
     client that follows ``next`` therefore gets each row that existed at the start exactly once, even if others insert
     rows meanwhile. In a list that begins with the oldest rows, the new rows would come last, and it might never end. It
     has no rows that were created after its first page; the cursor holds that time.
-
-    With ``search``, another query finds the last row that one page may scan. The page may then have fewer rows than
-    ``limit``, even none, although a next page exists, unless ``search.by_index`` finds the other rows.
 
     ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
     but has at least one row. This takes another query.
@@ -108,7 +144,6 @@ class Page(Generic[M]):
         cursor: Cursor | None = None,
         order: str = Order.NEWEST,
         *,
-        search: Search | None = None,
         size: Combinable | None = None,
     ) -> None:
         self.key, queryset = key, queryset.using(queryset.db)  # A router may choose another database for each query.
@@ -120,24 +155,13 @@ class Page(Generic[M]):
             self.until = cursor.until if cursor and cursor.until else timezone.now()
             queryset = queryset.filter(created_at__lte=self.until)
         if cursor is not None:
-            queryset = queryset.filter(self._after(queryset, cursor.created_at, cursor.key))
+            beyond = GreaterThan if self.ascending else LessThan
+            queryset = queryset.filter(comes_after(queryset.model, key, (cursor.created_at, cursor.key), beyond))
         ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
-        last_scanned: Position | None = None
-        if search is not None:
-            unscanned, ordered = ordered, ordered.filter(search.condition)
-            if last_scanned := self._last_scanned(unscanned, search):
-                # Not exclude(), because PostgreSQL cannot use an index for the negation of a row comparison.
-                until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-                ordered = ordered.filter(comes_after(queryset.model, key, last_scanned, until))
-                unscanned = unscanned.filter(self._after(queryset, *last_scanned))
         if size is not None:
             sizes = ordered.annotate(size=size).values_list("size", flat=True)[:limit]
             limit = max(1, sum(total <= MAX_PAGE_SIZE for total in accumulate(sizes)))
-        rows = list(ordered[: limit + 1])
-        if last_scanned and search and search.by_index and len(rows) <= limit:
-            found = search.by_index(unscanned, limit + 1 - len(rows))
-            if found is not None:
-                rows, last_scanned = rows + found, None
+        rows, last_scanned = self.select(ordered, limit + 1)
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
         behind: Position | None = self._position(self.items[0]) if self.items and cursor is not None else None
@@ -145,27 +169,23 @@ class Page(Generic[M]):
             self.items.reverse()
         self.next, self.previous = (behind, ahead) if self.backwards else (ahead, behind)
 
+    def select(self, ordered: QuerySet[M], number: int) -> tuple[list[M], Position | None]:
+        """Return the first ``number`` rows.
+
+        A subclass may return fewer, with the position of the last row that it has scanned. The next page starts there.
+        """
+        return list(ordered[:number]), None
+
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""
         return {"next": self._link(request, self.next, False), "previous": self._link(request, self.previous, True)}
 
-    def _last_scanned(self, ordered: QuerySet[M], search: Search) -> Position | None:
-        """Return the position of the last row that may be scanned, or None if all remaining rows may be scanned."""
-        # The size alone, because 5,000 positions would take longer than the search for a common text.
-        sizes = list(ordered.annotate(size=search.size).values_list("size", flat=True)[: search.max_rows + 1])
-        number = max(1, sum(total <= search.max_size for total in accumulate(sizes[: search.max_rows])))
-        if number >= len(sizes):
-            return None
-        return next(iter(ordered.values_list("created_at", self.key)[number - 1 : number]), None)
-
     def _position(self, item: M) -> Position:
         return item.created_at, getattr(item, self.key)  # type: ignore[attr-defined]
 
-    def _after(self, queryset: QuerySet[M], created_at: datetime, key: Any) -> Any:
-        """Return the condition that a row comes after this ``created_at`` and key, in the direction of the page."""
-        return comes_after(queryset.model, self.key, (created_at, key), GreaterThan if self.ascending else LessThan)
-
     def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
+        """Return the absolute URL of the request with another cursor."""
         if position is None:
             return None
-        return link(request, cursor=Cursor(*position, backwards, self.until).encode())
+        query = urlencode({**request.query_params, "cursor": Cursor(*position, backwards, self.until).encode()})
+        return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")

@@ -31,8 +31,7 @@ from usergroups.admin_tools.relative_time import relative_time
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm, TokenForm, TokenStateFilter, TokenUseFilter
-from .models import Token
-from .querysets import TokenState
+from .models import Token, TokenState
 
 
 class TokenAdmin(OperatorAdmin):

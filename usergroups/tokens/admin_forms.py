@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.forms import OperatorForm
 
-from .querysets import TokenState
+from .models import TokenState
 
 LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))]
 

@@ -9,6 +9,7 @@ from django.db import IntegrityError, connections, router, transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
+from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
@@ -20,9 +21,8 @@ from rest_framework.views import APIView
 
 from usergroups.contract import conf
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
-from usergroups.contract.etags import etag
-from usergroups.contract.parsers import ContractRequest, JSONNegotiation, JSONObjectParser, UnknownParameter
 from usergroups.contract.renderers import CompactJSONRenderer
+from usergroups.contract.requests import ContractRequest, JSONNegotiation, JSONObjectParser, UnknownParameter, etag
 from usergroups.signals import actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
@@ -108,7 +108,7 @@ class TokenView(APIView):
 
         A method without serializers may have any parameters.
         """
-        method = self._documented_method
+        method = self.documented_method
         is_described = method in self.request_serializers or method in self.response_serializers
         if not request.META.get("QUERY_STRING") or not is_described:
             return
@@ -120,7 +120,10 @@ class TokenView(APIView):
 
     def get_permissions(self) -> list[Any]:
         """Return the permissions of the host for all views, and then those of this view."""
-        return [*(import_string(path)() for path in conf.permission_classes()), *super().get_permissions()]
+        permissions: list[Any] = [*super().get_permissions()]
+        for path in reversed(conf.permission_classes()):
+            permissions.insert(0, import_string(path)())
+        return permissions
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
@@ -153,7 +156,7 @@ class TokenView(APIView):
         serializer = self._serializer(self.request_serializers, partial=self.request.method == "PATCH")
         serializer.context.update(context)
         try:
-            data = self.request.query_params if self.has_query(self._documented_method) else self.request.data
+            data = self.request.query_params if self.has_query(self.documented_method) else self.request.data
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -181,7 +184,7 @@ class TokenView(APIView):
 
     def _serializer(self, classes: Mapping[str, type[Serializer[Any]]], partial: bool = False) -> Any:
         """Return a cached serializer whose context has the request and the view. Clear the context after use."""
-        serializer = _serializer(classes[self._documented_method], partial, threading.get_ident())
+        serializer = _serializer(classes[self.documented_method], partial, threading.get_ident())
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
 
@@ -189,9 +192,9 @@ class TokenView(APIView):
         """Whether the serializer of the method's requests is for the query parameters."""
         return method in self.methods_with_query and method in self.request_serializers
 
-    @property
-    def _documented_method(self) -> str:
-        """The method of the request. HEAD requests are handled as GET requests."""
+    @cached_property
+    def documented_method(self) -> str:
+        """Return the method of the request. HEAD requests are handled as GET requests."""
         method = cast(str, self.request.method)
         return "GET" if method == "HEAD" else method
 

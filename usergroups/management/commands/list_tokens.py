@@ -5,8 +5,7 @@ from django.core.management.base import CommandParser
 from usergroups.management import options as shared
 from usergroups.management.base import OperatorCommand
 from usergroups.models import Team
-from usergroups.tokens.models import Token
-from usergroups.tokens.querysets import TokenState
+from usergroups.tokens.models import Token, TokenState
 
 
 class Command(OperatorCommand):

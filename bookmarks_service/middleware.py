@@ -1,4 +1,4 @@
-"""Middleware that only pages need. It passes all other requests on, since API clients have no sessions or forms."""
+"""The service's own middleware."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +10,16 @@ from django.conf import settings
 from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware import csrf, locale
 from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
 
-from usergroups.contract.body import may_exceed
+from usergroups.contract.requests import CHUNK_SIZE, may_exceed
 
-from .handlers import error_page, in_admin
+from .handlers import View, error_page, in_admin
 
 MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
 
@@ -80,3 +82,23 @@ class UploadLimitMiddleware(PagesOnly, MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         is_large = in_admin(request) and may_exceed(request, MAX_ANONYMOUS_BODY)
         return error_page(413) if is_large and not request.user.is_staff else None
+
+
+def read_to_the_end(get_response: View) -> View:
+    """Read the rest of a body behind a proxy. If the server closed the connection before, the proxy would respond 502.
+
+    The proxy has received the whole body. Without one, waiting for the rest would let clients without a token occupy
+    threads.
+    """
+    if not settings.USERGROUPS_TRUSTED_PROXIES:
+        raise MiddlewareNotUsed
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        # Django's development server does not mark the end of a body.
+        if response.status_code >= 400 and request.META.get("wsgi.input_terminated"):
+            while request.META["wsgi.input"].read(CHUNK_SIZE):
+                pass
+        return response
+
+    return middleware

@@ -1,19 +1,76 @@
-"""Parse the query parameters and the JSON body of a request."""
+"""Read requests: the query string, the body, and the precondition If-Match."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest
 from django.utils.functional import cached_property
-from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from django.utils.http import parse_etags
+from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from . import conf, strict_json
-from .body import read_body
+
+CHUNK_SIZE = 64 * 1024
+
+
+class PayloadTooLarge(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit} bytes.")
+
+
+def content_length(request: HttpRequest | Request, limit: int) -> int | None:
+    """Return the Content-Length of a request, or None. Raises PayloadTooLarge if it exceeds ``limit``."""
+    try:
+        length = int(request.META["CONTENT_LENGTH"])
+    except (KeyError, ValueError):
+        return None
+    if length > limit:
+        raise PayloadTooLarge(limit)
+    return length
+
+
+def may_exceed(request: HttpRequest, limit: int) -> bool:
+    """Return whether the Content-Length of a request is larger than ``limit`` bytes or not a number."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return not length.isdecimal() or int(length) > limit
+
+
+def read_body(request: HttpRequest | Request, limit: int) -> bytes:
+    """Return the body, without reading more than ``limit + 1`` bytes of it.
+
+    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
+    its Content-Length.
+    """
+    length = content_length(request, limit)
+    # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
+    # server sets ``wsgi.input_terminated``.
+    chunked = length is None and request.META.get("wsgi.input_terminated")
+    stream = request.META["wsgi.input"] if chunked else request
+    body = bytearray()
+    while len(body) != length:
+        try:
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
+        except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
+            raise ParseError("The body could not be read.") from None
+        if not chunk:
+            break
+        body += chunk
+        if len(body) > limit:
+            raise PayloadTooLarge(limit)
+    if length is not None and len(body) < length:
+        raise ParseError("The body is shorter than its Content-Length.")
+    return bytes(body)
+
 
 MAX_QUERY_PARAMETERS = 100
 
@@ -100,3 +157,29 @@ class BatchParser(JSONObjectParser):
     """Parse the body of a batch, which may be larger than other bodies."""
 
     max_size = staticmethod(conf.max_batch_size)
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
+
+
+class PreconditionFailed(APIException):
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = "The object has changed, so its ETag does not match If-Match. Read it again."
+
+
+def etag(updated_at: datetime) -> str:
+    """Return the ETag of an object that was last changed at this time: the microseconds since 1970, in hexadecimal."""
+    return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
+
+
+def accepted_versions(request: Request) -> Sequence[datetime] | None:
+    """Return the versions that the If-Match header of the request accepts. No version matches an invalid ETag."""
+    header = request.META.get("HTTP_IF_MATCH")
+    if header is None or header.strip() == "*":
+        return None
+    matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))
+    return [EPOCH + int(match[1], 16) * MICROSECOND for match in matches if match]
