@@ -26,7 +26,7 @@ NO_COLLECTION = UUID(int=0)  # replaces NULL in the unique index, which treats N
 MAX_CONDITIONS = 500  # joined by OR in one query; SQLite raises an error for 1,000
 MAX_UPDATED = 200  # rows in one UPDATE, whose time grows with the square of their number
 
-PLACE = Coalesce("collection_id", Value(NO_COLLECTION), output_field=UUIDField())
+COLLECTION_KEY = Coalesce("collection_id", Value(NO_COLLECTION), output_field=UUIDField())
 """A bookmark's collection, or NO_COLLECTION, as in the unique index."""
 
 UniqueKey = tuple[UUID, bytes]
@@ -78,14 +78,14 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
     ) -> "dict[UUID | None, Bookmark | type[Duplicate] | None]":
         rows = self.select_related(None).filter(pk__in=keys).select_for_update().order_by("pk")
         found = {bookmark.pk: bookmark for bookmark in rows}
-        place = collection.pk if collection else NO_COLLECTION
-        wanted = {key: (place, bytes(bookmark.url_digest)) for key, bookmark in found.items()}
+        collection_key = collection.pk if collection else NO_COLLECTION
+        wanted = {key: (collection_key, bytes(bookmark.url_digest)) for key, bookmark in found.items()}
         taken = {key: bookmark.pk for key, bookmark in self.by_unique_key(wanted.values()).items()}
         results: dict[UUID | None, Any] = {}
         for key in dict.fromkeys(key for key in keys if key in found):
             results[key] = found[key] if taken.setdefault(wanted[key], key) == key else Duplicate
         there = [bookmark for bookmark in results.values() if bookmark is not Duplicate]
-        moved, now = [row for row in there if (row.collection_id or NO_COLLECTION) != place], timezone.now()
+        moved, now = [row for row in there if (row.collection_id or NO_COLLECTION) != collection_key], timezone.now()
         self.filter(pk__in=[bookmark.pk for bookmark in moved]).update(collection=collection, updated_at=now)
         for bookmark in moved:
             bookmark.updated_at = now
@@ -182,11 +182,11 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
         digests = defaultdict(list)
         for collection, digest in keys:
             digests[collection].append(digest)
-        conditions = [Q(place=collection, url_digest__in=those) for collection, those in digests.items()]
+        conditions = [Q(collection_key=collection, url_digest__in=those) for collection, those in digests.items()]
         found: dict[UniqueKey, Bookmark] = {}
         for start in range(0, len(conditions), MAX_CONDITIONS):
             condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
-            rows = self.alias(place=PLACE).filter(condition)
+            rows = self.alias(collection_key=COLLECTION_KEY).filter(condition)
             found |= {bookmark.unique_key: bookmark for bookmark in rows}
         return found
 

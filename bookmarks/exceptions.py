@@ -1,8 +1,10 @@
 """API errors of the bookmark operations."""
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
+BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")
 
 
 class BookmarkNotFound(NotFound):
@@ -40,7 +42,7 @@ class AlreadyExists(APIException):
 
 class BookmarkExists(AlreadyExists):
     def __init__(self, field: str = "collection", location: str | None = None) -> None:
-        super().__init__(field, "A bookmark with this URL already exists in the same collection.", location)
+        super().__init__(field, str(BOOKMARK_EXISTS), location)
 
 
 class CollectionExists(AlreadyExists):

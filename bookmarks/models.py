@@ -16,6 +16,7 @@ from usergroups.transactions import DatedModel
 
 from . import web_url
 from .bulk import NO_COLLECTION, UniqueKey
+from .exceptions import BOOKMARK_EXISTS
 from .fields import SameGroupForeignKey, URLDigestField
 from .querysets import BookmarkQuerySet, CollectionQuerySet
 
@@ -63,11 +64,7 @@ class Collection(DatedModel):
         verbose_name = _("collection")
         verbose_name_plural = _("collections")
         constraints = [
-            models.UniqueConstraint(
-                fields=["user_group", "name"],
-                name="bookmarks_collection_name",
-                violation_error_message=_("The user group already has a collection with this name."),
-            ),
+            models.UniqueConstraint(fields=["user_group", "name"], name="bookmarks_collection_name"),
         ]
         indexes = [models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections")]
 
@@ -117,7 +114,6 @@ class Bookmark(DatedModel):
                 F("url_digest"),
                 Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
-                violation_error_message=_("A bookmark with this URL already exists in the same collection."),
             ),
         ]
         indexes = [
@@ -147,5 +143,5 @@ class Bookmark(DatedModel):
             exclude -= {"url_digest", "user_group"}  # for the reason given in Collection.validate_constraints()
         try:
             super().validate_constraints(exclude)
-        except ValidationError as error:
-            raise ValidationError({field: error.messages}) from None
+        except ValidationError:
+            raise ValidationError({field: BOOKMARK_EXISTS}) from None

@@ -12,12 +12,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from usergroups import signals
+from usergroups.compiled_statements import CompiledInsert, CompiledSelect, parameters
 from usergroups.models import UserGroup
-from usergroups.statements import Insert, Select, parameters
 from usergroups.transactions import retry_on_conflict
 
 from . import web_url
-from .bulk import PLACE, BookmarkBatchQuerySet
+from .bulk import COLLECTION_KEY, BookmarkBatchQuerySet
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
             if _insert_bookmark(self.model, using).insert(bookmark):
                 signals.announce(signals.created, [bookmark], using)
                 return bookmark, True
-            place, digest = bookmark.unique_key
+            collection_key, digest = bookmark.unique_key
             find = _find_bookmark(type(self), self.model, using, "user_group", "url_digest", "collection")
-            if existing := find(user_group=user_group.pk, url_digest=digest, collection=place):
+            if existing := find(user_group=user_group.pk, url_digest=digest, collection=collection_key):
                 return existing[0], False
             raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
 
@@ -93,19 +93,19 @@ class BookmarkQuerySet(BookmarkBatchQuerySet):
 
 
 @cache
-def _insert_bookmark(model: "type[Bookmark]", using: str) -> "Insert[Bookmark]":
-    return Insert(model, using)
+def _insert_bookmark(model: "type[Bookmark]", using: str) -> "CompiledInsert[Bookmark]":
+    return CompiledInsert(model, using)
 
 
 @cache
 def _find_bookmark(
     queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str, *key: str
-) -> "Select[Bookmark]":
+) -> "CompiledSelect[Bookmark]":
     """Return the statement that reads a bookmark by the fields ``key``. NO_COLLECTION stands for no collection."""
     given: dict[str, Any] = parameters(model, *key)
     if "collection" in given:
-        given["place"] = given.pop("collection")
-    return Select(queryset(model, using=using).alias(place=PLACE).filter(**given))
+        given["collection_key"] = given.pop("collection")
+    return CompiledSelect(queryset(model, using=using).alias(collection_key=COLLECTION_KEY).filter(**given))
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
@@ -192,6 +192,8 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
 
 @cache
-def _find_collection(queryset: type[CollectionQuerySet], model: "type[Collection]", using: str) -> "Select[Collection]":
+def _find_collection(
+    queryset: type[CollectionQuerySet], model: "type[Collection]", using: str
+) -> "CompiledSelect[Collection]":
     """Return the statement that reads a collection by its user group and id."""
-    return Select(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))
+    return CompiledSelect(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))

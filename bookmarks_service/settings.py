@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "bookmarks_service",
     "usergroups",
     "bookmarks",
+    "bookmarks.citus",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",

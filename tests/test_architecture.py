@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
-WRITING = [f"usergroups.{module}" for module in ("signals", "statements", "transactions")]
+WRITING = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
 
 MAY_IMPORT = {
     "usergroups/contract": [],

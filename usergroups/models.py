@@ -128,11 +128,7 @@ class UserGroup(DatedModel):
         verbose_name_plural = _("user groups")
         permissions = [("reveal_usergroup_token", "Can reveal user group token")]
         constraints = [
-            models.UniqueConstraint(
-                fields=["team", "environment", "provided_id"],
-                name="usergroups_provided_id",
-                violation_error_message=_("The team has a user group with this id in this environment."),
-            ),
+            models.UniqueConstraint(fields=["team", "environment", "provided_id"], name="usergroups_provided_id"),
             # With unique=True, Django would also create an index for LIKE.
             models.UniqueConstraint(fields=["token"], name="usergroups_token"),
         ]

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Left, Length
 from django.utils import timezone
 
 from . import signals
-from .statements import Update, parameters
+from .compiled_statements import CompiledUpdate, parameters
 from .transactions import WritingQuerySet, retry_on_conflict
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 @cache
 def _update(
     queryset: type[UserGroupQuerySet], model: "type[UserGroup]", using: str, key: Sequence[str], changes: Sequence[str]
-) -> "Update[UserGroup]":
+) -> "CompiledUpdate[UserGroup]":
     """Return the statement that sets the fields ``changes`` of the group with these values of the fields ``key``."""
     groups = queryset(model, using=using).filter(**parameters(model, *key))
-    return Update(groups, *changes, deferred=["mapping"])
+    return CompiledUpdate(groups, *changes, deferred=["mapping"])

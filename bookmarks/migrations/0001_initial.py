@@ -86,7 +86,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='collection',
-            constraint=models.UniqueConstraint(fields=('user_group', 'name'), name='bookmarks_collection_name', violation_error_message='The user group already has a collection with this name.'),
+            constraint=models.UniqueConstraint(fields=('user_group', 'name'), name='bookmarks_collection_name'),
         ),
         migrations.AddIndex(
             model_name='bookmark',
@@ -98,6 +98,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='bookmark',
-            constraint=models.UniqueConstraint(models.F('user_group'), models.F('url_digest'), django.db.models.functions.comparison.Coalesce('collection_id', models.Value(uuid.UUID('00000000-0000-0000-0000-000000000000')), output_field=models.UUIDField()), name='bookmarks_url', violation_error_message='A bookmark with this URL already exists in the same collection.'),
+            constraint=models.UniqueConstraint(models.F('user_group'), models.F('url_digest'), django.db.models.functions.comparison.Coalesce('collection_id', models.Value(uuid.UUID('00000000-0000-0000-0000-000000000000')), output_field=models.UUIDField()), name='bookmarks_url'),
         ),
     ]

@@ -234,7 +234,7 @@ def test_a_duplicate_collection_is_not_added(admin_client):
 
     page = admin_client.post(url("bookmarks_collection_add"), {"user_group": collection.user_group.pk, "name": "A"})
 
-    assert "already has a collection with this name." in str(page.context["adminform"].errors)
+    assert "Collection with this User group and Name already exists." in str(page.context["adminform"].errors)
     assert Collection.objects.count() == 1
 
 
@@ -244,7 +244,7 @@ def test_a_collection_is_not_renamed_to_a_duplicate(admin_client):
 
     page = admin_client.post(url("bookmarks_collection_change", second.pk), {"name": "A", "initial-name": "B"})
 
-    assert "already has a collection with this name." in str(page.context["adminform"].errors)
+    assert "Collection with this User group and Name already exists." in str(page.context["adminform"].errors)
     assert set(Collection.objects.values_list("name", flat=True)) == {"A", "B"}
 
 

@@ -5,11 +5,11 @@ from contextlib import closing, contextmanager
 from io import StringIO
 
 import pytest
+from bookmarks.management.commands.distribute import SCRIPT
 from django.core import checks
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from bookmarks.management.commands.distribute import SCRIPT
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 
 postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
@@ -86,7 +86,7 @@ def test_a_filled_database_is_distributed_once(with_citus):
     collection = CollectionFactory()
     BookmarkFactory(user_group=collection.user_group, collection=collection)
     before = dict(rows(CONSTRAINTS))
-    assert warnings() == ["bookmarks.W001"]
+    assert warnings() == ["bookmarks_citus.W001"]
 
     assert distribute() == ("", "Distributed the tables.")
 

@@ -12,8 +12,8 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, Colle
 from tests.queries import on_another_connection, queries_of
 from tests.signals import received
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.compiled_statements import CompiledInsert, CompiledSelect, CompiledUpdate, parameters
 from usergroups.models import ApiToken, UserGroup
-from usergroups.statements import Insert, Select, Update, parameters
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def values_of(row):
 
 
 def select(model, *names, **options):
-    return Select(model.objects.filter(**parameters(model, *names)), **options)
+    return CompiledSelect(model.objects.filter(**parameters(model, *names)), **options)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_no_row_is_an_empty_list():
 
 def test_an_update_returns_the_rows_after_it(user_group):
     other = UserGroupFactory(team=user_group.team, name="Old")
-    update = Update(UserGroup.objects.filter(**parameters(UserGroup, "id")), "name", "properties")
+    update = CompiledUpdate(UserGroup.objects.filter(**parameters(UserGroup, "id")), "name", "properties")
 
     [updated] = update(
         id=user_group.pk, name="New", properties={"n": 10**30, "é": [None, 1.5]}, updated_at=datetime.now(UTC)
@@ -86,7 +86,7 @@ def test_an_insert_stores_all_fields_or_nothing(user_group):
         "created_at": time,
     }
     first, second = Bookmark(**fields), Bookmark(**fields)
-    insert = Insert(Bookmark, "default")
+    insert = CompiledInsert(Bookmark, "default")
 
     assert insert.insert(first)
     assert not insert.insert(second)

@@ -6,7 +6,7 @@ from django.db import IntegrityError, InternalError, connection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import CollectionFactory
 from tests.queries import ON_CITUS, on_another_connection
-from usergroups.statements import Insert
+from usergroups.compiled_statements import CompiledInsert
 from usergroups.transactions import ATTEMPTS, retry_on_conflict
 
 pytestmark = [
@@ -70,13 +70,13 @@ def refusing():
 def test_a_collection_that_is_deleted_meanwhile_does_not_exist(create_bookmark, user_group, refusing, monkeypatch):
     collection = CollectionFactory(user_group=user_group)
     refusing("INSERT")
-    insert = Insert.insert
+    insert = CompiledInsert.insert
 
     def delete_and_insert(statement, bookmark):
         on_another_connection(lambda: type(collection).objects.filter(pk=collection.pk).delete())
         return insert(statement, bookmark)
 
-    monkeypatch.setattr(Insert, "insert", delete_and_insert)
+    monkeypatch.setattr(CompiledInsert, "insert", delete_and_insert)
 
     assert errors(create_bookmark({"url": URL, "collection": str(collection.pk)})) == [("collection", "does_not_exist")]
 

@@ -75,7 +75,7 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
 MAX_QUERY_PARAMETERS = 100
 
 
-class ContractRequest(Request):
+class APIRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
 
     def __init__(self, request: HttpRequest, **kwargs: Any) -> None:

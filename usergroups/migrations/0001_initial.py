@@ -84,6 +84,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='usergroup',
-            constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id', violation_error_message='The team has a user group with this id in this environment.'),
+            constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id'),
         ),
     ]

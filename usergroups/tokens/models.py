@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from usergroups.compiled_statements import CompiledSelect, Parameter, parameters
 from usergroups.signals import announce, created, revoked, rotated
-from usergroups.statements import Parameter, Select, parameters
 from usergroups.transactions import WritingModel, WritingQuerySet
 
 from . import last_use, secret_format
@@ -131,11 +131,15 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 @cache
-def _look_up(queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]) -> Select[T]:
+def _look_up(
+    queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]
+) -> CompiledSelect[T]:
     """Return the statement that reads an active token and its owner by the digest of its secret."""
     given = parameters(model, "digest", "expires_at")
     tokens = queryset(model, using=using).active(given["expires_at"]).filter(digest=given["digest"])
-    return Select(tokens, model.owner_field, [name for name in model.owner_deferred if name not in owner_fields])
+    return CompiledSelect(
+        tokens, model.owner_field, [name for name in model.owner_deferred if name not in owner_fields]
+    )
 
 
 MAX_TOKEN_NAME_LENGTH = 255

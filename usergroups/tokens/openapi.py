@@ -95,7 +95,7 @@ class Documentation:
     """An example for each media type of the successful response, if that is a file."""
 
 
-class ContractSchema(AutoSchema):
+class OperationSchema(AutoSchema):
     """Describe a method of a TokenView, with the view's serializers.
 
     The names of components begin with the label of the app that defines them, so that they differ from the names in a
@@ -214,7 +214,7 @@ class ContractSchema(AutoSchema):
 
     def _shared(self, kind: str, name: str, content: Any) -> Any:
         """Return a reference to a component with this content, or the content if another one has the name."""
-        component = ResolvedComponent(f"Usergroups{name}", kind, content, ContractSchema)  # type: ignore[no-untyped-call]
+        component = ResolvedComponent(f"Usergroups{name}", kind, content, OperationSchema)  # type: ignore[no-untyped-call]
         self.registry.register_on_missing(component)
         return component.ref if self.registry[component].schema == content else content
 
@@ -288,7 +288,7 @@ def operation(
     document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=description)
 
     def decorate(method: F) -> F:
-        schema = type("OperationSchema", (ContractSchema,), {"documentation": documented})
+        schema = type("OperationSchema", (OperationSchema,), {"documentation": documented})
         method.kwargs = {"schema": schema}  # type: ignore[attr-defined]  # extend_schema looks here first
         return document(method)
 

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from usergroups.contract import conf
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
 from usergroups.contract.renderers import CompactJSONRenderer
-from usergroups.contract.requests import ContractRequest, JSONNegotiation, JSONObjectParser, UnknownParameter, etag
+from usergroups.contract.requests import APIRequest, JSONNegotiation, JSONObjectParser, UnknownParameter, etag
 from usergroups.signals import actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
@@ -82,7 +82,7 @@ class TokenView(APIView):
             actor.reset(actor_before)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        return ContractRequest(
+        return APIRequest(
             request,
             parsers=self.get_parsers(),
             authenticators=self.get_authenticators(),
@@ -115,7 +115,7 @@ class TokenView(APIView):
         known: Iterable[str] = ()
         if self.has_query(method):
             known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
-        if unknown := [name for name in cast(ContractRequest, request).query_params if name not in known]:
+        if unknown := [name for name in cast(APIRequest, request).query_params if name not in known]:
             raise UnknownParameter(unknown, known)
 
     def get_permissions(self) -> list[Any]:

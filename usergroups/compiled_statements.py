@@ -40,7 +40,7 @@ def parameters(model: type[models.Model], *names: str) -> dict[str, Parameter]:
     return {name: Parameter(name, model._meta.get_field(name)) for name in names}  # type: ignore[arg-type]
 
 
-class Statement(Generic[M]):
+class CompiledStatement(Generic[M]):
     """A compiled statement, whose columns are those of ``model`` and then those of its relation ``related``.
 
     Neither has the columns of the fields with the names ``deferred``, which are loaded if they are read.
@@ -142,7 +142,7 @@ class Statement(Generic[M]):
             return rows
 
 
-class Select(Statement[M]):
+class CompiledSelect(CompiledStatement[M]):
     """Reads the rows of a queryset, with the rows of the relation ``related``."""
 
     reads = True
@@ -156,7 +156,7 @@ class Select(Statement[M]):
         super().__init__(rows.model, rows.db, sql, params, related=related, deferred=deferred)
 
 
-class Update(Statement[M]):
+class CompiledUpdate(CompiledStatement[M]):
     """Sets the fields with the names ``changes`` of the rows of a queryset, and returns the rows.
 
     Its parameter ``updated_at`` is the time of the change, which a row gets only if it changes.
@@ -172,7 +172,7 @@ class Update(Statement[M]):
         super().__init__(rows.model, rows.db, f"{sql} RETURNING {returned}", params, deferred=deferred)
 
 
-class Insert(Statement[M]):
+class CompiledInsert(CompiledStatement[M]):
     """Inserts an instance unless it conflicts with an existing row. Call ``insert()`` instead of the statement."""
 
     def __init__(self, model: type[M], using: str) -> None:

@@ -4,11 +4,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, connections, router, transaction
 
-from bookmarks.checks import is_distributed, is_migrated
+from bookmarks.citus.checks import is_distributed, is_migrated
 from bookmarks.models import Bookmark
 from usergroups.management.base import OperatorCommand
 
-SCRIPT = Path(__file__).parents[2] / "citus.sql"
+SCRIPT = Path(__file__).parents[2] / "distribute.sql"
 
 
 class Command(OperatorCommand):
