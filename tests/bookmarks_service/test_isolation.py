@@ -1,0 +1,142 @@
+"""An object of another owner is answered as one that does not exist, and stays as it is."""
+
+import json
+from uuid import uuid4
+
+import pytest
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.conftest import comparable
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.models import UserGroup
+from usergroups.tokens import secret_format
+
+pytestmark = pytest.mark.once
+
+OTHER_OWNERS = {
+    "another team": lambda group: UserGroupFactory(provided_id="theirs"),
+    "another environment": lambda group: UserGroupFactory(provided_id="theirs", team=group.team, environment="Testing"),
+}
+
+USER_GROUP_CALLS = [
+    ("GET", "/api/user?user_group_id={user_group}", {}),
+    ("PUT", "/api/user", {"user_group_id": "{user_group}", "name": "Taken"}),
+    ("DELETE", "/api/user?user_group_id={user_group}", {}),
+    ("POST", "/api/user/token", {"user_group_id": "{user_group}"}),
+    ("POST", "/api/user/resolve", {"token": "{user_group_token}"}),
+    ("POST", "/api/user/access-tokens", {"user_group_id": "{user_group}"}),
+    ("GET", "/api/user/access-tokens?user_group_id={user_group}", {}),
+    ("DELETE", "/api/user/access-tokens/{access_token}", {}),
+]
+
+BOOKMARK_CALLS = [
+    ("GET", "/v1/bookmarks/{bookmark}", {}),
+    ("PATCH", "/v1/bookmarks/{bookmark}", {"title": "Taken"}),
+    ("DELETE", "/v1/bookmarks/{bookmark}", {}),
+    ("GET", "/v1/bookmarks?collection={collection}", {}),
+    ("POST", "/v1/bookmarks", {"url": "https://example.com/taken", "collection": "{collection}"}),
+    ("POST", "/v1/bookmarks/batch", {"bookmarks": [{"url": "https://example.com/", "collection": "{collection}"}]}),
+    ("POST", "/v1/bookmarks/batch/delete", {"ids": ["{bookmark}"]}),
+    ("POST", "/v1/bookmarks/batch/move", {"ids": ["{bookmark}"], "collection": None}),
+    ("POST", "/v1/bookmarks/batch/move", {"ids": [], "collection": "{collection}"}),
+    ("PATCH", "/v1/bookmarks/{own_bookmark}", {"collection": "{collection}"}),
+    ("GET", "/v1/collections/{collection}", {}),
+    ("PATCH", "/v1/collections/{collection}", {"name": "Taken"}),
+    ("DELETE", "/v1/collections/{collection}", {}),
+    ("POST", "/v1/imports?format=jsonl&collection={collection}", {"url": "https://example.com/taken"}),
+    ("GET", "/v1/export?collection={collection}", {}),
+]
+
+UNKNOWN = {"user_group": "unknown", "user_group_token": secret_format.generate("ugt"), "access_token": "unknown",
+           "bookmark": uuid4(), "collection": uuid4()}  # fmt: skip
+
+
+def objects_of(user_group):
+    """Create an object of each kind, and return what names them in calls."""
+    return {
+        "user_group": user_group.provided_id,
+        "user_group_token": user_group.token,
+        "access_token": AccessTokenFactory(user_group=user_group).public_id,
+        "bookmark": BookmarkFactory(user_group=user_group).pk,
+        "collection": CollectionFactory(user_group=user_group).pk,
+    }
+
+
+def stored():
+    """Return all rows, without the use of tokens."""
+    models = [UserGroup.objects.order_by("pk"), Bookmark.objects.order_by("pk"), Collection.objects.order_by("pk")]
+    tokens = AccessToken.objects.order_by("pk").values("pk", "revoked_at")
+    return [list(rows) for rows in (*(each.values() for each in models), tokens)]
+
+
+def answer(client, header, call, names):
+    """Make a call in which ``names`` stand for their values."""
+    method, path, body = call
+    text = json.dumps(body)
+    for name, value in names.items():
+        path, text = path.replace(f"{{{name}}}", str(value)), text.replace(f"{{{name}}}", str(value))
+    return client.generic(method, path, text, "application/json", headers={"Authorization": header})
+
+
+@pytest.mark.parametrize("owner", OTHER_OWNERS)
+@pytest.mark.parametrize("call", USER_GROUP_CALLS, ids=lambda call: f"{call[0]} {call[1]}")
+def test_user_groups_of_another_owner_do_not_exist(client, user_group, owner, call):
+    theirs = objects_of(OTHER_OWNERS[owner](user_group))
+    header = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
+    before = stored()
+
+    taken, unknown = (answer(client, header, call, names) for names in (theirs, UNKNOWN))
+
+    assert taken.status_code == 404
+    assert comparable(taken) == comparable(unknown)
+    assert stored() == before
+
+
+@pytest.mark.parametrize("call", BOOKMARK_CALLS, ids=lambda call: f"{call[0]} {call[1]}")
+def test_bookmarks_and_collections_of_another_owner_do_not_exist(client, user_group, call):
+    theirs = objects_of(UserGroupFactory(team=user_group.team))
+    own = {"own_bookmark": BookmarkFactory(user_group=user_group).pk}
+    header = f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
+    before = stored()
+
+    taken, unknown = (answer(client, header, call, {**own, **names}) for names in (theirs, UNKNOWN))
+
+    assert taken.content.replace(str(theirs["bookmark"]).encode(), b"") == unknown.content.replace(
+        str(UNKNOWN["bookmark"]).encode(), b""
+    )
+    assert taken.status_code == unknown.status_code
+    assert stored() == before
+
+
+@pytest.mark.parametrize("owner", OTHER_OWNERS)
+def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
+    objects_of(OTHER_OWNERS[owner](user_group))
+    own = objects_of(user_group)
+    api = f"Token {ApiTokenFactory(team=user_group.team).secret}"
+    bearer = f"Bearer {AccessTokenFactory(user_group=user_group).secret}"
+
+    groups = answer(client, api, ("GET", "/api/users", {}), {}).json()["user_groups"]
+    bookmarks = answer(client, bearer, ("GET", "/v1/bookmarks", {}), {}).json()["bookmarks"]
+    collections = answer(client, bearer, ("GET", "/v1/collections", {}), {}).json()["collections"]
+
+    assert [group["provided_id"] for group in groups] == [user_group.provided_id]
+    assert [bookmark["id"] for bookmark in bookmarks] == [str(own["bookmark"])]
+    assert [collection["id"] for collection in collections] == [str(own["collection"])]
+
+
+def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
+    theirs = UserGroupFactory.create_batch(3, team=UserGroupFactory().team)
+    theirs_token, own_token = (ApiTokenFactory(team=group.team).secret for group in (theirs[0], user_group))
+    link = answer(client, f"Token {theirs_token}", ("GET", "/api/users?limit=1", {}), {}).json()["next"]
+
+    groups = answer(client, f"Token {own_token}", ("GET", link, {}), {}).json()["user_groups"]
+
+    assert {group["provided_id"] for group in groups} <= {user_group.provided_id}
+
+
+def test_each_kind_of_token_is_refused_where_the_other_one_is_required(client, user_group):
+    api, bearer = ApiTokenFactory(team=user_group.team).secret, AccessTokenFactory(user_group=user_group).secret
+
+    assert answer(client, f"Token {bearer}", ("GET", "/api/users", {}), {}).status_code == 401
+    assert answer(client, f"Bearer {api}", ("GET", "/v1/bookmarks", {}), {}).status_code == 401
