@@ -1,12 +1,8 @@
-"""A kind of token that the host defines. These tests run with the settings of the host."""
+"""A kind of token that the host defines."""
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command
 from factory import SubFactory
-
-if not apps.is_installed("tests.host.notes"):
-    pytest.skip("the host is not installed", allow_module_level=True)
 
 from tests.admin.actions import act, issue, secrets_on, url
 from tests.answers import errors
