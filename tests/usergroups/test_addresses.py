@@ -48,9 +48,3 @@ def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(settings, p
     settings.USERGROUPS_TRUSTED_PROXIES = proxies
 
     assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=forwarded).get("/")) == counted
-
-
-def test_without_the_header_of_the_trusted_proxy_the_address_is_unknown(settings):
-    settings.USERGROUPS_TRUSTED_PROXIES = 1
-
-    assert address_of(RequestFactory().get("/")) is None
