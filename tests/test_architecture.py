@@ -7,6 +7,8 @@ import pytest
 
 from tests.documents import ROOT
 
+pytestmark = pytest.mark.once
+
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
 WRITING = [f"usergroups.{module}" for module in ("signals", "statements", "transactions")]

@@ -15,6 +15,8 @@ from django.utils.log import log_response
 from bookmarks_service.request_log import JsonFormatter
 from usergroups.tokens import secret_format
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def logged(capsys, monkeypatch):

@@ -19,6 +19,8 @@ from usergroups.contract.errors import failure
 from usergroups.contract.fields import Envelope
 from usergroups.tokens.views import TokenView
 
+pytestmark = pytest.mark.once
+
 
 def answer_to(exception):
     class View(TokenView):

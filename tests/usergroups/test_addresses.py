@@ -5,6 +5,8 @@ from django.test import RequestFactory
 
 from usergroups.tokens.addresses import address_of
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize(
     ("sent", "counted"),
