@@ -13,8 +13,9 @@ def errors(response, status=400):
     assert response.headers["Cache-Control"] == "no-store"
     body = response.json()
     assert body.keys() == {"success", "type", "errors"}
-    assert (body["success"], body["type"]) == (0, error_type(status, body["errors"]))
-    assert all(error.keys() == {"code", "detail", "attr"} for error in body["errors"])
+    assert (type(body["success"]), body["success"]) == (int, 0)
+    assert body["type"] == error_type(status, body["errors"])
+    assert all(error.keys() == {"code", "detail", "attr"} and error["detail"] for error in body["errors"])
     return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
@@ -30,6 +31,11 @@ def error_code(response, status):
     """Check that an answer is a single error of this status, and return its code."""
     [(_, code)] = errors(response, status)
     return code
+
+
+def detail(response):
+    """Return the text of an answer's first error."""
+    return response.json()["errors"][0]["detail"]
 
 
 def user_group_json(user_group):

@@ -35,10 +35,7 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("host/test_host", "bookmarks_service/test_distributed", "bookmarks_service/test_schemathesis",
-           "bookmarks_service/test_isolation", "bookmarks_service/test_slow_clients",
-           "bookmarks_service/test_nothing_is_lost", "bookmarks_service/test_several_hosts",
-           "bookmarks_service/test_pooler")  # fmt: skip
+LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "test_distributed", "test_pooler")
 
 
 def pytest_configure() -> None:

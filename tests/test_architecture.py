@@ -2,11 +2,12 @@
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.documents import ROOT
+
+pytestmark = pytest.mark.once
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 

@@ -12,10 +12,10 @@ import django.conf
 import pytest
 from django.apps import apps
 
-ROOT = Path(__file__).parent.parent
+from tests.documents import ROOT, section
+
 APPS = ("usergroups", "bookmarks", "bookmarks_service")
-MAKE = "manage.py makemessages --all --no-location --no-obsolete --ignore=tests"
-COMPILE = "manage.py compilemessages"
+[MAKE] = re.findall(r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages"))
 CATALOG = "locale/de/LC_MESSAGES/django.po"
 
 pytestmark = [
@@ -60,13 +60,6 @@ def test_a_catalog_is_complete_and_compiled(tmp_path, app):
     assert re.fullmatch(r"\d+ translated messages\.\n", result.stderr)
     texts = [without_date(run("msgunfmt", file).stdout) for file in (compiled, path.with_suffix(".mo"))]
     assert texts[0] == texts[1]
-
-
-def test_the_commands_are_documented():
-    contributing = (ROOT / "docs/CONTRIBUTING.md").read_text()
-
-    assert MAKE in contributing
-    assert COMPILE in contributing
 
 
 def texts_of(folder):

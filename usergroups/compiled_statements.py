@@ -67,10 +67,12 @@ class CompiledStatement(Generic[M]):
         self.names = [field.attname for field in fields]
         related_fields = _fields(self.relation.related_model, deferred) if self.relation else []
         self.related_names = [field.attname for field in related_fields]
+        # The column of a foreign key has the converters of the key that it refers to.
+        columns = [field.get_col(field.model._meta.db_table) for field in [*fields, *related_fields]]
         self.converters = [
-            (position, converter, field.cached_col)
-            for position, field in enumerate([*fields, *related_fields])
-            for converter in _converters(field.cached_col, connections[using])
+            (position, converter, column)
+            for position, column in enumerate(columns)
+            for converter in _converters(column, connections[using])
         ]
 
     def __call__(self, **values: Any) -> list[M]:

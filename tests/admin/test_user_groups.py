@@ -310,7 +310,9 @@ def test_a_duplicate_group_is_refused_with_a_message(admin_client):
 
     page = admin_client.post(url("usergroups_usergroup_add"), form)
 
-    assert "User group with this Team, Environment and Provided id already exists." in str(page.context["adminform"].errors)
+    assert "User group with this Team, Environment and Provided id already exists." in str(
+        page.context["adminform"].errors
+    )
 
 
 def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client):

@@ -5,12 +5,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from tests.servers import free_port, start_server, stop_server, wait_until
 
@@ -26,12 +27,12 @@ def binaries() -> Path | None:
     return None
 
 
-class Cluster:
-    settings: Sequence[str] = ()
-    """More settings of the server, such as ``work_mem=1MB``."""
+needs_postgresql = pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started")
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(tempfile.mkdtemp())
+
+class Cluster:
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
         self.log = self.folder.with_suffix(".log")
         self.port = free_port()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
@@ -41,8 +42,16 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         if os.getuid() == 0:
             shutil.chown(self.folder, "postgres")
+        creation = [
+            binaries() / "initdb",
+            "--auth=trust",
+            "--username=postgres",
+            "--no-sync",
+            "-D",
+            self.folder / "data",
+        ]
         try:
-            subprocess.run(self.creation(), check=True, capture_output=True, **self.options)
+            subprocess.run(creation, check=True, capture_output=True, **self.options)
             self.start()
         except BaseException:
             self.remove_files()
@@ -53,18 +62,13 @@ class Cluster:
         self.stop()
         self.remove_files()
 
-    def creation(self) -> list[Any]:
-        """Return the command that creates the files of the database."""
-        return [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", self.folder / "data"]
-
     def remove_files(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.log.unlink(missing_ok=True)
 
     def start(self) -> None:
-        settings = ["listen_addresses=127.0.0.1", f"max_connections={MAX_CONNECTIONS}", "fsync=off", *self.settings]
         command = [binaries() / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder]
-        for setting in settings:
+        for setting in ("listen_addresses=127.0.0.1", f"max_connections={MAX_CONNECTIONS}", "fsync=off"):
             command += ["-c", setting]
         self.process = start_server(command, self.log, self.accepts_connections, **self.options)
 
@@ -88,22 +92,16 @@ class Cluster:
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
-        """Let transactions be read-only by default until the block ends."""
-        self.execute("ALTER SYSTEM SET default_transaction_read_only = on")
-        self.reload("default_transaction_read_only", "on")
+        """Let transactions of new connections be read-only by default until the block ends."""
+        self.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
+        self.disconnect_all()
         try:
             yield
         finally:
             with self.connect() as connection:
                 connection.execute("SET default_transaction_read_only = off")
-                connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
-            self.reload("default_transaction_read_only", "off")
-
-    def reload(self, setting: str, value: str) -> None:
-        """Reload the configuration and wait until a setting has its new value."""
-        self.execute("SELECT pg_reload_conf()")
-        with self.connect() as connection:
-            wait_until(lambda: connection.execute(f"SHOW {setting}").fetchone()[0] == value)
+                connection.execute("ALTER DATABASE postgres RESET default_transaction_read_only")
+            self.disconnect_all()
 
     @contextmanager
     def without_free_connections(self) -> Iterator[None]:
@@ -124,5 +122,8 @@ class Cluster:
             connection.execute(sql)
 
     def disconnect_all(self) -> None:
-        """End every other connection, as an administrator or a failover does."""
-        self.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        """End every other connection, as an administrator or a failover does, and wait until all are gone."""
+        others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        with self.connect() as connection:
+            connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+            wait_until(lambda: connection.execute(f"SELECT count(*) {others}").fetchone()[0] == 0)

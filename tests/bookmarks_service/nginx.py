@@ -1,7 +1,6 @@
-"""nginx with the configuration in docs/deploy.md, and in docs/scaling.md for several hosts."""
+"""nginx with the configuration in docs/deploy.md."""
 
 import os
-import re
 import shutil
 import socket
 import ssl
@@ -11,13 +10,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from tests.bookmarks_service.service import ROOT
+from tests.documents import blocks, page
 from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-
-DOCUMENTED_HOSTS = {1: ["127.0.0.1:8000"], 2: ["10.0.0.11:8000", "10.0.0.12:8000"]}
-"""The addresses of the service in the configuration for this number of hosts."""
 
 MAIN = """
 daemon off;
@@ -38,17 +34,6 @@ http {{
 """
 
 
-def documented_configuration(number_of_hosts):
-    """Return the documented configuration, with the block for several hosts if there are several."""
-    pages = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "scaling.md"))
-    [configuration], [several_hosts] = (re.findall(r"```nginx\n(.*?)```", page, re.DOTALL) for page in pages)
-    if number_of_hosts == 1:
-        return configuration
-    replaced, count = re.subn(r"^upstream .*?^}\n", several_hosts, configuration, flags=re.DOTALL | re.MULTILINE)
-    assert count == 1
-    return replaced
-
-
 def certificate(folder):
     if not shutil.which("openssl"):
         pytest.skip("There is no openssl command to make a certificate.")
@@ -58,24 +43,19 @@ def certificate(folder):
 
 
 class Nginx:
-    """nginx with the documented configuration, whose ports, hosts and files are replaced.
+    """nginx with the documented configuration, whose ports, host and files are replaced."""
 
-    ``hosts`` are the addresses of the service, each with its port.
-    """
-
-    def __init__(self, folder, *hosts, read_timeout=120):
+    def __init__(self, folder, port_of_the_service):
         self.folder, self.port, self.tls_port = folder, free_port(), free_port()
         certificate(folder)
         replaced = {
-            **dict(zip(DOCUMENTED_HOSTS[len(hosts)], hosts, strict=True)),
-            "proxy_read_timeout 120s;": f"proxy_read_timeout {read_timeout}s;",
-            "proxy_next_upstream_timeout 10s;": f"proxy_next_upstream_timeout {min(10, read_timeout)}s;",
+            "127.0.0.1:8000": f"127.0.0.1:{port_of_the_service}",
             "listen 80;": f"listen 127.0.0.1:{self.port};",
             "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
             "/etc/ssl/bookmarks.example.pem": str(folder / "tls.pem"),
             "/etc/ssl/bookmarks.example.key": str(folder / "tls.key"),
         }
-        server = documented_configuration(len(hosts))
+        [server] = blocks(page("deploy"), "nginx")
         for old, new in replaced.items():
             assert server.count(old) == 1, old
             server = server.replace(old, new)
@@ -84,7 +64,6 @@ class Nginx:
         self.command = [NGINX, "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
 
     def __enter__(self):
-        subprocess.run([*self.command, "-t"], check=True, capture_output=True)
         log = self.folder / "nginx.log"
         self.process = start_server(self.command, log, lambda: listens(self.port) and listens(self.tls_port))
         return self

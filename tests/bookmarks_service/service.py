@@ -4,11 +4,10 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,6 +15,7 @@ from uuid import uuid4
 import httpx
 from django.conf import settings
 
+from tests.documents import ROOT, page
 from tests.partitions import partition
 from tests.queries import ON_CITUS
 from tests.servers import (
@@ -29,7 +29,6 @@ from tests.servers import (
     wait_until,
 )
 
-ROOT = Path(__file__).parents[2]
 REDIS = shutil.which("redis-server")
 
 
@@ -60,22 +59,6 @@ def empty_database(folder: Path) -> Iterator[str]:
         yield f"{server}/{name}"
 
 
-@contextmanager
-def writes_locked(database_url: str) -> Iterator[None]:
-    """Hold a lock that prevents the service from writing bookmarks."""
-    if database_url.startswith("sqlite:"):
-        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield
-        return
-    import psycopg  # noqa: PLC0415
-
-    with psycopg.connect(database_url) as connection:
-        connection.execute("LOCK TABLE bookmarks_bookmark IN EXCLUSIVE MODE")
-        yield
-        connection.rollback()
-
-
 def environment(**variables: str) -> dict[str, str]:
     """Return a shell's environment whose only settings of the service are ``variables``."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
@@ -89,15 +72,9 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def secrets_in(text: str) -> list[str]:
-    """Return the API token, the access token and the operator's password in what ``quickstart`` printed."""
-    return [re.search(pattern, text)[1] for pattern in (r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)")]
-
-
 def documented_options() -> dict[str, str]:
     """Return the variables for the server in docs/deploy.md."""
-    document = (ROOT / "docs/deploy.md").read_text()
-    block = re.search(r"^export (GRANIAN_.*?[^\\])$", document, re.DOTALL | re.MULTILINE)[1]
+    block = re.search(r"^export (GRANIAN_.*?[^\\])$", page("deploy"), re.DOTALL | re.MULTILINE)[1]
     return dict(each.split("=", 1) for each in block.replace("\\\n", " ").split())
 
 
@@ -129,11 +106,11 @@ class Service:
     root = ROOT
     """The folder of the code."""
 
-    def __init__(self, folder: Path, database_url: str, address: str = "127.0.0.1", **variables: str) -> None:
+    def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
-        self.log = folder / "service.log"
-        self.address, self.port = address, free_port()
-        self.base_url = f"http://{address}:{self.port}"
+        self.port = free_port()
+        self.log = folder / f"service_{self.port}.log"
+        self.base_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Service":
         self.create_data()
@@ -144,7 +121,7 @@ class Service:
         self.process = start_server(
             server_command(self.port),
             self.log,
-            lambda: workers_have_started(self.log) and listens(self.port, self.address),
+            lambda: workers_have_started(self.log) and listens(self.port),
             cwd=self.root,
             env=self.environment(),
         )
@@ -156,11 +133,20 @@ class Service:
     def create_data(self) -> None:
         result = manage("quickstart", "--no-serve", "--port", str(self.port), **self.environment())
         assert result.returncode == 0, result.stderr
-        self.read_secrets(result.stdout)
+        secrets = [r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)"]
+        self.api_token, self.access_token, self.password = (re.search(each, result.stdout)[1] for each in secrets)
+        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", result.stdout, re.MULTILINE)
 
-    def read_secrets(self, text: str) -> None:
-        self.api_token, self.access_token, self.password = secrets_in(text)
-        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", text, re.MULTILINE)
+    @contextmanager
+    def another_host(self, folder: Path) -> "Iterator[Service]":
+        """Run the service with the same settings and data on another port."""
+        other = Service(folder, self.database_url, **self.variables)
+        other.api_token, other.access_token, other.password = self.api_token, self.access_token, self.password
+        other.start()
+        try:
+            yield other
+        finally:
+            other.stop()
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
@@ -182,17 +168,12 @@ class Service:
         headers = {"Authorization": f"Bearer {self.access_token}"}
         return httpx.Client(base_url=self.base_url, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
 
-    def update_user_group(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
+    def update_user_group(self, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Token {self.api_token}"}
-        body = {"user_group_id": "example_1", **fields}
-        if client:
-            return client.put(f"{self.base_url}/api/user", json=body, headers=headers, timeout=TIMEOUT)
-        return self.request("PUT", "/api/user", json=body, headers=headers)
+        return self.request("PUT", "/api/user", json={"user_group_id": "example_1", **fields}, headers=headers)
 
-    def create_bookmark(self, client: httpx.Client | None = None, **fields: object) -> httpx.Response:
+    def create_bookmark(self, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.access_token}"}
-        if client:
-            return client.post(f"{self.base_url}/v1/bookmarks", json=fields, headers=headers, timeout=TIMEOUT)
         return self.request("POST", "/v1/bookmarks", json=fields, headers=headers)
 
     def worker_pids(self) -> list[int]:
@@ -202,31 +183,12 @@ class Service:
 
     def wait_for_replacements(self, before: list[int]) -> None:
         """Wait until the workers ``before`` have ended and their successors are ready."""
-        wait_until(lambda: not set(before) & set(self.worker_pids()) and workers_have_started(self.log))
 
-    def waiting_calls(self) -> int:
-        """Return how many calls wait for a lock. On SQLite, return how many connections to the database are open."""
-        if self.database_url.startswith("sqlite:"):
-            files = [file for pid in self.worker_pids() for file in Path(f"/proc/{pid}/fd").iterdir()]
-            return sum(os.path.realpath(file) == self.database_url.removeprefix("sqlite:///") for file in files)
-        condition = "datname = current_database() AND wait_event_type = 'Lock'"
-        return self.postgresql_value(f"SELECT count(*) FROM pg_stat_activity WHERE {condition}")
+        def are_replaced() -> bool:
+            pids = self.worker_pids()
+            return len(pids) == len(before) and not set(pids) & set(before) and workers_have_started(self.log)
 
-    def has_authenticated(self) -> bool:
-        """Return whether a call with the access token is past its authentication, while writes are locked.
-
-        It has then written the time of its last use, or on SQLite, where all writes are locked, failed to write it.
-        """
-        if self.database_url.startswith("sqlite:"):
-            return "Could not write the last use of the token bma_" in self.log.read_text()
-        return self.postgresql_value("SELECT count(last_used_at) FROM bookmarks_accesstoken") == 1
-
-    def postgresql_value(self, sql: str) -> int:
-        """Return the number that a query selects on a connection of its own."""
-        import psycopg  # noqa: PLC0415
-
-        with psycopg.connect(self.database_url) as connection:
-            return int(connection.execute(sql).fetchone()[0])
+        wait_until(are_replaced)
 
     def connect(self, data: bytes = b"") -> socket.socket:
         """Open a connection and send ``data``."""
@@ -249,3 +211,14 @@ class Service:
                 while received := connection.recv(65536):
                     answer += received
             return answer
+
+
+def log_in(service: Service, password: str) -> httpx.Response:
+    """Send the form of the login page, as the operator."""
+    with service.client() as client:
+        client.get("/admin/login/")
+        token = client.cookies["csrftoken"]
+        fields = {"username": "operator", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
+        response = client.post("/admin/login/", data=fields)
+        response.cookies.update(client.cookies)
+        return response

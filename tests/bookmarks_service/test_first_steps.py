@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.bookmarks_service.service import ROOT, Service, empty_database
 from tests.servers import TIMEOUT
 
@@ -14,6 +16,7 @@ class EmptyService(Service):
         assert self.manage("migrate").returncode == 0
 
 
+@pytest.mark.once
 def test_the_documented_script_makes_and_reads_a_bookmark(tmp_path):
     text = (ROOT / "docs/api.md").read_text()
     script = re.search(r"```sh\n(API_TOKEN=.*?)```", text, re.DOTALL)[1].replace(".venv/bin/python", sys.executable)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.db import OperationalError, connection
 from django.http import Http404
 from django.template.loader import render_to_string
 from django.test import RequestFactory
@@ -71,8 +71,6 @@ def test_an_error_page_has_a_heading_and_ways_back(template):
     assert re.search(r"<title>.+ \| bookmarks_service</title>", page)
     for link in (reverse("admin:index"), reverse("index"), 'id="back"'):
         assert link in page
-    assert "<style" not in page
-    assert " style=" not in page
 
 
 def test_the_admin_answers_with_these_pages(admin_client, client):
@@ -91,10 +89,9 @@ def test_the_admin_answers_with_these_pages(admin_client, client):
     assert anonymous.headers["Location"] == "/admin/login/?next=/admin/unknown/"
 
 
-@pytest.mark.parametrize("error", [OperationalError, InterfaceError, InternalError])
-def test_the_admin_reports_an_unavailable_database(admin_client, error):
+def test_the_admin_reports_an_unavailable_database(admin_client):
     def fail(execute, sql, params, many, context):
-        raise error("the inside story")
+        raise OperationalError("the inside story")
 
     admin_client.raise_request_exception = False
     with connection.execute_wrapper(fail):
@@ -103,21 +100,6 @@ def test_the_admin_reports_an_unavailable_database(admin_client, error):
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert "The database is temporarily unavailable" in response.content.decode()
     assert "story" not in response.content.decode()
-
-
-def test_an_exception_in_the_middleware_is_answered_in_json(client, settings):
-    settings.MIDDLEWARE = ["tests.bookmarks_service.test_handlers.crash"]
-
-    response = client.put("/api/user")
-
-    assert (response.status_code, response.json()["type"]) == (500, "server_error")
-
-
-def crash(get_response):
-    def middleware(request):
-        raise RuntimeError("the inside story")
-
-    return middleware
 
 
 HINT = "Not found. Remove the trailing slash of the path."

@@ -1,17 +1,15 @@
 """The login of operators, and the security headers of pages."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 LOGIN = reverse("admin:login")
 PASSWORD = "correct horse battery staple"
@@ -37,13 +35,7 @@ def test_an_address_is_locked_out_after_ten_failures(operator, settings):
     assert "Wait 15 minutes" in locked_out.content.decode()
     assert "<title>Too many failed logins | bookmarks_service</title>" in locked_out.content.decode()
     assert log_in(address="192.0.2.2").status_code == 302
-
-
-def test_the_lockout_ends_after_the_cool_off_time(operator):
-    for _ in range(10):
-        log_in("wrong")
-    AccessAttempt.objects.update(attempt_time="2026-01-01T00:00Z")
-
+    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
     assert log_in().status_code == 302
 
 
@@ -109,24 +101,3 @@ def test_pages_have_no_inline_scripts_or_styles(client, path):
     assert "<style" not in page
     assert " style=" not in page
     assert page.count("<script") == page.count("<script src=")
-
-
-def test_cookies_are_hidden_from_scripts_and_other_sites(operator):
-    cookies = log_in().cookies
-
-    assert cookies["sessionid"]["httponly"]
-    assert cookies["sessionid"]["samesite"] == cookies["csrftoken"]["samesite"] == "Lax"
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="A database in memory has only one connection.")
-def test_concurrent_failures_from_unknown_addresses_are_counted_as_one_attempt(operator):
-    def fail(_):
-        with closing(connection):
-            return fail_to_log_in("operator", REMOTE_ADDR="")
-
-    with ThreadPoolExecutor(4) as pool:
-        statuses = list(pool.map(fail, range(8)))
-
-    assert statuses == [200] * 8
-    assert AccessAttempt.objects.get().failures_since_start == 8

@@ -1,8 +1,6 @@
 """What is measured for Prometheus. test_metrics_server.py tests how it is served."""
 
 import re
-import subprocess
-import sys
 from contextlib import closing
 
 import promql_parser
@@ -14,9 +12,7 @@ from drf_spectacular.generators import SchemaGenerator
 from prometheus_client import REGISTRY
 
 from bookmarks_service.metrics import observe
-from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401
-from tests.bookmarks_service.service import ROOT, environment
-from tests.test_docs import blocks, page, rows_under
+from tests.documents import blocks, names, section
 
 REQUESTS = "bookmarks_service_requests_total"
 
@@ -41,8 +37,8 @@ def values():
 
 
 def test_the_documented_alerts_are_valid():
-    documented = {row[0].strip("`") for row in rows_under(page("observability"), "Metrics")}
-    [block] = [each for each in blocks(page("observability"), "yaml") if "expr" in each]
+    documented = names(section("observability", "Metrics"))
+    [block] = [each for each in blocks(section("observability", "Metrics"), "yaml") if "expr" in each]
     rules = yaml.safe_load(block)["groups"][0]["rules"]
 
     assert len(rules) == 3
@@ -86,29 +82,3 @@ def test_arbitrary_requests_add_few_series(measured, client):
 
     assert measured(REQUESTS, operation="other", status="405") == 101
     assert len(values()) == before
-
-
-def load_without_optional_packages(**variables):
-    """Load the application as a server does."""
-    hide = "import sys; sys.modules.update(prometheus_client=None, opentelemetry=None)"
-    return subprocess.run(
-        [sys.executable, "-c", f"{hide}; import bookmarks_service.wsgi"],
-        cwd=ROOT, env=environment(SECRET_KEY="x", **variables), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-def test_the_service_needs_the_optional_packages_only_if_they_are_used():
-    result = load_without_optional_packages()
-
-    assert (result.returncode, result.stderr) == (0, "")
-
-
-@pytest.mark.parametrize(
-    ("variables", "extra"),
-    [({"PROMETHEUS_MULTIPROC_DIR": "/tmp"}, "metrics"), ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1"}, "otel")],
-)
-def test_a_missing_package_is_reported(variables, extra):
-    result = load_without_optional_packages(**variables)
-
-    assert result.returncode == 1
-    assert result.stderr.endswith(f"Install the extra `{extra}`.\n")

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.bookmarks_service.service import ROOT, Service, empty_database, environment, workers_have_started
+from tests.bookmarks_service.service import Service, empty_database, environment, workers_have_started
+from tests.documents import ROOT, rows, section
 from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, running_server, wait_until
-from tests.test_docs import page, rows_under
 
 pytestmark = pytest.mark.once
 
@@ -76,8 +76,7 @@ def test_the_metrics_contain_nothing_of_a_request(service):
 
 def test_granian_counts_connections_and_workers(service):
     """The metrics that the document names."""
-    section = page("observability").partition("## Metrics\n")[2].partition("\n## ")[0]
-    named = set(re.findall(r"granian_\w+", section)) - {"granian_"}
+    named = set(re.findall(r"granian_\w+", section("observability", "Metrics")))
 
     with closing(service.connect()):
         wait_until(lambda: sum(granian_values(service, "granian_connections_active")) > 0)
@@ -94,6 +93,6 @@ def test_all_metrics_are_documented_with_their_labels(service):
             name = re.sub("_(bucket|sum|count)$", "", sample.name)
             found.setdefault(name, set()).update(sample.labels.keys() - {"le"})
 
-    rows = rows_under(page("observability"), "Metrics")
-    documented = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in rows if "bookmarks_s" in row[0]}
+    table = rows(section("observability", "Metrics"))
+    documented = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in table if "bookmarks_s" in row[0]}
     assert documented == found

@@ -9,12 +9,12 @@ from bookmarks_service import postgresql_connections
 from bookmarks_service.postgresql_connections import set_up
 
 pytest.importorskip("psycopg")
-from tests.bookmarks_service.cluster import Cluster, binaries
+from tests.bookmarks_service.cluster import Cluster, needs_postgresql
 
 pytestmark = [
     pytest.mark.once,
     pytest.mark.django_db,  # or else pytest-django prevents connections
-    pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started"),
+    needs_postgresql,
 ]
 
 

@@ -15,6 +15,8 @@ from django.utils.log import log_response
 from bookmarks_service.request_log import JsonFormatter
 from usergroups.tokens import secret_format
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def logged(capsys, monkeypatch):
@@ -26,7 +28,8 @@ def logged(capsys, monkeypatch):
 
 
 def test_each_request_is_logged_in_one_line(update_user_group, user_group, logged):
-    update_user_group({"user_group_id": user_group.provided_id, "name": "Secret name"})
+    body = {"user_group_id": user_group.provided_id, "name": "Secret name"}
+    update_user_group(body, HTTP_USER_AGENT="secret", HTTP_REFERER="https://secret.example/")
 
     [line] = logged()
     assert (line["message"], line["method"], line["path"], line["status"]) == ("request", "PUT", "/api/user", 200)
@@ -37,20 +40,13 @@ def test_each_request_is_logged_in_one_line(update_user_group, user_group, logge
     assert "secret" not in json.dumps(line).lower()
 
 
-def test_the_query_string_is_not_logged(update_user_group, logged):
-    update_user_group({}, QUERY_STRING="secret=1")
-
-    [line] = logged()
-    assert (line["path"], line["status"]) == ("/api/user", 400)
-    assert "secret" not in json.dumps(line).lower()
-
-
 @pytest.mark.parametrize(("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)])
 def test_requests_without_a_token_are_logged(client, db, logged, path, status):
-    client.get(path)
+    client.get(f"{path}?private=1")
 
     [line] = logged()
     assert (line["path"], line["status"], line["token"]) == (path, status, None)
+    assert "private" not in json.dumps(line)
 
 
 def test_a_full_disk_does_not_fail_a_request(client, monkeypatch):
@@ -132,15 +128,6 @@ def test_a_record_is_one_line_of_json_without_tokens(logged, log):
     assert line["name"] == "library"
     assert SECRET not in json.dumps(line)
     assert line["request_id"] is None
-
-
-@pytest.mark.parametrize("char", ["\n", "\\", "\\n", '"', "\x00", "\udc80", "😀", "_"])
-def test_a_line_is_valid_whatever_precedes_a_token(char):
-    line = JsonFormatter().format(logging.makeLogRecord({"msg": f"{char}{SECRET} {char}ab{SECRET[3:]}"}))
-
-    message = json.loads(line)["message"]
-    assert message.startswith(f"{char}bma_(a token) {char}ab_")
-    assert SECRET not in message
 
 
 def test_the_query_string_of_a_record_of_django_is_not_logged(rf, logged):

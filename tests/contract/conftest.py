@@ -1,10 +1,10 @@
 from typing import NamedTuple
 
 import pytest
-from django.apps import apps
 from django.http import HttpResponse
 from django.urls import reverse
 
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.usergroups.factories import ApiTokenFactory
 
@@ -35,30 +35,25 @@ OPERATIONS = {
     "list_user_groups": Operation("GET", "usergroups:users"),
     "put_user_groups": Operation("POST", "usergroups:users-batch", True, max_body_size=8 * MIB),
     "resolve_user_group": Operation("POST", "usergroups:user-resolve", True, is_read=True),
+    "list_access_tokens": Operation("GET", "access_tokens:access-tokens", query=True),
+    "issue_access_token": Operation("POST", "access_tokens:access-tokens", True),
+    "revoke_access_token": Operation("DELETE", "access_tokens:access-token", object_in_path="access token"),
+    "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
+    "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
+    "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
+    "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", True, max_body_size=8 * MIB),
+    "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", True, max_body_size=8 * MIB),
+    "get_bookmark": Operation("GET", "bookmarks:bookmark", object_in_path="bookmark"),
+    "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, object_in_path="bookmark"),
+    "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", object_in_path="bookmark"),
+    "list_collections": Operation("GET", "bookmarks:collections"),
+    "create_collection": Operation("POST", "bookmarks:collections", True),
+    "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
+    "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
+    "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
+    "import_bookmarks": Operation("POST", "bookmarks:imports"),
+    "export_bookmarks": Operation("GET", "bookmarks:export", returns_file=True),
 }
-if apps.is_installed("bookmarks"):
-    from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-
-    OPERATIONS |= {
-        "list_access_tokens": Operation("GET", "access_tokens:access-tokens", query=True),
-        "issue_access_token": Operation("POST", "access_tokens:access-tokens", True),
-        "revoke_access_token": Operation("DELETE", "access_tokens:access-token", object_in_path="access token"),
-        "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
-        "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
-        "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
-        "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", True, max_body_size=8 * MIB),
-        "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", True, max_body_size=8 * MIB),
-        "get_bookmark": Operation("GET", "bookmarks:bookmark", object_in_path="bookmark"),
-        "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, object_in_path="bookmark"),
-        "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", object_in_path="bookmark"),
-        "list_collections": Operation("GET", "bookmarks:collections"),
-        "create_collection": Operation("POST", "bookmarks:collections", True),
-        "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
-        "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
-        "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
-        "import_bookmarks": Operation("POST", "bookmarks:imports"),
-        "export_bookmarks": Operation("GET", "bookmarks:export", returns_file=True),
-    }
 
 
 WITH_A_BODY = [name for name, operation in OPERATIONS.items() if operation.has_body]
@@ -67,6 +62,7 @@ WRITES = [name for name in OPERATIONS if name not in READS]
 BATCHES = [name for name, operation in OPERATIONS.items() if operation.max_body_size > MIB]
 SINGLE_CALLS = [name for name in WITH_A_BODY if name not in BATCHES]
 ANSWERED_IN_JSON = [name for name, operation in OPERATIONS.items() if not operation.returns_file]
+ONE_OF_EACH_SCHEME = ["update_user_group", "create_bookmark"]
 WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
 
 

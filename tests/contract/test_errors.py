@@ -19,6 +19,8 @@ from usergroups.contract.fields import Envelope
 from usergroups.contract.requests import read_body
 from usergroups.tokens.views import TokenView
 
+pytestmark = pytest.mark.once
+
 
 def answer_to(exception):
     class View(TokenView):

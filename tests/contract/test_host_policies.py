@@ -1,29 +1,44 @@
 """The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication."""
 
-import json
-
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError
 from django.urls import path
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.authentication import BaseAuthentication, BasicAuthentication
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny, BasePermission
 from rest_framework.serializers import Serializer, SerializerMethodField
-from rest_framework.throttling import AnonRateThrottle, BaseThrottle, UserRateThrottle
+from rest_framework.throttling import AnonRateThrottle, BaseThrottle
 
+from tests.answers import detail, error_code, errors
 from tests.conftest import Caller
-from tests.contract.test_answers import problem
 from usergroups.authentication import ApiTokenAuthentication
 from usergroups.views import UserGroupView
 
+pytestmark = pytest.mark.once
+
+
+class Suspended(BasePermission):
+    message = "The organisation is suspended."
+    code = "suspended"
+
+    def has_permission(self, request, view):
+        return False
+
+
+class Refusal(APIException):
+    status_code = 403
+
+    def __init__(self):
+        self.detail = {"plan": ["Too small."]}
+
+
+class Refusing(BasePermission):
+    def has_permission(self, request, view):
+        raise Refusal
+
 
 class OncePerDay(AnonRateThrottle):
-    rate = "1/day"
-
-
-class OncePerDayPerUser(UserRateThrottle):
     rate = "1/day"
 
 
@@ -37,68 +52,11 @@ class SomeUser(BaseAuthentication):
         return User(username="user"), None
 
 
-class FailingAuthentication(BaseAuthentication):
-    def authenticate(self, request):
-        raise IntegrityError
-
-
-class Refusal(APIException):
-    status_code = 403
-
-    def __init__(self, detail):
-        self.detail = detail
-
-
-def refusing(detail):
-    class Refusing(BasePermission):
-        def has_permission(self, request, view):
-            raise Refusal(detail)
-
-    return Refusing
-
-
-class Suspended(BasePermission):
-    message = "The organisation is suspended."
-    code = "suspended"
-
-    def has_permission(self, request, view):
-        return False
-
-
-def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, valid_body, settings):
-    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
-    type(any_operation.token).objects.update(read_only=True)
-
-    error = problem(any_operation(valid_body), 403)
-
-    assert (error["code"], error["detail"]) == ("suspended", "The organisation is suspended.")
-
-
-@pytest.mark.once
-def test_the_permissions_of_all_views_are_documented(settings):
-    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
-
-    document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
-
-    refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}
-    read = "#/components/responses/UsergroupsSuspended"
-    write = "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
-    assert refusals == {"get": read, "post": write, "put": write, "delete": write}
-
-
 class CallerSerializer(Serializer):
     path = SerializerMethodField()
 
     def get_path(self, fields):
         return f"{self.context['request'].path} {type(self.context['view']).__name__}"
-
-
-class NotOnSundays(BasePermission):
-    message = "It is Sunday."
-    code = "sunday"
-
-    def has_permission(self, request, view):
-        return False
 
 
 def view(**attributes):
@@ -107,23 +65,20 @@ def view(**attributes):
 
 urlpatterns = [
     path("anyone", view(permission_classes=[AllowAny])),
-    path("anon-throttle", view(throttle_classes=[OncePerDay])),
-    path("user-throttle", view(throttle_classes=[OncePerDayPerUser])),
+    path("suspended", view(permission_classes=[*UserGroupView.permission_classes, Suspended])),
+    path("refused", view(permission_classes=[Refusing])),
+    path("throttled", view(throttle_classes=[OncePerDay])),
     path("never", view(throttle_classes=[Never])),
-    path("sundays", view(permission_classes=[*UserGroupView.permission_classes, NotOnSundays])),
     path("user", view(authentication_classes=[ApiTokenAuthentication, SomeUser])),
-    path("failing", view(authentication_classes=[FailingAuthentication])),
-    path("nobody", view(authentication_classes=[])),
-    path("plain-detail", view(permission_classes=[refusing({"plan": ["Too small."]})])),
-    path("empty-detail", view(permission_classes=[refusing([])])),
-    path("odd-code", view(permission_classes=[type("Odd", (NotOnSundays,), {"message": 3, "code": 4})])),
-    path("context", view(response_serializers={"PUT": CallerSerializer})),
     path("basic", view(authentication_classes=[BasicAuthentication])),
+    path("nobody", view(authentication_classes=[])),
+    path("context", view(response_serializers={"PUT": CallerSerializer})),
 ]
 
 
 @pytest.fixture
 def call(client, api_token, user_group, settings):
+    """Return a function that calls a view with this name."""
     settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 
     def put(name, **extra):
@@ -133,63 +88,39 @@ def call(client, api_token, user_group, settings):
     return put
 
 
-def test_a_token_is_required_whatever_the_permissions_are(call):
-    assert call("anyone").status_code == 200
-    assert problem(call("anyone", HTTP_AUTHORIZATION=None), 401)["code"] == "not_authenticated"
-    assert problem(call("anyone", HTTP_AUTHORIZATION="Basic eDp5"), 401)["code"] == "wrong_scheme"
+def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, valid_body, settings):
+    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
+    type(any_operation.token).objects.update(read_only=True)
+
+    response = any_operation(valid_body)
+
+    assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
-@pytest.mark.parametrize("name", ["anon-throttle", "user-throttle"])
-def test_the_throttles_of_rest_framework_work(call, name):
-    first, second = call(name), call(name)
+def test_the_permissions_of_all_views_are_documented(settings):
+    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
 
-    assert first.status_code == 200
-    assert problem(second, 429)["code"] == "throttled"
-    assert int(second["Retry-After"]) > 0
+    document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
 
-
-def test_a_throttle_may_know_no_waiting_time(call):
-    response = call("never")
-
-    assert problem(response, 429)["code"] == "throttled"
-    assert response["Retry-After"] == "1"
+    refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}
+    assert refusals["get"] == "#/components/responses/UsergroupsSuspended"
+    assert refusals["put"] == "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
 
 
-def test_another_permission_is_answered_with_its_message_and_code(call):
-    refused = problem(call("sundays"), 403)
+def test_a_permission_is_answered_with_its_message_and_code(call):
+    response = call("suspended")
 
-    assert (refused["code"], refused["detail"]) == ("sunday", "It is Sunday.")
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("plain-detail", {"code": "error", "detail": "Too small.", "attr": "plan"}),
-        ("empty-detail", {"code": "error", "detail": "A server error occurred.", "attr": None}),
-        ("odd-code", {"code": "4", "detail": "3", "attr": None}),
-    ],
-)
-def test_any_detail_has_the_shape_of_the_contract(call, name, expected):
-    assert problem(call(name), 403) == expected
+    assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
-def test_an_authentication_that_fails_is_answered_with_500(call):
-    response = call("failing")
-
-    assert (response.status_code, json.loads(response.content)["type"]) == (500, "server_error")
+def test_any_detail_of_an_exception_has_the_shape_of_the_contract(call):
+    assert errors(call("refused"), 403) == [("plan", "error")]
 
 
-def test_a_view_without_authentication_refuses_every_call(call):
-    assert problem(call("nobody"), 403)["code"] == "wrong_scheme"
-
-
-def test_serializers_know_the_request_and_the_view(call):
-    assert json.loads(call("context").content) == {"path": "/context HostView"}
-
-
-def test_a_user_of_the_host_is_not_taken_for_a_token(call):
-    assert call("user").status_code == 200
-    assert problem(call("user", HTTP_AUTHORIZATION=None), 401)["code"] == "not_authenticated"
+@pytest.mark.parametrize("name", ["anyone", "user", "nobody"])
+def test_a_token_is_required_whatever_the_policies_are(call, name):
+    assert error_code(call(name, HTTP_AUTHORIZATION=None), 403 if name == "nobody" else 401)
+    assert call(name).status_code == (403 if name == "nobody" else 200)
 
 
 def test_authentication_without_tokens_is_answered_with_its_challenge(call):
@@ -197,5 +128,18 @@ def test_authentication_without_tokens_is_answered_with_its_challenge(call):
 
     response = call("basic", HTTP_AUTHORIZATION="Basic eDp5")
 
-    assert problem(response, 401)["code"] == "wrong_scheme"
+    assert error_code(response, 401) == "wrong_scheme"
     assert response["WWW-Authenticate"] == 'Basic realm="api"'
+
+
+def test_the_throttles_of_rest_framework_work(call):
+    first, second = call("throttled"), call("throttled")
+
+    assert first.status_code == 200
+    assert error_code(second, 429) == "throttled"
+    assert int(second["Retry-After"]) > 0
+    assert call("never")["Retry-After"] == "1"  # It knows no waiting time.
+
+
+def test_serializers_know_the_request_and_the_view(call):
+    assert call("context").json() == {"path": "/context HostView"}

@@ -5,10 +5,11 @@ from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
-from tests.contract.conftest import OPERATIONS, caller
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.contract.conftest import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -20,16 +21,15 @@ def cursor(*values):
     return urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
-@pytest.fixture(params=[name for name in LISTS if name in OPERATIONS])
+@pytest.fixture(params=LISTS)
 def listing(request, client, user_group):
     """Return functions that get a page of a list, return the keys on it, and create a row with this time."""
     UserGroup.objects.update(environment="Testing")  # so that it is not in the list of groups
-    make = {"list_user_groups": lambda time: UserGroupFactory(team=user_group.team, created_at=time).provided_id}
-    if apps.is_installed("bookmarks"):
-        from tests.bookmarks.factories import BookmarkFactory, CollectionFactory  # noqa: PLC0415
-
-        make["list_bookmarks"] = lambda time: str(BookmarkFactory(user_group=user_group, created_at=time).pk)
-        make["list_collections"] = lambda time: str(CollectionFactory(user_group=user_group, created_at=time).pk)
+    make = {
+        "list_user_groups": lambda time: UserGroupFactory(team=user_group.team, created_at=time).provided_id,
+        "list_bookmarks": lambda time: str(BookmarkFactory(user_group=user_group, created_at=time).pk),
+        "list_collections": lambda time: str(CollectionFactory(user_group=user_group, created_at=time).pk),
+    }
     call = caller(client, user_group, request.param)
     base = call.url
 
@@ -134,8 +134,7 @@ def test_deleted_rows_do_not_shift_the_following_pages(listing):
     first = page("?limit=2")
     assert keys(first) == made[:2]
 
-    models = [model for model in apps.get_models() if model.__name__ in ("UserGroup", "Bookmark", "Collection")]
-    for model in models:
+    for model in (UserGroup, Bookmark, Collection):
         model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the row in the cursor
 
     assert follow(page, keys, first["next"], "next") == [made[2:4], made[4:6]]

@@ -6,8 +6,8 @@ from unittest.mock import Mock
 import pytest
 from django.core.cache import caches
 
-from tests.contract.conftest import WRITES, caller
-from tests.contract.test_answers import problem
+from tests.answers import error_code
+from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
 from usergroups.tokens.throttling import FailedAuthenticationThrottle, blocked_until
 
 pytestmark = pytest.mark.once
@@ -22,17 +22,11 @@ def rates(settings):
 
 
 def test_a_token_is_throttled_over_its_rate(any_operation, valid_body, rates):
-    allowed = [any_operation(valid_body) for _ in range(3)]
-    response = any_operation(valid_body)
-
-    assert 429 not in [answer.status_code for answer in allowed]
-    assert problem(response, 429)["code"] == "throttled"
-    assert 0 < int(response["Retry-After"]) <= 24 * 60 * 60
-
-
-def test_each_answer_has_the_rate_and_the_remaining_calls(any_operation, valid_body, rates):
     answers = [any_operation(valid_body) for _ in range(4)]
 
+    assert 429 not in [answer.status_code for answer in answers[:3]]
+    assert error_code(answers[3], 429) == "throttled"
+    assert 0 < int(answers[3]["Retry-After"]) <= 24 * 60 * 60
     assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=3;w=86400'}
     left = [answer["RateLimit"].partition(";t=")[0] for answer in answers]
     assert left == [f'"token";r={calls}' for calls in (2, 1, 0, 0)]
@@ -46,6 +40,7 @@ def test_each_token_has_its_own_rate(client, user_group, rates):
     assert second().status_code == 200
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_without_a_rate_calls_are_not_limited(any_operation, valid_body, settings):
     settings.USERGROUPS_CALL_RATE = settings.USERGROUPS_FAILURE_RATE = None
 
@@ -66,11 +61,12 @@ def test_an_address_is_throttled_after_failed_authentications(any_operation, val
     response = any_operation(valid_body)
 
     assert [answer.status_code for answer in tries] == [401, 401, 401, 429]
-    assert problem(response, 429)["code"] == "throttled"
+    assert error_code(response, 429) == "throttled"
     assert int(response["Retry-After"]) > 0
     assert any_operation(valid_body, REMOTE_ADDR="192.0.2.1").status_code in (200, 201)
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_address_is_blocked_until_its_window_ends(any_operation, valid_body):
     blocked_until["127.0.0.1"] = time.time() - 1
 
@@ -102,6 +98,7 @@ def test_calls_without_a_token_are_not_counted_as_failures(any_operation, valid_
         (2, ["192.0.2.1", "192.0.2.1"], 401),  # a proxy was bypassed
     ],
 )
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_failures_are_counted_by_the_forwarded_address(any_operation, rates, proxies, forwarded, status):
     rates.USERGROUPS_TRUSTED_PROXIES = proxies
     for _ in range(3):
@@ -112,6 +109,7 @@ def test_failures_are_counted_by_the_forwarded_address(any_operation, rates, pro
     assert response.status_code == status
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_are_not_limited_while_the_cache_is_unavailable(any_operation, valid_body, rates, caplog):
     """Nothing listens at the address of the cache."""
     gone = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
@@ -141,24 +139,3 @@ def test_each_call_takes_one_cache_operation(rates, monkeypatch):
 
     assert [throttle.count("a") for _ in range(4)] == [1, 2, 3, 4]
     assert (add.call_count, increment.call_count) == (1, 4)  # The first call of a window takes one of each.
-
-
-def test_two_first_calls_at_once_are_both_counted(rates, monkeypatch):
-    """The other call is counted after this one has found that there is no count."""
-    throttle, other = FailedAuthenticationThrottle(), FailedAuthenticationThrottle()
-    add = caches["default"].add
-
-    def add_after_the_other_call(*args):
-        monkeypatch.setattr(caches["default"], "add", add)
-        assert other.count("a") == 1
-        return add(*args)
-
-    monkeypatch.setattr(caches["default"], "add", add_after_the_other_call)
-
-    assert throttle.count("a") == 2
-
-
-def test_a_count_that_expires_meanwhile_starts_anew(rates, monkeypatch):
-    monkeypatch.setattr(caches["default"], "add", lambda *args: False)
-
-    assert FailedAuthenticationThrottle().count("a") == 1

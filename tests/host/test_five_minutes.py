@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import site
 import sqlite3
@@ -14,15 +13,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.documents import blocks, section
 from tests.servers import TIMEOUT, free_port, listens, running_server
-from tests.test_docs import blocks, page
 from tests.test_packaging import wheel  # noqa: F401
 
 pytestmark = pytest.mark.once
-
-
-def section(heading):
-    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page("plug-in"), re.DOTALL | re.MULTILINE)[1]
 
 
 class Project:
@@ -65,8 +60,8 @@ class Project:
 def project(tmp_path_factory, wheel):  # noqa: F811
     """Follow the section on the installation until the server starts."""
     project = Project(tmp_path_factory.mktemp("project"))
-    install, start, prepare, *_ = blocks(section("Installation"), "sh")
-    in_settings, in_urls = blocks(section("Installation"), "python")
+    install, start, prepare, *_ = blocks(section("plug-in", "Installation"), "sh")
+    in_settings, in_urls = blocks(section("plug-in", "Installation"), "python")
 
     project.run(install.replace("<CLONE>", shlex.quote(str(wheel))))
     project.share_dependencies()
@@ -83,7 +78,7 @@ def project(tmp_path_factory, wheel):  # noqa: F811
 def server(project, tmp_path_factory):
     """Run the documented server on a free port, and return its address."""
     port = free_port()
-    command = blocks(section("Installation"), "sh")[3]
+    command = blocks(section("plug-in", "Installation"), "sh")[3]
     with running_server(
         [*shlex.split(command), "--noreload", str(port)],
         tmp_path_factory.mktemp("server") / "log", lambda: listens(port), cwd=project.folder, env=project.environment,
@@ -91,14 +86,8 @@ def server(project, tmp_path_factory):
         yield f"http://127.0.0.1:{port}"
 
 
-def test_the_apps_are_those_of_the_package(project):
-    paths = project.run(".venv/bin/python -c 'import usergroups, bookmarks; print(usergroups, bookmarks)'")
-
-    assert paths.count(f"{project.folder}/.venv/lib/") == 2
-
-
 def test_the_documented_call_has_the_documented_answer(project, server):
-    text = section("Installation")
+    text = section("plug-in", "Installation")
     call = blocks(text, "sh")[4].replace("<API_TOKEN>", project.secret).replace("http://127.0.0.1:8000", server)
     [documented] = blocks(text, "json")
 
@@ -117,9 +106,22 @@ def test_unknown_paths_are_answered_in_json(server, path):
     assert response.json()["errors"][0]["code"] == "not_found"
 
 
+def test_the_documented_steps_to_an_openapi_document_work(project):
+    in_settings, in_urls, *_ = blocks(section("plug-in", "OpenAPI"), "python")
+    before = project.settings.read_text(), project.urls.read_text()
+    project.settings.write_text(before[0] + in_settings)
+    project.urls.write_text(before[1] + in_urls)
+
+    project.run(".venv/bin/python manage.py spectacular --validate --fail-on-warn --file=schema.yaml")
+
+    project.settings.write_text(before[0])
+    project.urls.write_text(before[1])
+    assert "/links/v1/bookmarks:" in (project.folder / "schema.yaml").read_text()
+
+
 def test_the_documented_steps_leave_nothing_of_the_apps(project):
     """The database is the same as before the installation, and the project runs without the package."""
-    drop, forget, uninstall = blocks(section("Uninstall"), "sh")
+    drop, forget, uninstall = blocks(section("plug-in", "Uninstall"), "sh")
     settings, urls, database = project.original
     assert project.database() > database
 

@@ -1,11 +1,19 @@
-"""Every host responds to the same calls over HTTP with the same status, headers and bytes as the service."""
+"""Every host responds to the same calls over HTTP with the same status, headers and bytes as the service on SQLite.
+
+So does the service on every other kind of database.
+"""
 
 import re
+from contextlib import ExitStack
 
 import pytest
 
+from tests.bookmarks_service.pooler import Pooler, needs_pgbouncer
 from tests.host.projects.calls import CALLS
 from tests.host.projects.hosts import SEEDED, asgi, hostile, plain, service
+
+pytest.importorskip("psycopg")
+from tests.bookmarks_service.cluster import Cluster, needs_postgresql
 
 pytestmark = pytest.mark.once
 
@@ -19,12 +27,11 @@ RANDOM = re.compile(
 )
 NOT_RANDOM = re.compile("|".join([*SEEDED.values(), "2026-01-0.*", "00000000-.*", "647[0-9a-f]{10}"]))
 
-
 SET_BY_THE_HOST = {plain: set(), hostile: {"content-language", "vary"}, asgi: {"x-host"}}
 """The headers that the host's own middleware sets."""
 
 
-def parts_of(host, response):
+def parts_of(host, response, ignored):
     """Return the status, the body and the headers, with addresses and random values replaced."""
 
     def comparable(text):
@@ -33,30 +40,43 @@ def parts_of(host, response):
             text = text.replace(f"{prefix}/{app}/", f"/{app}/")
         return RANDOM.sub(lambda match: match[0] if NOT_RANDOM.fullmatch(match[0]) else "<random>", text)
 
-    headers = {name: comparable(value) for name, value in response.headers.items() if name not in NOT_COMPARED}
+    headers = {name: comparable(value) for name, value in response.headers.items() if name not in ignored}
     return {"status": response.status_code, "body": comparable(response.content.decode("latin-1")), **headers}
 
 
-def answers_of(host, folder):
+def answers_of(host, folder, ignored=frozenset()):
     """Return the parts of the response to each call."""
     with host.serve(folder / "log") as address:
-        return {name: parts_of(host, host.send(address, call)) for name, call in CALLS.items()}
+        return {name: parts_of(host, host.send(address, call), NOT_COMPARED | ignored) for name, call in CALLS.items()}
 
 
 @pytest.fixture(scope="module")
 def answers_of_the_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
-    return answers_of(service(folder), folder)
+    return answers_of(service(f"sqlite:///{folder / 'db.sqlite3'}"), folder)
 
 
 @pytest.mark.parametrize("host", SET_BY_THE_HOST)
 def test_a_host_answers_as_the_service_does(answers_of_the_service, host, tmp_path):
-    answers = answers_of(host(tmp_path), tmp_path)
+    ignored = SET_BY_THE_HOST[host]
 
-    for name, of_the_service in answers_of_the_service.items():
-        compared = (of_the_service.keys() | answers[name].keys()) - SET_BY_THE_HOST[host]
-        expected = {part: of_the_service.get(part) for part in compared}
-        assert {part: answers[name].get(part) for part in compared} == expected, name
+    answers = answers_of(host(tmp_path), tmp_path, ignored)
+
+    for name, expected in answers_of_the_service.items():
+        assert answers[name] == {part: value for part, value in expected.items() if part not in ignored}, name
+
+
+@needs_postgresql
+@pytest.mark.parametrize("pooled", [False, pytest.param(True, marks=needs_pgbouncer)], ids=["PostgreSQL", "PgBouncer"])
+def test_the_service_answers_the_same_on_another_database(answers_of_the_service, pooled, tmp_path):
+    with ExitStack() as stack:
+        url = stack.enter_context(Cluster()).url
+        if pooled:
+            url = stack.enter_context(Pooler(url)).url
+        answers = answers_of(service(url), tmp_path)
+
+    for name, expected in answers_of_the_service.items():
+        assert answers[name] == expected, name
 
 
 def test_the_calls_cover_all_statuses(answers_of_the_service):

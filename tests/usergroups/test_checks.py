@@ -32,11 +32,6 @@ def test_invalid_rates_are_reported(setting, rate):
     assert found(**{setting: rate}) == ["usergroups.E003"]
 
 
-@pytest.mark.parametrize("rate", [None, "1/s", "10/min", "10/hour", "10/d"])
-def test_rates_have_the_format_of_rest_framework(rate):
-    assert found(USERGROUPS_CALL_RATE=rate, USERGROUPS_FAILURE_RATE=rate) == []
-
-
 @pytest.mark.parametrize("proxies", [-1, "1", None, True])
 def test_the_number_of_trusted_proxies_must_be_an_integer(proxies):
     assert found(USERGROUPS_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
@@ -65,9 +60,8 @@ def databases_found(**kwargs):
     return [message.id for message in check_databases(**kwargs)]
 
 
-@pytest.mark.parametrize("vendor", ["mysql", "oracle", "cockroachdb", "microsoft"])
-def test_other_databases_are_refused(monkeypatch, vendor):
-    monkeypatch.setattr(connection, "vendor", vendor)
+def test_other_databases_are_refused(monkeypatch):
+    monkeypatch.setattr(connection, "vendor", "mysql")
 
     assert databases_found() == ["usergroups.E005"]
 
@@ -80,11 +74,6 @@ def test_sqlite_needs_a_certain_version(monkeypatch, version, problems):
     assert len(databases_found()) == problems
 
 
-class TokensElsewhere:
-    def db_for_write(self, model, **hints):
-        return "legacy" if model.__name__.endswith("Token") else None
-
-
 @pytest.fixture
 def legacy_database(monkeypatch):
     """A second connection, to a database that is not supported."""
@@ -92,12 +81,6 @@ def legacy_database(monkeypatch):
     other.vendor = "mysql"
     monkeypatch.setitem(connections.settings, "legacy", connection.settings_dict)
     connections["legacy"] = other
-
-
-def test_every_model_is_checked(legacy_database, settings):
-    settings.DATABASE_ROUTERS = [f"{__name__}.TokensElsewhere"]
-
-    assert databases_found() == ["usergroups.E005"]
 
 
 @pytest.mark.parametrize(

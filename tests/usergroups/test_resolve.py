@@ -3,11 +3,9 @@
 import pytest
 
 from tests.answers import errors, user_group_detail_json
-from tests.conftest import comparable
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens import secret_format
 
 
 @pytest.fixture
@@ -23,26 +21,11 @@ def test_the_group_of_a_token_is_found(resolve, user_group):
     assert response.json() == {"success": 1, "user_group": user_group_detail_json(user_group)}
 
 
-def test_a_group_of_another_team_or_environment_is_not_found(resolve, user_group):
-    others = [UserGroupFactory(), UserGroupFactory(team=user_group.team, environment="Testing")]
-    unknown = comparable(resolve(secret_format.generate("ugt")))
-
-    assert [comparable(resolve(other.token)) for other in others] == [unknown, unknown]
-    response = resolve(others[0].token)
-    assert errors(response, 404) == [(None, "user_group_not_found")]
-    assert "has no user group with this token" in response.json()["errors"][0]["detail"]
-
-
 @pytest.mark.parametrize(
     ("token", "code"), [(None, "null"), ("", "blank"), (1, "invalid"), ("a" * 65, "max_length"), ([], "invalid")]
 )
 def test_an_invalid_token_is_refused(resolve, token, code):
     assert errors(resolve(token)) == [("token", code)]
-
-
-def test_resolving_takes_two_statements(resolve, user_group):
-    # The API token with its team, the group.
-    assert len(queries_of(resolve, user_group.token)) == 2
 
 
 def test_the_manager_finds_the_group_of_a_token_in_one_query(user_group):

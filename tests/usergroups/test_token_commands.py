@@ -80,13 +80,6 @@ def test_a_token_is_rotated(run):
     assert abs(token.expires_at - timezone.now() - timedelta(hours=2)) < timedelta(minutes=1)
 
 
-def test_the_successor_in_json_has_its_secret(run):
-    [line] = run("rotate_token", ApiTokenFactory().public_id, "--json")
-
-    answer = json.loads(line)
-    assert ApiToken.objects.authenticate(answer["secret"]).public_id == answer["id"]
-
-
 @pytest.mark.parametrize("grace", ["-1", "876001"])
 def test_an_impossible_grace_period_is_refused(run, grace):
     with pytest.raises(CommandError, match="--grace must be a number of hours"):

@@ -99,7 +99,6 @@ def test_the_last_use_is_written_at_most_once_a_minute():
 
 
 @pytest.mark.django_db
-@pytest.mark.django_db
 def test_a_successor_knows_its_predecessor_and_inherits_no_use():
     token = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl")
 

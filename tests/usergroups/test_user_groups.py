@@ -4,9 +4,8 @@ import pytest
 from django.db import IntegrityError, connection
 
 from tests.answers import errors, user_group_detail_json, user_group_json
-from tests.conftest import comparable
 from tests.queries import concurrently, queries_of
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 
 # GET api/user
@@ -36,12 +35,6 @@ def test_ids_in_the_query_are_compared_exactly(call_usergroups, user_group, prov
     assert response.json()["user_group"]["provided_id"] == provided_id
 
 
-def test_reading_takes_two_statements(call_usergroups, user_group):
-    queries = queries_of(lambda: call_usergroups("GET", "user", query={"user_group_id": user_group.provided_id}))
-
-    assert len(queries) == 2  # the token with its team, the group
-
-
 # POST api/user
 
 
@@ -63,12 +56,6 @@ def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
     assert response.status_code == 200
     assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": False}
     assert "Location" not in response
-
-
-def test_a_new_group_takes_three_statements(call_usergroups):
-    queries = queries_of(lambda: call_usergroups("POST", "user", {"user_group_id": "new"}))
-
-    assert len(queries) == 3  # the token with its team, the search for the group, the insert
 
 
 @pytest.mark.django_db(transaction=True)
@@ -256,54 +243,20 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
     assert {group["name"] for group in response.json()["user_groups"]} == found
 
 
-def test_a_list_takes_three_statements(call_usergroups, user_group):
-    UserGroupFactory.create_batch(60, team=user_group.team)
-
-    queries = queries_of(lambda: call_usergroups("GET", "users"))
-
-    assert len(queries) == 3  # the token with its team, the sizes of the rows, the page
-    assert not any("COUNT" in sql for sql in queries)
-
-
-# Ownership
+# Statements
 
 
 @pytest.mark.parametrize(
-    ("method", "url_name"),
-    [("GET", "user"), ("PUT", "user"), ("DELETE", "user"), ("POST", "user-token")],
-)
-@pytest.mark.parametrize(
-    "make_foreign",
+    ("call", "number"),
     [
-        lambda team, **fields: UserGroupFactory(**fields),
-        lambda team, **fields: UserGroupFactory(team=team, environment="Testing", **fields),
+        pytest.param(("GET", "user", b"", {"user_group_id": "there"}), 2, id="read"),  # the token, the group
+        pytest.param(("POST", "user-resolve", {"token": "ugt_there"}), 2, id="resolve"),  # the token, the group
+        pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),  # the token, the search, the insert
+        pytest.param(("GET", "users"), 3, id="list"),  # the token, the sizes of the rows, the page
     ],
-    ids=["another team", "another environment"],
 )
-def test_another_owners_group_is_answered_like_an_unknown_one(
-    call_usergroups, user_group, method, url_name, make_foreign
-):
-    make_foreign(user_group.team, provided_id="theirs")
+def test_an_operation_takes_few_statements(call_usergroups, api_token, call, number):
+    UserGroupFactory.create_batch(60, team=api_token.team)
+    UserGroupFactory(team=api_token.team, provided_id="there", token="ugt_there")
 
-    def answer(provided_id):
-        names = {"user_group_id": provided_id}
-        if method in ("GET", "DELETE"):
-            return call_usergroups(method, url_name, query=names)
-        return call_usergroups(method, url_name, names)
-
-    theirs, none = answer("theirs"), answer("unknown")
-
-    assert theirs.status_code == 404
-    assert comparable(theirs) == comparable(none)
-    assert UserGroup.objects.filter(provided_id="theirs").exists()
-
-
-def test_a_cursor_of_another_team_does_not_show_its_groups(call_usergroups, user_group):
-    theirs = UserGroupFactory.create_batch(3)
-    token = ApiTokenFactory(team=theirs[2].team, recently_used=True)
-    UserGroupFactory.create_batch(2, team=theirs[2].team)
-    link = call_usergroups("GET", "users", query={"limit": 1}, token=token).json()["next"]
-
-    response = call_usergroups("GET", "users", query={"cursor": link.partition("cursor=")[2]})
-
-    assert [group["provided_id"] for group in response.json()["user_groups"]] == [user_group.provided_id]
+    assert len(queries_of(call_usergroups, *call)) == number

@@ -1,9 +1,6 @@
-"""The admin and the commands with other labels of the apps. These tests run with the settings of the host."""
+"""The admin and the commands with other labels of the apps."""
 
 import pytest
-from django.apps import apps
-from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
@@ -12,16 +9,7 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory
 from usergroups.models import ApiToken, Team, UserGroup
 
-if apps.get_containing_app_config("bookmarks").label != "links":
-    pytest.skip("the apps have their own labels", allow_module_level=True)
-
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def operator(client):
-    client.force_login(get_user_model().objects.create_superuser(username="operator", password="x"))
-    return client
 
 
 def test_no_migration_is_missing():
@@ -34,21 +22,16 @@ def test_the_tables_have_the_labels_in_their_names():
 
 @pytest.mark.parametrize("page", ["changelist", "add"])
 @pytest.mark.parametrize("model", [Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken])
-def test_the_admin_has_its_pages(operator, model, page):
+def test_the_admin_has_its_pages(admin_client, model, page):
     BookmarkFactory()
 
-    assert operator.get(reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")).status_code == 200
+    assert admin_client.get(reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")).status_code == 200
 
 
-def test_a_file_is_imported_in_the_admin(operator):
+def test_a_file_is_imported_in_the_admin(admin_client):
     user_group = BookmarkFactory().user_group
     file = SimpleUploadedFile("bookmarks.jsonl", b'{"url": "https://example.com/imported"}')
 
-    response = operator.post(
-        reverse("admin:links_bookmark_import"), {"user_group": user_group.pk, "file": file}, follow=True
-    )
+    admin_client.post(reverse("admin:links_bookmark_import"), {"user_group": user_group.pk, "file": file}, follow=True)
 
-    assert response.status_code == 200
-    assert reverse("admin:links_bookmark_changelist") in response.text
-    assert admin.site.is_registered(Bookmark)
     assert user_group.bookmarks.filter(url="https://example.com/imported").exists()

@@ -1,11 +1,6 @@
-"""A dashboard that is embedded in a page. These tests run with the settings of the host."""
+"""A dashboard that is embedded in a page."""
 
 import pytest
-from django.apps import apps
-
-if not apps.is_installed("tests.host.notes"):
-    pytest.skip("the host is not installed", allow_module_level=True)
-
 from django.test import Client
 
 from tests.usergroups.factories import UserGroupFactory

@@ -1,11 +1,7 @@
-"""Deletions of user groups to which rows of the host refer. These tests run with the settings of the host."""
+"""Deletions of user groups to which rows of the host refer."""
 
 import pytest
-from django.apps import apps
 from django.db.models import ProtectedError
-
-if not apps.is_installed("tests.host.notes"):
-    pytest.skip("the host is not installed", allow_module_level=True)
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import confirm, url

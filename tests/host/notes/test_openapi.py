@@ -1,15 +1,10 @@
-"""The OpenAPI document of a host that has an API of its own. These tests run with the settings of the host."""
+"""The OpenAPI document of a host that has an API of its own."""
 
 import json
 import re
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command
-
-if not apps.is_installed("tests.host.notes"):
-    pytest.skip("the host is not installed", allow_module_level=True)
-
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
@@ -47,14 +42,6 @@ def test_the_components_of_a_host_stay_as_they_are(settings, kind):
 
     assert alone
     assert {name: beside[name] for name in alone} == alone
-
-
-@pytest.mark.parametrize("kind", ["schemas", "responses", "examples", "headers", "securitySchemes"])
-def test_the_names_of_all_components_begin_with_the_label_of_their_app(kind):
-    names = document(WITHOUT_HOOKS, api_urls.urlpatterns)["components"][kind]
-
-    prefixes = ("Usergroups", "Bookmarks", "Notes")
-    assert {name for name in names if not name.removeprefix("Patched").startswith(prefixes)} == set()
 
 
 def test_a_changed_view_is_described_as_it_is():

@@ -12,12 +12,10 @@ from typing import NamedTuple
 
 import httpx
 
+from tests.documents import ROOT, blocks, page
 from tests.host.projects.calls import Call
 from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server
-from tests.test_docs import blocks, page
 from usergroups.tokens import secret_format
-
-ROOT = Path(__file__).parents[3]
 
 GUNICORN = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
 UVICORN = ["uvicorn", "--port={port}", "--log-level=warning"]
@@ -87,11 +85,11 @@ class Host(NamedTuple):
         return httpx.request(call.method, url, content=content, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
 
 
-def service(folder: Path) -> Host:
+def service(database_url: str) -> Host:
     command = ["granian", "--interface=wsgi", "--port={port}", "bookmarks_service.wsgi:application"]
     environment = {
         "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
-        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "DATABASE_URL": database_url,
         "SECRET_KEY": "not-a-secret",
     }
     return Host(command, {"api": "", "v1": ""}, ROOT, environment)

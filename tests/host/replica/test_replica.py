@@ -1,23 +1,16 @@
-"""A read replica that lags behind. These tests run with the settings of the host, and the replica stays empty."""
+"""A read replica that lags behind: it stays empty."""
 
 import io
-import json
-from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.urls import reverse
 
-if "replica" not in settings.DATABASES:
-    pytest.skip("the host has no replica", allow_module_level=True)
-
-from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.models import AccessToken, Bookmark
 from tests.admin.actions import act, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.contract.conftest import OPERATIONS, READS, WRITES, caller, valid_body  # noqa: F401
-from tests.usergroups.factories import TeamFactory, UserGroupFactory
-from usergroups.models import ApiToken, Team, UserGroup
+from tests.contract.conftest import OPERATIONS, READS, WRITES, caller
+from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
@@ -53,23 +46,18 @@ def body(primary):
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_depends_on_nothing_in_the_replica(client, user_group, body, name):
-    call = caller(client, user_group, name)
-
-    response = call(body)
+    response = caller(client, user_group, name)(body)
 
     assert response.status_code in (200, 201), response.content
-    results = json.loads(response.content).get("results", [])
-    assert [result["status"] for result in results if result["status"] not in (200, 201)] == []
+    assert {result["status"] for result in response.json().get("results", [])} <= {200, 201}
 
 
 @pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])
 def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
-    call = caller(client, user_group, name)
-
-    response = call(body if OPERATIONS[name].has_body else b"")
+    response = caller(client, user_group, name)(body if OPERATIONS[name].has_body else b"")
 
     assert response.status_code == (404 if name in MISSING else 200)
-    lists = [value for value in json.loads(response.content).values() if isinstance(value, list)]
+    lists = [value for value in response.json().values() if isinstance(value, list)]
     assert name in MISSING or lists == [[]]
 
 
@@ -87,40 +75,21 @@ def test_conflicts_are_found_in_the_primary_database(client, primary, body):
     bookmark = BookmarkFactory(user_group=primary["user_group"], url=body["url"], collection=primary["collection"])
     update = caller(client, primary["user_group"], "update_bookmark")
     create = caller(client, primary["user_group"], "create_bookmark")
-    rename = caller(client, primary["user_group"], "update_collection")
 
-    assert json.loads(create(body).content)["bookmark"]["id"] == str(bookmark.pk)
+    assert create(body).json()["bookmark"]["id"] == str(bookmark.pk)
     assert update(body).status_code == 409
-    assert rename({"name": "Fresh"}).status_code == 409
 
 
 def test_the_admin_works_on_the_primary_database(admin_client, primary):
-    group = primary["user_group"]
-    page = admin_client.get(url("usergroups_usergroup_change", group.pk))
-    form = page.context["adminform"].form
-    initial = {f"initial-{name}": form.fields[name].prepare_value(form[name].value()) for name in form.fields}
-    data = {name.removeprefix("initial-"): value for name, value in initial.items()} | initial
-
-    admin_client.post(url("usergroups_usergroup_change", group.pk), {**data, "name": "Renamed"})
-    act(admin_client, "bookmarks_bookmark", "delete_selected", primary["bookmark"])
-    act(admin_client, "usergroups_usergroup", "rotate_token", group)
-
-    stored = UserGroup.objects.using("default").get()
-    assert stored.name == "Renamed"
-    assert stored.token != group.token
-    assert not Bookmark.objects.using("default").exists()
-
-
-def test_the_admin_counts_and_finds_rows_that_the_replica_lacks(admin_client, primary):
     group, bookmark = primary["user_group"], primary["bookmark"]
 
-    page = admin_client.get(url("usergroups_team_change", group.team_id))
     found = admin_client.post(reverse("second:find"), {"text": bookmark.url})
+    act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)
+    act(admin_client, "usergroups_usergroup", "rotate_token", group)
 
-    assert {link["name"]: link["count"] for link in page.context["related"]} == {
-        "user groups": "1", "API tokens": "0", "access tokens": "0", "collections": "1", "bookmarks": "1"
-    }  # fmt: skip
     assert found.url == reverse("second:bookmarks_bookmark_change", args=[bookmark.pk])
+    assert UserGroup.objects.using("default").get().token != group.token
+    assert not Bookmark.objects.using("default").exists()
 
 
 def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(admin_client, primary):
@@ -129,9 +98,6 @@ def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(admin_client, 
     page = admin_client.post(url("bookmarks_bookmark_add"), data)
 
     assert list(page.context["adminform"].form.errors) == ["user_group"]
-    for row in (primary["user_group"].team, primary["user_group"]):
-        row.save(using="replica", force_insert=True)
-    assert admin_client.post(url("bookmarks_bookmark_add"), data).status_code == 302
 
 
 def test_the_commands_work_on_the_primary_database(primary, tmp_path):
@@ -141,29 +107,7 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     names = {"team": group.team.name, "user_group": group.provided_id, "environment": group.environment}
 
     call_command("create_access_token", **names, stdout=io.StringIO(), stderr=io.StringIO())
-    call_command("create_collection", name="Another", **names, stdout=io.StringIO(), stderr=io.StringIO())
     call_command("import_bookmarks", str(path), **names, stdout=io.StringIO())
 
     assert AccessToken.objects.using("default").get().user_group_id == group.pk
-    assert set(Collection.objects.using("default").values_list("name", flat=True)) == {"Fresh", "Another"}
     assert Bookmark.objects.using("default").filter(collection=primary["collection"]).exists()
-
-
-def test_using_selects_the_database_of_a_write(settings):
-    """The rows in the other database have the same keys."""
-    settings.DATABASE_ROUTERS = []
-    team = TeamFactory(name="Acme")
-    group = UserGroupFactory(team=team)
-    for row in (team, group):
-        row.save(using="replica", force_insert=True)
-
-    token, _ = ApiToken.objects.using("replica").issue(team=Team.objects.using("replica").get())
-    token.rotate(timedelta())[0].revoke()
-    UserGroup.objects.using("replica").filter(pk=group.pk).change(group.provided_id, name="Renamed")
-    UserGroup.objects.using("replica").filter(pk=group.pk).delete()
-    Team.objects.using("replica").get().delete()
-
-    assert UserGroup.objects.using("default").get().name == group.name
-    assert Team.objects.using("default").get() == team
-    assert not ApiToken.objects.using("default").exists()
-    assert not Team.objects.using("replica").exists()

@@ -1,0 +1,32 @@
+"""Read the documents: their sections, code blocks and tables."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def page(name):
+    """Return the text of a page in docs/."""
+    return (ROOT / "docs" / f"{name}.md").read_text()
+
+
+def section(name, heading):
+    """Return a section of a page, without its heading."""
+    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE)[1]
+
+
+def blocks(text, language):
+    """Return the code blocks in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def rows(text):
+    """Return the cells of each row of all tables."""
+    return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in re.findall(r"^\| .*", text, re.MULTILINE)]
+
+
+def names(text, column=0):
+    """Return the names in code style that begin the cells of a column of all tables."""
+    found = (re.match(r"`([\w.]+)", row[column]) for row in rows(text) if len(row) > column)
+    return {match[1] for match in found if match}
