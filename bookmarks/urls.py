@@ -2,10 +2,10 @@
 
 from django.urls import path
 
+from .files.api import ExportView, ImportView
 from .views.batches import BookmarkBatchDeletionView, BookmarkBatchMoveView, BookmarkBatchView
 from .views.bookmarks import BookmarksView, BookmarkView
 from .views.collections import CollectionsView, CollectionView
-from .views.files import ExportView, ImportView
 
 app_name = "bookmarks"
 urlpatterns = [

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files import api as views
 from bookmarks.files.exporting import load
-from bookmarks.views import files as views
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
