@@ -25,8 +25,8 @@ from django.urls import resolve, reverse
 from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks import conf as bookmarks_conf
-from bookmarks.files import read
-from bookmarks.files.programs import NAMES
+from bookmarks.files.importing import read
+from bookmarks.files.records import NAMES
 from bookmarks.models import Bookmark
 from bookmarks_service.postgresql_connections import LIMITS
 from tests.bookmarks.conftest import access_token, create_bookmark  # noqa: F401

@@ -16,14 +16,13 @@ from bookmarks.serializers.bookmarks import CollectionField
 from bookmarks.views.base import AccessTokenView
 from usergroups.contract.body import content_length, read_body
 from usergroups.contract.fields import Envelope
-from usergroups.contract.files import download
 from usergroups.tokens.concurrency import file_transfer
 from usergroups.tokens.documentation import missing, operation, success_response
 
-from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, read
+from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .encodings import lookup
-from .exporting import load
-from .importing import store
+from .exporting import download, load
+from .importing import read, store
 from .report import Report
 
 
@@ -194,4 +193,4 @@ class ExportView(AccessTokenView):
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
         text = EXPORT_FORMATS[name].write(load(self.user_group, query.get("collection")))
-        return download((piece.encode() for piece in text), file_transfer(self.user_group), **options)
+        return download((chunk.encode() for chunk in text), file_transfer(self.user_group), **options)
