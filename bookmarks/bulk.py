@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import IntegrityError, connections
@@ -32,29 +31,8 @@ COLLECTION_KEY = Coalesce("collection_id", Value(NO_COLLECTION), output_field=UU
 UniqueKey = tuple[UUID, bytes]
 """The key that is unique within a user group: a bookmark's collection, or NO_COLLECTION, and the digest of its URL."""
 
-
-ROWS = """
-    SELECT %s, %s, * FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::bytea[], %s::text[], %s::timestamptz[])
-"""
-"""The rows of an INSERT on PostgreSQL, from the user group, the time and an array for each other column."""
-
-
-class NewRow(NamedTuple):
-    """The values of a bookmark to insert, besides its user group and ``updated_at``, by the names of their columns."""
-
-    id: UUID
-    collection_id: UUID | None
-    url: str
-    url_digest: bytes
-    title: str
-    created_at: datetime
-
-    @property
-    def unique_key(self) -> UniqueKey:
-        return self.collection_id or NO_COLLECTION, self.url_digest
-
-
-_values = attrgetter(*NewRow._fields)
+ROWS = "SELECT %s, %s, * FROM unnest({arrays})"
+"""The rows of an INSERT on PostgreSQL, from two values that they share and an array for each other column."""
 
 
 class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
@@ -130,7 +108,9 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
     ) -> dict[UniqueKey, "Bookmark"]:
         for (_, digest), bookmark in new.items():
             bookmark.url_digest = digest
-        created = self.insert_missing(user_group, [NewRow(*_values(bookmark)) for bookmark in new.values()], now)
+        fields = [field.attname for field in self.model._meta.concrete_fields]
+        rows = [{name: getattr(bookmark, name) for name in fields} for bookmark in new.values()]
+        created = self.insert_missing(user_group, rows, now)
         stored = {key: bookmark for key, bookmark in new.items() if bookmark.pk in created}
         for bookmark in stored.values():
             bookmark._state.adding, bookmark._state.db = False, self.db
@@ -140,30 +120,31 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
             raise IntegrityError("A conflicting bookmark was deleted before it could be read.")
         return stored
 
-    def insert_missing(self, user_group: UserGroup, rows: Sequence[NewRow], now: datetime) -> set[UUID]:
+    def insert_missing(self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime) -> set[UUID]:
         """Insert the rows whose keys no bookmark of the user group has, and return their ids.
 
-        ``now`` is the time of the change. Call this in a transaction, on the manager: the filters of a queryset are
-        ignored.
+        All rows have the same fields, with the names of their columns. ``now`` is the time of the change. Call this in
+        a transaction, on the manager: the filters of a queryset are ignored.
         """
         if not rows:
             return set()
         # All transactions insert in the same order, so that they do not deadlock.
-        created = _insert(self.model, self.db, (user_group.pk, now), sorted(rows, key=_order))
+        shared = {"user_group_id": user_group.pk, "updated_at": now}
+        created = _insert(self.model, self.db, shared, sorted(rows, key=_order))
         if signals.created.has_listeners(self.model):
-            values = [row._asdict() for row in rows if row.id in created]
-            new = [self.model(user_group=user_group, updated_at=now, **each) for each in values]
+            new = [self.model(**{**row, **shared, "user_group": user_group}) for row in rows if row["id"] in created]
             signals.announce(signals.created, new, self.db)
         return created
 
     def change_many(self, wanted: Mapping[UniqueKey, Mapping[str, Any]]) -> int:
-        """Write these titles and dates to the bookmarks with these keys where they differ.
+        """Write these values to the bookmarks with these keys where they differ.
 
         Return the number of those that changed. Call this in a transaction, on the bookmarks of one user group.
         """
         found = self.by_unique_key(wanted).items()
         keys = [bookmark.pk for key, bookmark in found if _differences(bookmark, wanted[key])]
-        changed, retitled, now = [], [], timezone.now()
+        changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
+        now = timezone.now()
         # All transactions lock several bookmarks in this order, so that they do not deadlock.
         for bookmark in self.filter(pk__in=keys).select_for_update().order_by("pk") if keys else ():
             # It may have been changed since it was found.
@@ -171,11 +152,11 @@ class BookmarkBatchQuerySet(PublicIdQuerySet["Bookmark"]):
                 for name, value in changes.items():
                     setattr(bookmark, name, value)
                 bookmark.updated_at = now
-                changed.append(bookmark)
-                retitled += [bookmark] if "title" in changes else []
-        self.bulk_update(changed, ["title", "created_at", "updated_at"], MAX_UPDATED)
-        signals.announce_update(retitled, self.db, ["title"])
-        return len(changed)
+                changed[frozenset(changes)].append(bookmark)
+        for names, bookmarks in changed.items():
+            self.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
+            signals.announce_update(bookmarks, self.db, names)
+        return sum(map(len, changed.values()))
 
     def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
         """Return the bookmarks with these unique keys. No other rows are read, even if they have the same URLs."""
@@ -196,36 +177,37 @@ def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, A
     return {name: value for name, value in values.items() if value != getattr(bookmark, name)}
 
 
-def _order(row: NewRow) -> tuple[bytes, int]:
-    return row.url_digest, row.collection_id.int if row.collection_id else 0
+def _order(row: Mapping[str, Any]) -> tuple[bytes, UUID]:
+    return row["url_digest"], row["collection_id"] or NO_COLLECTION
 
 
-def _insert(model: type["Bookmark"], using: str, shared: tuple[Any, datetime], rows: Sequence[NewRow]) -> set[UUID]:
+def _insert(
+    model: type["Bookmark"], using: str, shared: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> set[UUID]:
     """Insert the rows, except those that conflict with existing ones, and return the ids of the new ones.
 
-    The rows share a user group, given by its key, and ``updated_at``.
+    ``shared`` are the values that are the same in all rows.
     PostgreSQL gets an array for each column, which takes a third of the time of a value for each column and row.
     """
     connection, options = connections[using], model._meta
     quote = connection.ops.quote_name
-    fields: list[Any] = [*map(options.get_field, ("user_group", "updated_at", *NewRow._fields))]
+    names = [name for name in rows[0] if name not in shared]
+    fields: list[Any] = [*map(options.get_field, [*shared, *names])]
     insert = f"INSERT INTO {quote(options.db_table)} ({', '.join(quote(field.column) for field in fields)})"
     returning = "ON CONFLICT DO NOTHING RETURNING id"
     created: set[UUID] = set()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            arrays = [array_text(column) for column in zip(*rows, strict=True)]
-            cursor.execute(f"{insert} {ROWS} {returning}", [*shared, *arrays])
+            types = [field.db_type(connection).partition("(")[0] for field in fields[len(shared) :]]
+            select = ROWS.format(arrays=", ".join(f"%s::{name}[]" for name in types))
+            arrays = [array_text(row[name] for row in rows) for name in names]
+            cursor.execute(f"{insert} {select} {returning}", [*shared.values(), *arrays])
             return {key for (key,) in cursor.fetchall()}
         size = connection.ops.bulk_batch_size([field.name for field in fields], rows)
-        row = f"({', '.join(['%s'] * len(fields))})"
+        row_of_params = f"({', '.join(['%s'] * len(fields))})"
         for start in range(0, len(rows), size):
-            part = [(*shared, *values) for values in rows[start : start + size]]
-            params = [
-                field.get_db_prep_save(value, connection)
-                for values in part
-                for field, value in zip(fields, values, strict=True)
-            ]
-            cursor.execute(f"{insert} VALUES {', '.join([row] * len(part))} {returning}", params)
+            part = [{**row, **shared} for row in rows[start : start + size]]
+            params = [field.get_db_prep_save(row[field.attname], connection) for row in part for field in fields]
+            cursor.execute(f"{insert} VALUES {', '.join([row_of_params] * len(part))} {returning}", params)
             created.update(UUID(key) for (key,) in cursor.fetchall())
     return created

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .files.views import ExportView, ImportView
+from .files.api import ExportView, ImportView
 from .views import (
     BookmarkBatchDeletionView,
     BookmarkBatchMoveView,

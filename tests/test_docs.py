@@ -13,7 +13,7 @@ from django.core.management import get_commands
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from bookmarks.files import read
+from bookmarks.files.importing import read
 from bookmarks.models import Bookmark
 from bookmarks_service.postgresql_connections import LIMITS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory

@@ -20,14 +20,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
-from bookmarks.files.exporting import load, load_all
+from bookmarks.files.exporting import StorageUnavailable, download, load, load_all
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import MAX_CHANGED
 from usergroups.admin_tools.context import FILTERS_PARAM
 from usergroups.admin_tools.lists import display_number
-from usergroups.contract.files import StorageUnavailable, download
 from usergroups.models import UserGroup
 
 from .forms import FormatForm, SeveralGroupsForm

@@ -22,9 +22,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
-from bookmarks.files import FORMATS, encodings, guess_format, positions, read
+from bookmarks.files import FORMATS, encodings, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
-from bookmarks.files.importing import store
+from bookmarks.files.importing import read, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.context import FILTERS_PARAM

@@ -1,17 +1,11 @@
 """Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
 
-from collections.abc import Iterator
-from io import BufferedReader
 from pathlib import PurePath
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from usergroups.contract.files import DecompressedFile, Readable
-from usergroups.contract.requests import CHUNK_SIZE
-
 from . import comma_separated, json_bookmarks, jsonl, netscape
-from .records import FileRecord, UnreadableFile
 from .report import Refusal
 
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
@@ -32,19 +26,6 @@ FORMATS_BY_TYPE = {
     "application/jsonlines": "jsonl",
 }
 """The format of each media type, including those that other programs use."""
-
-
-def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
-    """Yield the records of a file in the format with this name, which is read in constant memory.
-
-    The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
-    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
-    UnreadableFile after the last record if the file is damaged or larger.
-    """
-    content = DecompressedFile(file, limit)
-    yield from FORMATS[name].read(BufferedReader(content, CHUNK_SIZE), encoding)
-    if content.error:
-        raise UnreadableFile(content.error)
 
 
 def guess_format(file_name: str) -> str | None:

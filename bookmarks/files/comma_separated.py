@@ -14,11 +14,10 @@ from typing import BinaryIO, TextIO
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.strict_json import MAX_LINE
+from usergroups.contract.files import MAX_LINE
 
 from .encodings import open_text
-from .programs import Layout
-from .records import FIELDS, OWNER_FIELDS, FileRecord, InvalidRecord, to_dict
+from .records import FIELDS, OWNER_FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -121,26 +120,26 @@ class RowReader:
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it is not CSV."""
     rows = RowReader(open_text(file, encoding))
-    layout = None
+    columns = None
     is_our_own = False
     for line, row in rows:
         if isinstance(row, ValueError):
             yield InvalidRecord(line, str(row))
-        elif layout is None:
-            layout = Layout(row)
-            if not layout.url_positions:
+        elif columns is None:
+            columns = FieldMap(row)
+            if not columns.url_positions:
                 reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
                 return
             is_our_own = tuple(row) in (FIELDS, OWNER_FIELDS + FIELDS)
-            rows.width = layout.length
-            rows.url_position = None if is_our_own else layout.url_positions[0]
-        elif len(row) > layout.length and any(row[layout.length :]):
-            numbers = {"number": len(row), "columns": layout.length}
+            rows.width = columns.length
+            rows.url_position = None if is_our_own else columns.url_positions[0]
+        elif len(row) > columns.length and any(row[columns.length :]):
+            numbers = {"number": len(row), "columns": columns.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
-            cells = [*row[: layout.length], *[None] * (layout.length - len(row))]
-            yield layout.record(line, [*map(_without_protection, cells)] if is_our_own else cells)
+            cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
+            yield columns.record(line, [*map(_without_protection, cells)] if is_our_own else cells)
 
 
 def _without_protection(cell: str | None) -> str | None:

@@ -1,17 +1,22 @@
-"""Read bookmarks and collections in pages.
+"""Read bookmarks and collections in pages, and send them as a file.
 
 Each page is one statement, since a server-side cursor would not work behind a pooler of connections. All of them see
 the same state of the database.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import groupby
-from operator import attrgetter
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from os import SEEK_END
+from tempfile import TemporaryFile
+from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import Error, connections
 from django.db.models import Model, QuerySet
+from django.http import StreamingHttpResponse
+from rest_framework.exceptions import APIException
+from usergroups.contract.body import CHUNK_SIZE
 
 from bookmarks.models import Bookmark, Collection
 from usergroups.contract.pagination import comes_after
@@ -20,7 +25,6 @@ from usergroups.models import UserGroup
 M = TypeVar("M", bound=Model)
 
 PAGE_SIZE = 2000  # rows
-COLLECTIONS = 50  # whose bookmarks one statement reads, if they fit on a page
 
 
 def load(
@@ -41,15 +45,14 @@ def load(
         if collection is None:
             yield from _oldest_first(bookmarks.filter(collection=None))
         collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
-        for page in [[collection]] if collection else _pages(collections, COLLECTIONS):
-            for each, inside in _by_collection(bookmarks, page):
-                is_empty = among is None
-                for bookmark in inside:
-                    is_empty = False
-                    bookmark.collection = each
-                    yield bookmark
-                if is_empty:
-                    yield each
+        for each in [collection] if collection else _in_order(collections):
+            is_empty = among is None
+            for bookmark in _oldest_first(bookmarks.filter(collection=each)):
+                is_empty = False
+                bookmark.collection = each
+                yield bookmark
+            if is_empty:
+                yield each
 
 
 def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
@@ -59,8 +62,7 @@ def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
     """
     rows = bookmarks.using(bookmarks.db)
     with _snapshot(rows.db):
-        for page in _pages(rows, PAGE_SIZE):
-            yield from page
+        yield from _in_order(rows)
 
 
 @contextmanager
@@ -83,36 +85,52 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
-    """Yield the rows in lists, in the order in which they were added."""
-    rows = rows.order_by("pk")
-    page = list(rows[:size])
-    while page:
-        yield page
-        page = list(rows.filter(pk__gt=page[-1].pk)[:size])
-
-
-def _by_collection(
-    bookmarks: QuerySet[Bookmark], collections: list[Collection]
-) -> Iterator[tuple[Collection, Iterable[Bookmark]]]:
-    """Yield each of these collections with its bookmarks, oldest first.
-
-    Small collections share a statement, because one for each of 10,000 collections takes nine times as long.
-    """
-    rows = bookmarks.filter(collection__in=collections).order_by("collection_id", "created_at", "pk")
-    shared = list(rows[: PAGE_SIZE + 1]) if len(collections) > 1 else []
-    found = {key: list(part) for key, part in groupby(shared, attrgetter("collection_id"))}
-    for each in collections:
-        if len(collections) > 1 and len(shared) <= PAGE_SIZE:
-            yield each, found.get(each.pk, ())
-        else:
-            yield each, _oldest_first(bookmarks.filter(collection=each))
+def _in_order(rows: QuerySet[M]) -> Iterator[M]:
+    """Yield the rows in the order in which they were added."""
+    rows = following = rows.order_by("pk")
+    while page := list(following[:PAGE_SIZE]):
+        yield from page
+        following = rows.filter(pk__gt=page[-1].pk)
 
 
 def _oldest_first(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
+    """Yield the bookmarks of one collection, or of none."""
     rows = following = bookmarks.order_by("created_at", "pk")
     while page := list(following[:PAGE_SIZE]):
         yield from page
         if len(page) < PAGE_SIZE:
             return
         following = rows.filter(comes_after(Bookmark, "id", (page[-1].created_at, page[-1].pk)))
+
+
+class StorageUnavailable(APIException):
+    status_code = 503
+    default_code = "service_unavailable"
+    default_detail = "The server cannot store the file. Try again later."
+    wait = 60  # seconds
+
+
+def download(chunks: Iterable[bytes], while_sent: AbstractContextManager[Any], **options: Any) -> StreamingHttpResponse:
+    """Return a response with the chunks, which are written to a temporary file before it begins.
+
+    An error in their source is therefore an error response, a slow client does not keep the source open, and a client
+    sees by the Content-Length that a download has broken off. ``while_sent`` is entered until the response is closed,
+    and ``options`` are those of the response. Raises StorageUnavailable if the disk is full, for example.
+    """
+    contents = _size_and_chunks(chunks, while_sent)
+    size = next(contents)
+    response = StreamingHttpResponse(contents, **options)
+    response["Content-Length"] = size
+    return response
+
+
+def _size_and_chunks(chunks: Iterable[bytes], while_sent: AbstractContextManager[Any]) -> Iterator[Any]:
+    """Yield the size of the file, and then its content in chunks. Raises StorageUnavailable."""
+    try:
+        with while_sent, TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as file:
+            file.writelines(chunks)
+            yield file.seek(0, SEEK_END)
+            file.seek(0)
+            yield from iter(partial(file.read, CHUNK_SIZE), b"")
+    except OSError as error:
+        raise StorageUnavailable from error

@@ -1,8 +1,8 @@
-"""Store a file's records as bookmarks."""
+"""Read a file, and store its records as bookmarks."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from functools import partial
+from io import BufferedReader
 from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -13,31 +13,48 @@ from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
-from bookmarks.bulk import NewRow
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.bulk import NO_COLLECTION, UniqueKey
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
+from usergroups.contract.files import DecompressedFile, Readable, UnreadableFile
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
-from .programs import parse_date, shortened
-from .records import CollectionRecord, FileRecord, InvalidRecord, UnreadableFile
+from . import FORMATS
+from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 
-CHUNK_SIZE = 1000  # rows that are stored in one transaction
+ROWS_PER_TRANSACTION = 1000
+
+UPDATED = [field for field in FIELDS if field not in ("url", "collection")]
+"""The fields that an update changes."""
+
+TEXT_FIELDS = {
+    field.name: field.max_length
+    for field in Bookmark._meta.concrete_fields
+    if field.name in UPDATED and field.name != "created_at"
+}
+"""The fields whose text is shortened, with their maximum lengths."""
 
 
-class TargetDeleted(Exception):
-    """The user group or the collection for the bookmarks was deleted during the import."""
+def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
+    """Yield the records of a file in the format with this name, which is read in constant memory.
+
+    The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
+    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
+    UnreadableFile after the last record if the file is damaged or larger.
+    """
+    content = DecompressedFile(file, limit)
+    yield from FORMATS[name].read(BufferedReader(content), encoding)
+    if content.error:
+        raise UnreadableFile(content.error)
 
 
 class Row(NamedTuple):
-    """The valid values of a record. A row without a URL stands for a collection without bookmarks."""
+    """The valid values of a record."""
 
     collection: str | None
-    url: str = ""
-    url_digest: bytes = b""
-    title: str = ""
-    created_at: datetime | None = None
-    """None if the record has no usable date."""
+    values: dict[str, Any]
+    """The values of the bookmark's fields by name. Empty if the record stands for a collection without bookmarks."""
 
 
 def store(
@@ -53,62 +70,47 @@ def store(
     it is missing. With ``update``, existing bookmarks get the titles and the dates that the file has for them, the last
     ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
 
-    If another transaction deletes a collection that the file names, it is created again. The import ends if the user
-    group or ``collection`` is deleted, or where the file is damaged, and ``report.error`` is the reason. What was
-    stored before remains stored, also if this raises an exception of the database.
+    If another transaction deletes a collection that the file names, it is created again. The import ends where the file
+    is damaged, and ``report.error`` is the reason. Raises IntegrityError if the user group or ``collection`` is
+    deleted. What was stored before an error remains stored.
     """
     using = router.db_for_write(Bookmark)
-
-    def check_targets() -> None:
-        if not UserGroup.objects.using(using).filter(pk=user_group.pk).exists():
-            raise TargetDeleted(_("The user group and its bookmarks were deleted during the import."))
-        if collection and not Collection.objects.using(using).filter(pk=collection.pk).exists():
-            raise TargetDeleted(_("The collection was deleted during the import."))
-
     rows = valid_rows(records, report, with_collections=collection is None)
-    try:
-        # A chunk is read before any row is locked, because the file may be a slow pipe.
-        while chunk := list(islice(rows, CHUNK_SIZE)):
-            store_chunk = partial(_store_chunk, user_group, chunk, collection, update, using)
-            created, updated = retry_on_conflict(store_chunk, using, check_targets)
-            report.created += created
-            report.updated += updated
-            report.existing += sum(1 for row in chunk if row.url) - created - updated
-    except TargetDeleted as error:
-        report.error = str(error)
+    # Rows are read before any row is locked, because the file may be a slow pipe.
+    while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
+        created, updated = retry_on_conflict(partial(_store, user_group, chunk, collection, update, using), using)
+        report.created += created
+        report.updated += updated
+        report.existing += sum(1 for row in chunk if row.values) - created - updated
 
 
-def _store_chunk(
+def _store(
     user_group: UserGroup, rows: Sequence[Row], collection: Collection | None, update: bool, using: str
 ) -> tuple[int, int]:
     """Return the numbers of new and of updated bookmarks. Call this in a transaction."""
-    places: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+    collections: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
     if names := list(dict.fromkeys(row.collection for row in rows if row.collection)):
         named = Collection.objects.using(using).get_or_create_many(user_group, names)
-        places |= {name: each.pk for name, each in named.items()}
-    distinct: dict[tuple[str | None, bytes], Row] = {}
-    for row in rows:
-        if row.url:
-            key = row.collection, row.url_digest
-            first = distinct.setdefault(key, row)
-            if update and first is not row:
-                title, created_at = row.title or first.title, row.created_at or first.created_at
-                distinct[key] = first._replace(title=title, created_at=created_at)
+        collections |= {name: each.pk for name, each in named.items()}
+    distinct: dict[UniqueKey, dict[str, Any]] = {}
+    for name, values in rows:
+        if values:
+            key = collections[name] or NO_COLLECTION, values["url_digest"]
+            first = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
+            first |= _changes(values) if update else {}
     now = timezone.now()
-    new = [
-        NewRow(uuid7(), places[row.collection], row.url, row.url_digest, row.title, row.created_at or now)
-        for row in distinct.values()
-    ]
+    new = [{**values, "created_at": values["created_at"] or now} for values in distinct.values()]
     bookmarks = Bookmark.objects.using(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update or len(created) == len(new):
         return len(created), 0
-    existing = {
-        stored.unique_key: {name: value for name in ("title", "created_at") if (value := getattr(row, name))}
-        for stored, row in zip(new, distinct.values(), strict=True)
-        if stored.id not in created
-    }
+    existing = {key: _changes(values) for key, values in distinct.items() if values["id"] not in created}
     return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
+
+
+def _changes(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that an update writes to an existing bookmark."""
+    return {name: values[name] for name in UPDATED if values[name]}
 
 
 def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:
@@ -123,7 +125,7 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
             except ValueError as error:
                 report.refuse(record.line, str(error))
             else:
-                if row.url or row.collection:
+                if row.values or row.collection:
                     yield row
     except UnreadableFile as error:
         report.error = str(error)
@@ -140,24 +142,30 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             name = shortened(name)
             report.shortened += 1
     if isinstance(record, CollectionRecord):
-        return Row(name)
-    _line, url, title, _collection, created_at, left_out = record
-    title = "" if title is None else title
+        return Row(name, {})
+    values = {"url": record.url, "url_digest": _digest(record.url)}
+    for field, max_length in TEXT_FIELDS.items():
+        values[field] = text = "" if (value := getattr(record, field)) is None else value
+        _validate_text(field, text)
+        if max_length and len(text) > max_length:
+            values[field] = f"{text[: max_length - 1]}…"
+            report.shortened += 1
+    values["created_at"] = None
+    if record.created_at is not None and record.created_at != "":
+        values["created_at"] = time = parse_date(record.created_at)
+        report.unusable_dates += time is None
+    if record.left_out:
+        report.left_out.add(record.left_out)
+    return Row(name, values)
+
+
+def _digest(url: Any) -> bytes:
+    """Return the digest of a URL. Raises ValueError if it is invalid."""
     _validate_text("url", url)
-    _validate_text("title", title)
     if len(url) > web_url.MAX_LENGTH:
         web_url.check_protocol(url)  # Bookmarklets may be long.
         raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
-    digest, time = web_url.digest(url), None
-    if len(title) > MAX_TITLE_LENGTH:
-        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
-        report.shortened += 1
-    if created_at is not None and created_at != "":
-        time = parse_date(created_at)
-        report.unusable_dates += time is None
-    if left_out:
-        report.left_out.add(left_out)
-    return Row(name, url, digest, title, time)
+    return web_url.digest(url)
 
 
 def _validate_text(name: str, value: Any) -> None:

@@ -5,32 +5,28 @@ lines of such a file mean nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import ijson
 from django.utils.translation import gettext as _
+from usergroups.contract.body import CHUNK_SIZE
 
-from . import programs
+from usergroups.contract.files import UnreadableFile
+
+from . import records
 from .encodings import Utf8Text
-from .programs import LISTS, NOT_BOOKMARKS, TAGS, folder_name
-from .records import CollectionRecord, FileRecord, InvalidRecord, Record, UnreadableFile, means_something
-from .report import MAX_NAME_LENGTH, OTHER_NAMES
+from .records import LISTS, NOT_BOOKMARKS, TAGS, CollectionRecord, FileRecord, InvalidRecord, Record, folder_name
+from .report import MAX_NAME_LENGTH
 
-CHUNK_SIZE = 64 * 1024  # characters
 MAX_DEPTH = 2000  # arrays and objects
-MAX_TEXT = 100_001  # characters of a value that are kept; more than any value of a bookmark may have
-MAX_KEYS = 100  # of an object; of further ones, only those with a meaning are kept
-
-MAX_WAITING = 128 * 1024 * 1024  # bytes of records that wait for the name of a folder, about twice those of the file
-RECORD_SIZE = 400  # bytes that a record takes besides its text, with its share of a folder
 
 
-@dataclass(slots=True)
-class Level:
-    """An array or object that is being read, or one around a record that waits for the name of its folder."""
+@dataclass(slots=True, eq=False)
+class Container:
+    """An array or object that is being read, or that is around a record that waits for the name of its folder."""
 
-    around: "Level | None"
+    around: "Container | None"
     key: str = ""
     """Its key, or that of the array around it."""
     values: dict[str, Any] | None = None
@@ -41,8 +37,8 @@ class Level:
     """Whether nothing in it is a bookmark."""
     found: int = 0
     """The number of records before it."""
-    has_parts: bool = False
-    unread: frozenset[str] = frozenset()
+    is_empty: bool = True
+    unread: set[str] = field(default_factory=set)
     """The keys of arrays and objects in which nothing was found."""
     name: str | None = ""
     """The name of the folder, or an empty string. None while a record in it may need the name."""
@@ -51,18 +47,19 @@ class Level:
 
     @property
     def is_element(self) -> bool:
+        """Whether it is in an array that is not the whole file."""
         return self.around is not None and self.around.values is None and self.around.around is not None
 
-    def place(self, record: FileRecord) -> FileRecord:
-        """Return a record in it with the name of the collection. All levels around it must have names."""
-        levels, level = [], self
-        while level.path is None and level.around:
-            levels.append(level)
-            level = level.around
-        path = level.path or ""
-        for level in reversed(levels):
-            inner = programs.within(path, level.name) if level.name else path
-            level.path = path = TAGS if TAGS in (path, level.name) else inner
+    def add_collection(self, record: FileRecord) -> FileRecord:
+        """Return a record in it with the name of its collection. All folders around it must have names."""
+        containers, container = [], self
+        while container.path is None and container.around:
+            containers.append(container)
+            container = container.around
+        path = container.path or ""
+        for container in reversed(containers):
+            inner = records.within(path, container.name) if container.name else path
+            container.path = path = TAGS if TAGS in (path, container.name) else inner
         if isinstance(record, InvalidRecord) or not path:
             return record
         if path == TAGS:
@@ -71,132 +68,116 @@ class Level:
 
 
 class JsonWalk:
-    """Collects the records of a file. The levels are linked, so that they need no recursion."""
+    """Collects the records of a file. The containers are linked, so that they need no recursion."""
 
     def __init__(self) -> None:
-        self.objects = programs.ObjectReader()
-        self.level = Level(None, is_list=True)
+        self.objects = records.ObjectReader()
+        self.container = Container(None, is_list=True)
         self.depth = 0
         self.key = ""
-        """The last key, or its beginning."""
+        """The last key."""
         self.number = 0
         """The number of bookmarks so far."""
         self.found = 0
         """The number of records so far."""
-        self.records: list[tuple[FileRecord, Level]] = []
-        """The records with the levels around them."""
-        self.nameless = 0
-        """The number of levels whose name is None, so that the records wait."""
-        self.waiting = 0
-        """About how many bytes the records take while they wait."""
+        self.records: list[tuple[FileRecord, Container]] = []
+        """The records with the containers around them."""
+        self.nameless: list[Container] = []
+        """The containers whose name is None, so that the records wait."""
         self.not_an_object = _("The entry is not a JSON object.")  # translating takes a while
 
     def take(self) -> Iterator[FileRecord]:
         """Yield the records, unless they wait."""
         if not self.nameless:
             for record, around in self.records:
-                yield around.place(record)
+                yield around.add_collection(record)
             self.records.clear()
-            self.waiting = 0
 
     def start(self, is_object: bool) -> None:
         """Begin an array or object."""
         if self.depth == MAX_DEPTH:
             raise ijson.JSONError(_("it is nested deeper than %(levels)s levels") % {"levels": MAX_DEPTH})
-        around = self.level
+        around = self.container
         key, is_list = (around.key, around.is_list) if around.values is None else (self.key, self.key in LISTS)
         if around.values is not None and around.name == "" and (around.is_element or key == "children"):
             around.name, around.path = folder_name(around.values), None
-            self.nameless += around.name is None
+            self.nameless += [around] if around.name is None else []
         is_skipped = around.is_skipped or key in NOT_BOOKMARKS
-        around.has_parts = True
+        around.is_empty = False
         values = ({"root": key} if around.key == "roots" else {}) if is_object else None
-        self.level = Level(around, key, values, is_list, is_skipped, self.found)
+        self.container = Container(around, key, values, is_list, is_skipped, self.found)
         self.depth += 1
 
     def end(self) -> None:
         """End the array or object."""
-        level, values = self.level, self.level.values
-        around = self.level = level.around or level
+        container, values = self.container, self.container.values
+        around = self.container = container.around or container
         self.depth -= 1
-        if level.name is None:
-            self.set_name(level, folder_name(values or {}) or "")
-        is_content = around.values is not None and level.key == programs.NESTED
+        if container.name is None:
+            self.set_name(container, folder_name(values or {}) or "")
+        is_content = around.values is not None and container.key == records.NESTED
         is_read = False
-        if values is not None and not level.is_skipped and not is_content:
-            is_read = self.end_object(level, values)
+        if values is not None and not container.is_skipped and not is_content:
+            is_read = self.end_object(container, values)
         if around.values is not None:
-            is_left_out = level.has_parts and self.found == level.found
-            self.keep(around, around.values, level.key, is_left_out)
+            is_left_out = not container.is_empty and self.found == container.found
+            self.keep(around, around.values, container.key, is_left_out)
             if is_content and values:
-                around.values[programs.NESTED] = values
+                around.values[records.NESTED] = values
             if is_left_out and not is_read:
-                around.unread |= {level.key if len(around.unread) < MAX_KEYS else OTHER_NAMES}
-        level.values = None
+                around.unread.add(container.key)
+        container.values = None
 
-    def end_object(self, level: Level, values: dict[str, Any]) -> bool:
+    def end_object(self, container: Container, values: dict[str, Any]) -> bool:
         """Add the record of an object that has ended. Return whether it is a bookmark or a folder."""
         record = self.objects.record(self.number + 1, values)
         if isinstance(record, Record) and record.url:
             self.add(record)
             return True
-        is_empty, name, has_list = self.found == level.found, folder_name(values), not LISTS.isdisjoint(values)
-        is_folder = "children" in values or values.get("type") in programs.FOLDER_TYPES
-        is_folder = is_folder or (level.is_element and bool(name) and (has_list or not is_empty))
+        is_empty, name, has_list = self.found == container.found, folder_name(values), not LISTS.isdisjoint(values)
+        is_folder = "children" in values or values.get("type") in records.FOLDER_TYPES
+        is_folder = is_folder or (container.is_element and bool(name) and (has_list or not is_empty))
         if is_folder and is_empty and name and "root" not in values:
-            level.name, level.path = name, None
-            self.add(CollectionRecord(self.number, None), level)
-        is_entry = level.is_list and (level.is_element or (self.depth == 0 and not level.unread))
-        is_nothing = has_list or is_folder or values.get("type") == programs.SEPARATOR_TYPE
+            container.name, container.path = name, None
+            self.add(CollectionRecord(self.number, None), container)
+        is_entry = container.is_list and (container.is_element or (self.depth == 0 and not container.unread))
+        is_nothing = has_list or is_folder or values.get("type") == records.SEPARATOR_TYPE
         if is_entry and is_empty and not is_nothing:
             self.add(record)
         if self.depth == 0 or not is_empty:
-            for key in sorted(level.unread & NOT_BOOKMARKS if is_folder else level.unread):
+            for key in sorted(container.unread & NOT_BOOKMARKS if is_folder else container.unread):
                 self.refuse(_("The key %(key)s is not imported.") % {"key": key[:MAX_NAME_LENGTH]})
         return is_folder
 
     def scalar(self, value: Any) -> None:
-        level = self.level
-        level.has_parts = True
-        if level.values is not None:
-            self.keep(level, level.values, self.key, value)
-        elif level.is_list and not level.is_skipped:
+        container = self.container
+        container.is_empty = False
+        if container.values is not None:
+            self.keep(container, container.values, self.key, value)
+        elif container.is_list and not container.is_skipped:
             self.refuse(self.not_an_object)
 
-    def keep(self, level: Level, values: dict[str, Any], key: str, value: Any) -> None:
+    def keep(self, container: Container, values: dict[str, Any], key: str, value: Any) -> None:
         """Keep a value of an object as far as it is needed."""
-        if key.casefold() not in programs.KEYS:
-            values[key if len(values) < MAX_KEYS else OTHER_NAMES] = means_something(value)
+        if key.casefold() not in records.KEYS:
+            values[key] = records.means_something(value)
             return
-        values[key] = value[:MAX_TEXT] if isinstance(value, str) else value
-        if level.name is None and (name := folder_name(values)) is not None:
-            self.set_name(level, name)
+        values[key] = value
+        if container.name is None and (name := folder_name(values)) is not None:
+            self.set_name(container, name)
 
     def refuse(self, reason: str) -> None:
         self.add(InvalidRecord(self.number + 1, reason))
 
-    def add(self, record: FileRecord, around: Level | None = None) -> None:
-        """Add a record that is in this level, or else in the one that is being read."""
+    def add(self, record: FileRecord, around: Container | None = None) -> None:
+        """Add a record that is in this container, or else in the one that is being read."""
         self.found += 1
         self.number = record.line
-        self.records.append((record, around or self.level))
-        if self.nameless:
-            self.waiting += RECORD_SIZE + sum(len(value) for value in record if isinstance(value, str))
-            if self.waiting > MAX_WAITING:
-                self.name_all()
-                self.refuse(_("The names of the folders around this come too late. It is imported without them."))
+        self.records.append((record, around or self.container))
 
-    def set_name(self, level: Level, name: str) -> None:
-        level.name = name
-        self.nameless -= 1
-
-    def name_all(self) -> None:
-        """Stop waiting for names. Folders without one are part of those around them."""
-        level: Level | None = self.level
-        while level:
-            if level.name is None:
-                self.set_name(level, "")
-            level = level.around
+    def set_name(self, container: Container, name: str) -> None:
+        container.name = name
+        self.nameless.remove(container)
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
@@ -210,7 +191,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
         events = ijson.basic_parse(Utf8Text(file, encoding), buf_size=CHUNK_SIZE, use_float=True, multiple_values=True)
         for event, value in events:
             if event == "map_key":
-                walk.key = value[: MAX_NAME_LENGTH + 1]
+                walk.key = value
             elif value is not None or event == "null":
                 walk.scalar(value)
             elif event.startswith("start_"):
@@ -221,7 +202,8 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 yield from walk.take()
     except (UnicodeDecodeError, ijson.JSONError) as error:
         reason = describe(error)
-    walk.name_all()
+    while walk.nameless:
+        walk.set_name(walk.nameless[-1], "")  # Folders without a name are part of those around them.
     yield from walk.take()
     if reason and (walk.depth or walk.number or "EOF" not in reason):
         text = _("The file cannot be read after %(number)s bookmarks, because it is not valid JSON: %(reason)s.")

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.strict_json import read_lines
+from usergroups.contract.files import read_lines
 
 from .encodings import Utf8Text
-from .programs import ObjectReader
-from .records import FileRecord, InvalidRecord, to_dict
+from .records import FileRecord, InvalidRecord, ObjectReader, to_dict
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:

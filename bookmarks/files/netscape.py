@@ -11,20 +11,20 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
 from itertools import takewhile
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
 from .encodings import declared_in_html, open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
-from .programs import HEADINGS_OF_ROOTS, split, within
 from .records import (
     CollectionRecord,
     FileRecord,
     InvalidRecord,
-    Record,
-    format_timestamp,
-    means_something,
+    ObjectReader,
+    split,
+    to_dict,
+    within,
 )
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -41,9 +41,6 @@ MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these
 
 URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
 """What browsers remove from URLs."""
-
-DESCRIPTION = "description"
-READ_ATTRIBUTES = {"href", "created_at", "add_date", "time_added"}
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
@@ -69,8 +66,10 @@ class NetscapeReader:
         """What the last token has completed."""
         self.text: StringIO | None = None
         """The text of the open link or heading so far."""
-        self.link: Record | None = None
-        """The last link, which gets a title when its text ends, and then perhaps a description."""
+        self.objects = ObjectReader()
+        self.link: dict[str, Any] = {}
+        """The values of the last link, which gets a title when its text ends, and then perhaps a description."""
+        self.link_line = 0
         self.heading: dict[str, str] = {}
         """The name of the tag and the attributes of the open heading."""
         self.is_in_description = False
@@ -117,8 +116,8 @@ class NetscapeReader:
         if self.text is not None:
             if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
-        elif self.is_in_description and self.link and not text.isspace() and DESCRIPTION not in self.link.left_out:
-            self.link = self.link._replace(left_out=(*self.link.left_out, DESCRIPTION))
+        elif self.is_in_description and self.link and not text.isspace():
+            self.link["description"] = True  # A bookmark has no place for it.
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
         values = attributes(tag) if name == "a" or name in HEADINGS else {}
@@ -150,19 +149,17 @@ class NetscapeReader:
         self.end_link()
         self.end_heading()
         self.is_empty = False
-        created_at = values.get("created_at") or values.get("add_date") or values.get("time_added")
-        left_out = [key for key, value in values.items() if key not in READ_ATTRIBUTES and means_something(value)]
-        url = values["href"].strip()
+        url = values.pop("href").strip()
         url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
-        collection = self.collection or None
-        self.link = Record(self.tokens.line, url, "", collection, created_at, tuple(sorted(left_out)))
+        self.link = {**values, "url": url, "title": "", "collection": self.collection or None}
+        self.link_line = self.tokens.line
         self.text = StringIO()
 
     def end_link(self) -> None:
         """Complete the last link, unless it is open."""
         if self.link and self.text is None:
-            self.records.append(self.link)
-            self.link = None
+            self.records.append(self.objects.record(self.link_line, self.link))
+            self.link = {}
 
     def end_text(self, is_closed: bool = False) -> None:
         self.is_in_description = False
@@ -171,9 +168,8 @@ class NetscapeReader:
         text = decode(self.text.getvalue().replace("\0", ""))
         text = text if is_closed else text.strip()
         if self.link:
-            self.link = self.link._replace(title=text)
+            self.link["title"] = text
         else:
-            text = text or next((name for key, name in HEADINGS_OF_ROOTS.items() if key in self.heading), "")
             path = within(self.collection, text) if text else ""
             self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
         self.text, self.heading = None, {}
@@ -264,9 +260,12 @@ def _headings(name: str) -> list[str]:
 
 
 def _link(bookmark: Bookmark) -> str:
-    # Browsers read ADD_DATE, in whole seconds. CREATED_AT keeps the fraction for an import into this service.
-    date = f'ADD_DATE="{int(bookmark.created_at.timestamp())}" CREATED_AT="{format_timestamp(bookmark.created_at)}"'
-    return f'<DT><A HREF="{_escape(bookmark.url)}" {date}>{_escape(bookmark.title)}</A>'
+    values = to_dict(bookmark)
+    url, title, _collection = values.pop("url"), values.pop("title"), values.pop("collection")
+    # Browsers read ADD_DATE, in whole seconds. The other attributes are for an import into this service.
+    values = {"href": url, "add_date": str(int(bookmark.created_at.timestamp())), **values}
+    text = " ".join(f'{name.upper()}="{_escape(value or "")}"' for name, value in values.items())
+    return f"<DT><A {text}>{_escape(title or '')}</A>"
 
 
 def _escape(text: str) -> str:

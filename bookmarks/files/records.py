@@ -1,9 +1,18 @@
-"""The records of a file."""
+"""The records that readers yield, and what parsers cannot know about the files of programs.
 
-from datetime import datetime
+This is the names of values and folders, the forms of dates, and the names of the collections that folders become.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, reduce
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from bookmarks.models import Bookmark, Collection
+from django.utils.translation import gettext as _
+
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 
 
 class Record(NamedTuple):
@@ -16,7 +25,7 @@ class Record(NamedTuple):
     collection: Any = None
     """The collection's name, or None."""
     created_at: Any = None
-    """A value that ``programs.parse_date`` converts; None or an empty string means now."""
+    """A value that ``parse_date`` converts; None or an empty string means now."""
     left_out: tuple[str, ...] = ()
     """The names of what the file says about the bookmark and a bookmark has no place for, such as its tags."""
 
@@ -56,10 +65,6 @@ class InvalidRecord(NamedTuple):
 FileRecord = Record | CollectionRecord | InvalidRecord
 
 
-class UnreadableFile(Exception):
-    """The rest of the file cannot be read. The argument is the reason."""
-
-
 def to_dict(item: Bookmark | Collection, with_owner: bool = False) -> dict[str, str | None]:
     """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection.
 
@@ -79,3 +84,204 @@ def to_dict(item: Bookmark | Collection, with_owner: bool = False) -> dict[str, 
 def format_timestamp(value: datetime) -> str:
     """Return a UTC time as in RFC 3339."""
     return value.isoformat().replace("+00:00", "Z")
+
+
+# Names of values
+
+NAMES = {
+    "url": ("url", "uri", "href", "link", "content.url"),
+    "title": ("title", "name"),
+    "collection": ("collection", "folder"),
+    "created_at": (
+        "created_at", "created", "createdat", "add_date", "time_added", "timestamp", "time", "date_added", "dateadded",
+        "savedat",
+    ),
+}  # fmt: skip
+"""The columns of CSV, keys of JSON and attributes of HTML for each field, in lower case.
+
+If a record has several, the first one counts.
+"""
+
+PINBOARD_TITLE = "description"
+"""The title, if the URL is named ``href``."""
+
+IDENTIFIERS = {
+    "_id", "content.type", "guid", "hash", "hashed_given_url", "hashed_url", "id", "index", "meta", "root", "slug",
+    "type", "typecode", "uid",
+}  # fmt: skip
+"""Names of values that have no meaning outside of the program. Nobody needs to know that they are left out."""
+
+NESTED = "content"
+"""The key under which Karakeep has an object with the URL."""
+
+MAX_FIELD_MAPS = 100  # that are kept
+
+
+class FieldMap:
+    """Maps the columns of a row, or the keys of an object, to the fields of a record, by their positions."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        positions = {name.strip().casefold(): position for position, name in reversed(list(enumerate(names)))}
+        accepted = dict(NAMES)
+        if "href" in positions and "url" not in positions:
+            accepted["title"] += (PINBOARD_TITLE,)
+        found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
+        self.length = len(names)
+        self.url_positions = found[0]
+        self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
+        self.others = [
+            (position, name.strip())
+            for position, name in enumerate(names)
+            if position not in self.first_positions and name.strip().casefold() not in IDENTIFIERS
+        ]
+
+    def record(self, line: int, values: list[Any]) -> FileRecord:
+        """Return the record of the values, of which there are as many as names."""
+        values = [*values, None]  # the value of a field without a name
+        url, *others = [values[position] for position in self.first_positions]
+        left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
+        url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
+        if url:
+            return Record._make((line, url.strip() if isinstance(url, str) else url, *others, left_out))
+        present = {field: value for field, value in zip(FIELDS[1:], others, strict=True) if value}
+        if present.keys() == {"collection"} and not left_out:
+            return CollectionRecord(line, present["collection"])
+        return InvalidRecord(line, _("The entry has no URL."), present.get("title"))
+
+
+class ObjectReader:
+    """Converts the objects of one file to records. They may be JSON objects, or the attributes of links."""
+
+    def __init__(self) -> None:
+        self.field_map = lru_cache(MAX_FIELD_MAPS)(FieldMap)
+
+    def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        if isinstance(nested := values.get(NESTED), dict):
+            values = {**values, NESTED: None, **{f"{NESTED}.{name}": value for name, value in nested.items()}}
+        return self.field_map(tuple(values)).record(line, list(values.values()))
+
+
+# Folders
+
+LISTS = frozenset(
+    {"bookmarks", "children", "collections", "data", "entries", "folders", "items", "links", "results", "roots"}
+)
+"""Keys of arrays in JSON in which everything should be a bookmark or a folder."""
+
+NOT_BOOKMARKS = frozenset({"annotations", "media", "pinnedLinks", "rssSubscriptions"})
+"""Keys under which objects with URLs are not bookmarks: of wallabag, Raindrop and, the last two, Linkwarden."""
+
+KEYS = LISTS.union({PINBOARD_TITLE, "guid", "root", "type"}, *NAMES.values())
+"""Keys of values in JSON that are needed, in lower case."""
+
+FOLDER_TYPES = ("folder", "text/x-moz-place-container")
+SEPARATOR_TYPE = "text/x-moz-place-separator"
+
+TAGS = "\0"  # not the name of any other folder that can be stored
+ROOTS = {
+    "root________": "", "menu________": "", "toolbar_____": "Bookmarks Toolbar", "unfiled_____": "Other Bookmarks",
+    "mobile______": "Mobile Bookmarks", "tags________": TAGS, "other": "", "synced": "",
+}  # fmt: skip
+"""The names of the folders that a browser has from the start, as in the HTML files that it exports.
+
+Firefox identifies them by ``guid``, and Chrome by their keys in ``roots``. Folders without a name are the top level of
+the HTML files.
+"""
+
+
+def folder_name(values: Mapping[str, Any]) -> str | None:
+    """Return the name of a folder with these values in JSON, or None if it is not among them."""
+    for key in ("guid", "root"):
+        if (root := ROOTS.get(str(values.get(key)))) is not None:
+            return root
+    return next((str(values[key] or "") for key in ("title", "name") if key in values), None)
+
+
+# Dates
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = 10**8  # seconds since 1970
+WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def parse_date(value: Any) -> datetime | None:
+    """Return the time that a value of a file stands for, in UTC, or None if it stands for no time in the past.
+
+    The value is a datetime, text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of
+    seconds, milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since
+    1601. A time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and
+    other small numbers are mistakes.
+    """
+    try:
+        if isinstance(value, str):
+            time = _from_text(value)
+        else:
+            time = value if isinstance(value, datetime) else _from_number(value)
+        if time.tzinfo is not UTC:
+            time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return time if time <= datetime.now(UTC) else None
+
+
+def _from_text(text: str) -> datetime:
+    text = text.strip()
+    if text.isdecimal():  # first, because digits may also be a compact date
+        return _from_number(int(text))
+    try:
+        return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
+    except ValueError:
+        return _from_number(float(text))
+
+
+def _from_number(number: float) -> datetime:
+    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
+    if not number >= EARLIEST:
+        raise ValueError
+    if number < 10**11:
+        return datetime.fromtimestamp(number, UTC)
+    if number < 10**14:
+        return EPOCH + timedelta(milliseconds=number)
+    return (EPOCH if number < 10**16 else WEBKIT_EPOCH) + timedelta(microseconds=number)
+
+
+# The names of the collections that folders become
+
+SEPARATOR = " / "
+SLASHES = re.compile(r"(?:^|(?<= ))/+(?= |$)")
+"""What a separator could be mistaken for in the name of a folder."""
+
+MAX_PATH_LENGTH = 1000  # characters
+DIGEST_LENGTH = 8
+
+
+def joined(folders: Sequence[str]) -> str:
+    """Return the name of the collection for a path of folders, outermost first.
+
+    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
+    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``.
+    """
+    return reduce(within, folders, "")
+
+
+def within(path: str, folder: str) -> str:
+    """Return the name for a folder in the one with the name ``path``, which is empty for the outermost.
+
+    It is shortened to 1,000 characters, so that deeply nested folders take little memory.
+    """
+    folder = SLASHES.sub(r"\g<0>/", folder)
+    return shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
+
+
+def split(name: str) -> list[str] | None:
+    """Return the path of folders for which ``joined`` returns this name, or None if there is none."""
+    folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
+    return folders if all(folders) and joined(folders) == name else None
+
+
+def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:
+    """Return the name, or its beginning and a digest of the whole if it is too long for a collection."""
+    if len(name) <= length:
+        return name
+    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+    return f"{name[: length - DIGEST_LENGTH - 1]}~{digest}"

@@ -17,7 +17,6 @@ from tests.admin.actions import address_of, ask, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract import files
 
 pytestmark = pytest.mark.django_db
 
@@ -251,7 +250,7 @@ def test_a_full_disk_is_reported_on_the_page(admin_client, user_group, monkeypat
     def full(**kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "TemporaryFile", full)
+    monkeypatch.setattr(exporting, "TemporaryFile", full)
 
     response = admin_client.post(EXPORT, {"format": "csv"})
 

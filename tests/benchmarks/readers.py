@@ -15,8 +15,8 @@ import sys
 import time
 from contextlib import suppress
 
-from bookmarks import files
-from bookmarks.files.records import UnreadableFile
+from bookmarks.files import importing
+from usergroups.contract.files import UnreadableFile
 
 LINK = '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" ADD_DATE="1700000000"{more}>Article {n}</A>\n'
 ICON = f' ICON="data:image/png;base64,{"iVBORw0KGgo" * 150}="'
@@ -123,7 +123,7 @@ def read(format_name, name, size):
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     records = 0
     with suppress(UnreadableFile):
-        for _ in files.read(made, format_name):
+        for _ in importing.read(made, format_name):
             records += 1
     nanoseconds = (time.process_time() - start) / size * 1e9
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

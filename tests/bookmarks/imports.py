@@ -13,7 +13,7 @@ CSV = b"url,collection\n" + b"".join(b"https://example.com/%d,Folder\n" % n for 
 
 @pytest.fixture
 def chunks_of_two(monkeypatch):
-    monkeypatch.setattr(importing, "CHUNK_SIZE", 2)
+    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 2)
 
 
 def imported(user_group, records, collection=None, update=False):

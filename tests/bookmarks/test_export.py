@@ -2,7 +2,6 @@
 
 import os
 import stat
-import threading
 from datetime import timedelta
 
 import pytest
@@ -18,7 +17,6 @@ from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks_service.service import empty_database, manage
 from tests.queries import queries_of
-from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -79,28 +77,6 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
 
     assert read == list(collection.bookmarks.order_by("created_at", "pk"))
     assert {row.collection for row in read} == {collection}
-
-
-def test_small_collections_share_statements(user_group):
-    for collection in CollectionFactory.create_batch(60, user_group=user_group):
-        BookmarkFactory(user_group=user_group, collection=collection)
-
-    queries = queries_of(lambda: list(exporting.load(user_group)))
-
-    # The bookmarks in no collection, three pages of collections, and the bookmarks of two of them
-    assert len(queries) == 1 + 3 + 2
-
-
-def test_large_collections_share_no_statement(user_group, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", 5)
-    large = CollectionFactory.create_batch(2, user_group=user_group)
-    for collection in large * 4:
-        BookmarkFactory(user_group=user_group, collection=collection)
-
-    queries = queries_of(lambda: list(exporting.load(user_group)))
-
-    # The bookmarks in no collection, two pages of collections, the page that is too large, and the two
-    assert len(queries) == 1 + 2 + 1 + 2
 
 
 def test_each_statement_reads_one_user_group(user_group, bookmarks):
@@ -243,26 +219,3 @@ def test_the_mode_follows_the_umask_or_the_existing_file(user_group, tmp_path, o
         os.umask(umask)
 
     assert stat.S_IMODE(file.stat().st_mode) == (0o640 if old_mode is None else old_mode)
-
-
-def test_a_named_pipe_is_written_directly(user_group, bookmarks, tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    read = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
-    reader.start()
-
-    call_command("export_bookmarks", str(pipe), *GROUP, "--format", "csv")
-
-    reader.join(timeout=TIMEOUT)
-    assert len(read[0].splitlines()) == 28
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_a_file_that_a_shell_has_opened_is_written_directly(user_group, bookmarks, tmp_path):
-    with (tmp_path / "a.csv").open("w") as file:
-        before = os.fstat(file.fileno())
-        call_command("export_bookmarks", f"/dev/fd/{file.fileno()}", *GROUP, "--format", "csv")
-
-    assert len((tmp_path / "a.csv").read_text().splitlines()) == 28
-    assert os.path.samestat((tmp_path / "a.csv").stat(), before)

@@ -8,12 +8,12 @@ from django.db import OperationalError
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from bookmarks.files import EXPORT_FORMATS, exporting, views
+from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files import api as views
 from bookmarks.files.exporting import load
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
-from usergroups.contract import files
 from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER, expensive_call
 
 TYPES = {
@@ -112,14 +112,14 @@ def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, c
 
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
 def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, path):
-    monkeypatch.setattr(files, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
+    monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
 
     assert error_code(receive(), 503) == "service_unavailable"
 
 
 @pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"a" * 200_000, b"", b"b"]])
 def test_a_download_has_all_pieces_and_says_how_many_bytes_they_are(pieces):
-    response = files.download(pieces, nullcontext())
+    response = exporting.download(pieces, nullcontext())
 
     assert response.getvalue() == b"".join(pieces)
     assert response["Content-Length"] == str(len(b"".join(pieces)))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bookmarks.files.programs import parse_date
+from bookmarks.files.records import parse_date
 
 pytestmark = pytest.mark.once
 

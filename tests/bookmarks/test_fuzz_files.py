@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks import files
-from bookmarks.files.importing import valid_rows
-from bookmarks.files.records import CollectionRecord, InvalidRecord, Record, UnreadableFile
+from bookmarks.files.importing import read, valid_rows
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.files.report import Report
+from usergroups.contract.files import UnreadableFile
 
 pytestmark = pytest.mark.once
 
@@ -86,7 +86,7 @@ def refusals_of(records):
 
 @pytest.mark.parametrize("name", VALID)
 def test_the_undamaged_files_are_valid(name):
-    records = list(files.read(io.BytesIO(VALID[name].encode()), name))
+    records = list(read(io.BytesIO(VALID[name].encode()), name))
 
     assert len(records) == 2
     assert refusals_of(records) == []
@@ -100,7 +100,7 @@ def test_damaged_files_are_read_without_exceptions(name, data, encoding):
 
     records = []
     with suppress(UnreadableFile):
-        records.extend(files.read(io.BytesIO(content), name, encoding))
+        records.extend(read(io.BytesIO(content), name, encoding))
 
     lines = content.count(b"\n") + content.count(b"\r") + 2
     numbers = content.count(b",") + content.count(b"[") + 2  # of the entries in a JSON file

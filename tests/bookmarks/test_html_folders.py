@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import netscape, programs
+from bookmarks.files import netscape
+from bookmarks.files import records as records_module
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 
@@ -38,10 +39,6 @@ def collections(html):
         pytest.param("<DL><DT><H3>A</H3><DT><H3>B</H3></DL>", [("A", True), ("B", True)], id="no lists"),
         pytest.param(f"<DL><DT><H3>A<DL>{LINK}</DL>{LINK}", [("A", False), (None, False)], id="no end of the heading"),
         pytest.param(f"<DL><DT><H3></H3><DL>{LINK}</DL></DL>", [(None, False)], id="no name"),
-        pytest.param(f'<DL><DT><H3 PERSONAL_TOOLBAR_FOLDER="true"></H3><DL>{LINK}', [("Bookmarks Toolbar", False)],
-                     id="Firefox's toolbar"),
-        pytest.param(f'<DL><DT><H3 UNFILED_BOOKMARKS_FOLDER="true"></H3><DL>{LINK}', [("Other Bookmarks", False)],
-                     id="Firefox's other bookmarks"),
         pytest.param(f"<DL><DT><H3><A NAME='a'>A</A></H3><DL>{LINK}", [("A", False)], id="an anchor in a heading"),
         pytest.param(f"<H1>T</H1><DL>{LINK}</DL>", [(None, False)], id="the title of the file"),
         pytest.param(f"<h1>A</h1><ul>{LINK}</ul><h1>B</h1><ol>{LINK}</ol>", [("A", False), ("B", False)], id="Pocket"),
@@ -60,8 +57,8 @@ def test_deep_paths_stay_distinct():
     first, second = (record.collection for record in read(html))
 
     assert first != second
-    assert len(first) == len(second) == programs.MAX_PATH_LENGTH
-    assert programs.shortened(first) != programs.shortened(second)
+    assert len(first) == len(second) == records_module.MAX_PATH_LENGTH
+    assert records_module.shortened(first) != records_module.shortened(second)
 
 
 def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
@@ -80,7 +77,7 @@ def test_deep_lists_take_no_memory():
 
 
 names = st.text(st.sampled_from("A/ \r\n<&é\t\"'~"), min_size=1, max_size=12)
-nested_names = st.lists(names, min_size=1, max_size=4).map(programs.joined)
+nested_names = st.lists(names, min_size=1, max_size=4).map(records_module.joined)
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
 
 

@@ -1,11 +1,9 @@
 """Imports during which collections and user groups are deleted."""
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from bookmarks.files.records import Record
-from bookmarks.models import Bookmark
-from tests.bookmarks.factories import CollectionFactory
 from tests.bookmarks.imports import (  # noqa: F401
     CSV,
     act_after_first_chunk,
@@ -16,7 +14,6 @@ from tests.bookmarks.imports import (  # noqa: F401
 )
 from tests.queries import on_another_connection
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,10 +26,6 @@ def user_group():
 @pytest.fixture
 def after_first_chunk(monkeypatch, chunks_of_two):  # noqa: F811
     return act_after_first_chunk(monkeypatch)
-
-
-def delete_user_groups():
-    UserGroup.objects.all().delete()
 
 
 @pytest.fixture
@@ -65,24 +58,3 @@ def test_a_collection_that_is_deleted_while_a_chunk_is_read_is_recreated(user_gr
 
     assert imported(user_group, records()).created == 6
     assert collection_names()[-4:] == ["Folder"] * 4
-
-
-def test_the_command_stops_when_the_given_collection_is_deleted(user_group, after_first_chunk, run_command):
-    collection = CollectionFactory(user_group=user_group)
-    after_first_chunk(delete_collections)
-
-    with pytest.raises(CommandError, match=r"^The collection was deleted during the import\..* 2 created"):
-        run_command("--collection", str(collection.pk))
-
-    assert collection_names() == [None] * 2
-
-
-def test_the_command_stops_when_the_user_group_is_deleted(user_group, after_first_chunk, run_command):
-    after_first_chunk(delete_user_groups)
-
-    with pytest.raises(
-        CommandError, match=r"^The user group and its bookmarks were deleted during the import\..* 2 created"
-    ):
-        run_command()
-
-    assert not Bookmark.objects.exists()

@@ -82,7 +82,7 @@ def test_new_bookmarks_are_created_meanwhile(user_group, bookmark):
 @pytest.mark.parametrize("chunk_size", [1, 2, 500])
 @pytest.mark.parametrize("exists", [True, False])
 def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, chunk_size, exists):
-    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
+    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
     if exists:
         BookmarkFactory(user_group=user_group, url=URL)
     records = [Record(1, URL, "First", None, OLD), Record(2, URL, "Last"), Record(3, URL, "", None, NEW)]

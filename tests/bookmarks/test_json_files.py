@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, guess_format, json_bookmarks
-from bookmarks.files.programs import ObjectReader
-from bookmarks.files.records import CollectionRecord, InvalidRecord, Record, UnreadableFile
+from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.records import CollectionRecord, InvalidRecord, ObjectReader, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory
+from usergroups.contract.files import UnreadableFile
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'
@@ -208,15 +208,6 @@ def test_a_file_without_lists_of_bookmarks_is_refused():
     assert read('{"more": {"a": [{"b": 1}]}}') == [InvalidRecord(1, "The key more is not imported.")]
 
 
-def test_the_number_of_keys_that_are_told_is_limited():
-    text = ", ".join(f'"key {number}": [1]' for number in range(1000))
-
-    records = read('{%s, "bookmarks": [%s]}' % (text, OBJECT))
-
-    assert len(records) == 102
-    assert records[-1] == InvalidRecord(102, "The key … is not imported.")
-
-
 # Folders
 
 
@@ -240,15 +231,6 @@ def test_empty_folders_are_collections():
     assert {type(record) for record in read(text)} == {CollectionRecord}
 
 
-def test_old_files_of_firefox_name_their_folders_by_root():
-    roots = ["bookmarksMenuFolder", "toolbarFolder", "unfiledBookmarksFolder"]
-    folders = ['{"title": "x", "root": "%s", "children": [%s]}' % (root, OBJECT) for root in roots]
-
-    records = read('{"title": "", "root": "placesRoot", "children": [%s]}' % ", ".join(folders))
-
-    assert [record.collection for record in records] == [None, "Bookmarks Toolbar", "Other Bookmarks"]
-
-
 def test_tags_of_firefox_are_no_folders():
     folders = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
     reason = "This is a tag of a bookmark. Tags are not imported."
@@ -263,17 +245,6 @@ def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
 
     assert records == [Record(1, URL, "A"), Record(2, URL, "A")]
     assert reason == UNREADABLE.format(2) + "parse error: premature EOF."
-
-
-def test_records_wait_for_the_name_of_their_folder_in_limited_memory(monkeypatch):
-    monkeypatch.setattr(json_bookmarks, "MAX_WAITING", 1000)
-    reason = "The names of the folders around this come too late. It is imported without them."
-
-    records = read("[%s, %s]" % (folder("F", *[OBJECT] * 4, first="name"), folder("G", *[OBJECT] * 2, first="name")))
-
-    assert [record[3] if isinstance(record, Record) else record for record in records] == [
-        None, None, None, InvalidRecord(4, reason), None, "G", "G",
-    ]  # fmt: skip
 
 
 def test_folders_may_be_deep():
@@ -345,13 +316,6 @@ def test_a_strange_value_does_not_end_the_file(value, title):
     first, second = read('[{"url": "https://example.com/", "title": %s}, %s]' % (value, OBJECT))
 
     assert first.title == title
-    assert second == Record(2, URL, "A")
-
-
-def test_a_long_string_is_cut():
-    [first, second] = read('[{"url": "%s\\"", "title": "%s"}, %s]' % ("a" * 300_000, "\\n" * 300_000, OBJECT))
-
-    assert (len(first.url), len(first.title)) == (100_001, 100_001)
     assert second == Record(2, URL, "A")
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bookmarks.files import guess_format, read
+from bookmarks.files import guess_format
+from bookmarks.files.importing import read
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.imports import imported
 from tests.bookmarks.imports import refusals as listed_refusals

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import EXPORT_FORMATS, exporting, importing, read
+from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks.files.importing import read
 from bookmarks.files.records import CollectionRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -69,7 +70,7 @@ def test_order_and_empty_collections_survive(user_group, name, places):
 @pytest.mark.parametrize("chunk_size", [100, 700])
 def test_3000_collections_survive(user_group, name, chunk_size, monkeypatch):
     """Half of the collections are empty. They take two pages, and several chunks."""
-    monkeypatch.setattr(importing, "CHUNK_SIZE", chunk_size)
+    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
     collections = [Collection(user_group=user_group, name=str(n * 7919 % 3000)) for n in range(3000)]
     Collection.objects.bulk_create(collections)
     Bookmark.objects.bulk_create(
@@ -98,7 +99,7 @@ def test_any_order_survives(db, name, places, page_size, chunk_size):
     fill(user_group, places)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PAGE_SIZE", page_size)
-        patch.setattr(importing, "CHUNK_SIZE", chunk_size)
+        patch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
         text = exported(user_group, name)
 
         copy = imported(name, text)

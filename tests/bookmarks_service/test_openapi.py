@@ -12,8 +12,9 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
-from bookmarks.files import FORMATS_BY_TYPE, read
-from bookmarks.files.openapi import EXAMPLES, OF_EXPORTS
+from bookmarks.files import FORMATS_BY_TYPE
+from bookmarks.files.api import EXAMPLES, OF_EXPORTS
+from bookmarks.files.importing import read
 from tests.bookmarks_service.calls import operations_of
 from tests.bookmarks_service.node import install, needs_node, run
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY

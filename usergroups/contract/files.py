@@ -1,22 +1,18 @@
-"""Files of any size: those that are read from start to end, also compressed or damaged ones, and downloads."""
+"""Read files of any size from start to end: decompress them, stop at damage, and divide JSON Lines."""
 
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator
 from gzip import BadGzipFile, GzipFile
-from os import SEEK_END
-from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
-from django.conf import settings
-from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
-from rest_framework.exceptions import APIException
 
 from .requests import CHUNK_SIZE
+from .strict_json import loads
+
+MAX_LINE = 1024 * 1024  # bytes of a line of JSON Lines, or characters of a row of CSV
 
 GZIP = b"\x1f\x8b"
 
@@ -51,6 +47,10 @@ class PeekableFile(io.RawIOBase):
         return len(data)
 
 
+class UnreadableFile(Exception):
+    """The rest of a file cannot be read. The argument is the reason."""
+
+
 class DecompressedFile(io.RawIOBase):
     """The content of a file, decompressed if it is in gzip's format, in constant memory.
 
@@ -59,86 +59,69 @@ class DecompressedFile(io.RawIOBase):
     """
 
     def __init__(self, file: Readable, limit: int | None = None) -> None:
-        self.blocks = self._blocks(file, limit)
-        self.block = memoryview(b"")
+        self.chunks = self._whole_lines(_decompress(file, limit))
+        self.chunk = memoryview(b"")
         self.error: str | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self.block = self.block or memoryview(next(self.blocks, b""))
-        size = min(len(buffer), len(self.block))
-        buffer[:size], self.block = self.block[:size], self.block[size:]
+        self.chunk = self.chunk or memoryview(next(self.chunks, b""))
+        size = min(len(buffer), len(self.chunk))
+        buffer[:size], self.chunk = self.chunk[:size], self.chunk[size:]
         return size
 
-    def _blocks(self, file: Readable, limit: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks that end at the end of a line, unless a line is longer than a block."""
+    def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the content in chunks that end at the end of a line, unless a line is longer than a chunk."""
         beginning_of_line = b""
         try:
-            for data in _pieces(file, limit):
+            for data in chunks:
                 end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or len(data)
                 yield beginning_of_line + data[:end]
                 beginning_of_line = data[end:]
+            yield beginning_of_line
         except EOFError:
             self.error = _("The compressed file ends too early.")
         except (BadGzipFile, zlib.error):
             self.error = _("The compressed file is damaged. What was read of it may contain errors.")
         except OSError as error:
             self.error = _("The file cannot be read: %(reason)s.") % {"reason": error.strerror or error}
-        except _Unreadable as error:
+        except UnreadableFile as error:
             self.error = str(error)
-        else:
-            yield beginning_of_line
 
 
-class _Unreadable(Exception):
-    pass
-
-
-def _pieces(file: Readable, limit: int | None) -> Iterator[bytes]:
-    """Yield the content of a file. Raises _Unreadable, or an error of the file or of gzip."""
+def _decompress(file: Readable, limit: int | None) -> Iterator[bytes]:
+    """Yield the content of a file. Raises UnreadableFile, or an error of the file or of gzip."""
     source: Any = PeekableFile(file, BEGINNING)  # typeshed asks for methods that GzipFile does not need
     if BINARY.match(source.beginning):
-        raise _Unreadable(_("The file is an archive or another binary file. Only text and gzip can be read."))
+        raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
     read = GzipFile(fileobj=source, mode="rb").read1 if source.beginning.startswith(GZIP) else source.read
     size = 0
     while data := read(CHUNK_SIZE):
         size += len(data)
         if limit is not None and size > limit:
             yield data[: limit - size]
-            raise _Unreadable(_("The file is larger than %(max)s bytes when it is decompressed.") % {"max": limit})
+            raise UnreadableFile(_("The file is larger than %(max)s bytes when it is decompressed.") % {"max": limit})
         yield data
 
 
-class StorageUnavailable(APIException):
-    status_code = 503
-    default_code = "service_unavailable"
-    default_detail = "The server cannot store the file. Try again later."
-    wait = 60  # seconds
+def read_lines(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
+    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
+                pass
+            yield number, ValueError(_("The line is longer than %(max)s bytes.") % {"max": MAX_LINE})
+        elif line.strip():
+            yield number, _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
 
 
-def download(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any], **options: Any) -> StreamingHttpResponse:
-    """Return a response with the pieces, which are written to a temporary file before it begins.
-
-    An error in their source is therefore an error response, a slow client does not keep the source open, and a client
-    sees by the Content-Length that a download has broken off. ``while_sent`` is entered until the response is closed,
-    and ``options`` are those of the response. Raises StorageUnavailable if the disk is full, for example.
-    """
-    blocks = _blocks(pieces, while_sent)
-    size = next(blocks)
-    response = StreamingHttpResponse(blocks, **options)
-    response["Content-Length"] = size
-    return response
-
-
-def _blocks(pieces: Iterable[bytes], while_sent: AbstractContextManager[Any]) -> Iterator[Any]:
-    """Yield the size of the file, and then its blocks. Raises StorageUnavailable."""
+def _object(line: bytes) -> dict[str, Any] | ValueError:
     try:
-        with while_sent, TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as file:
-            file.writelines(pieces)
-            yield file.seek(0, SEEK_END)
-            file.seek(0)
-            yield from iter(partial(file.read, CHUNK_SIZE), b"")
-    except OSError as error:
-        raise StorageUnavailable from error
+        value = loads(line)
+    except ValueError as error:
+        return error
+    return value if isinstance(value, dict) else ValueError(_("The line is not a JSON object."))

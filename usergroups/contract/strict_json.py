@@ -1,16 +1,15 @@
-"""Parse JSON (RFC 8259) and JSON Lines (https://jsonlines.org), and reject text that a database could not handle."""
+"""Parse JSON (RFC 8259), and reject text that a database could not handle."""
 
 import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 MAX_DEPTH = 64
-MAX_LINE = 1024 * 1024  # bytes of a line of JSON Lines
 NOT_JSON = gettext_noop("The text is not valid JSON: %(reason)s.")
 DOUBLE_DIGITS = 308  # an integer with up to this many digits never overflows a double
 
@@ -41,27 +40,6 @@ def loads(body: bytes, depth: int = 0) -> Any:
         for string in _strings(value):
             _check_text(string)
     return value
-
-
-def read_lines(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
-    number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
-                pass
-            yield number, ValueError(_("The line is longer than %(max)s bytes.") % {"max": MAX_LINE})
-        elif line.strip():
-            yield number, _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-
-
-def _object(line: bytes) -> dict[str, Any] | ValueError:
-    try:
-        value = loads(line)
-    except ValueError as error:
-        return error
-    return value if isinstance(value, dict) else ValueError(_("The line is not a JSON object."))
 
 
 def _is_deeper(text: str, limit: int) -> bool:

@@ -1,7 +1,8 @@
-"""The base class of the commands, and dry runs."""
+"""The base class of the commands, the files that they read, and dry runs."""
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, transaction
+from tqdm import tqdm
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status of a program that Ctrl-C ends, as shells report it."""
@@ -26,6 +28,28 @@ def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
     with transaction.atomic(using=using):
         yield
         transaction.set_rollback(True, using=using)
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[Any]:
+    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened.
+
+    Reading shows a progress bar if standard error is a terminal.
+    """
+    is_stdin = path == "-"
+    if is_stdin and sys.stdin is None:
+        raise CommandError("Standard input is closed.")
+    try:
+        # Without a buffer, which would lose what it holds when a later read fails.
+        file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}.") from None
+    with file:
+        os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
+        status = os.fstat(file.fileno())
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        with tqdm.wrapattr(file, "read", total=size, disable=None) as source:
+            yield source
 
 
 class OperatorCommand(BaseCommand):

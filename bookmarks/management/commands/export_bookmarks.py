@@ -1,5 +1,10 @@
-from collections.abc import Iterable
-from typing import Any
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import uuid4
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -8,7 +13,6 @@ from bookmarks.files.exporting import load
 from bookmarks.models import Collection
 from usergroups.management import options as shared
 from usergroups.management.base import OperatorCommand
-from usergroups.management.files import open_target
 from usergroups.models import UserGroup
 
 
@@ -36,6 +40,34 @@ def file_format(options: dict[str, Any], formats: Iterable[str]) -> str:
     return name
 
 
+@contextmanager
+def open_target(path: str) -> Iterator[BinaryIO]:
+    """Open a file to write, or standard output if the path is ``-``.
+
+    A file appears under its name, or replaces the one that is there, only when the block ends without an exception.
+    Raises CommandError if the path is that of a directory, pipe or device, and OSError with the path as filename.
+    """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if Path(path).exists() and not Path(path).is_file():
+        raise CommandError(f"{path} is not a regular file. Write to standard output with - instead.")
+    target = Path(path).resolve()  # so that a symbolic link stays one
+    temporary = target.with_name(f".{uuid4().hex}")
+    try:
+        with temporary.open("xb") as file:
+            if target.exists():
+                shutil.copymode(target, temporary)
+            yield file
+        temporary.replace(target)
+    except OSError as error:
+        error.filename = path
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 class Command(OperatorCommand):
     help = "Writes a user group's bookmarks to a file for import_bookmarks or, as HTML, for any browser."
 
@@ -48,7 +80,7 @@ class Command(OperatorCommand):
         bookmarks = load(user_group, find_collection(options, user_group))
         text = EXPORT_FORMATS[file_format(options, EXPORT_FORMATS)].write(bookmarks)
         with open_target(options["file"]) as file:
-            file.writelines(piece.encode() for piece in text)
+            file.writelines(chunk.encode() for chunk in text)
 
     def describe_progress(self) -> str:
         return "The export is not complete."

@@ -1,18 +1,16 @@
-import gc
 from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 from django.db import router
 
-from bookmarks.files import FORMATS, encodings, positions, read
-from bookmarks.files.importing import store
+from bookmarks.files import FORMATS, encodings, positions
+from bookmarks.files.importing import read, store
 from bookmarks.files.report import Report
 from bookmarks.management.commands.export_bookmarks import add_file_options, file_format, find_collection
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand, rollback_if
-from usergroups.management.files import open_source
+from usergroups.management.base import OperatorCommand, open_source, rollback_if
 
 
 def encoding(value: str) -> str:
@@ -48,12 +46,10 @@ class Command(OperatorCommand):
         collection = find_collection(options, user_group)
         name = file_format(options, FORMATS)
         report = Report()
-        gc.freeze()  # Rows trigger the garbage collector often. Keep it from scanning the modules of Django each time.
         try:
             with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
                 store(user_group, read(source, name, options["encoding"]), report, collection, options["update"])
         finally:
-            gc.unfreeze()
             self.summarize(report, options)
             for refusal in report.refusals:
                 self.stderr.write(f"{positions(name, refusal)}: {refusal.reason}")

@@ -12,11 +12,9 @@ from tqdm import tqdm
 
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
-from usergroups.contract.files import DecompressedFile
-from usergroups.contract.strict_json import read_lines
+from usergroups.contract.files import DecompressedFile, read_lines
 from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand, rollback_if
-from usergroups.management.files import open_source
+from usergroups.management.base import OperatorCommand, open_source, rollback_if
 from usergroups.models import UserGroup
 from usergroups.serializers import UserGroupUpdateSerializer
 
