@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
-from usergroups.admin_tools.lists import BoundedPaginator
+from usergroups.admin_tools.lists import BoundedPaginator, OperatorChangeList
 from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
@@ -59,6 +59,9 @@ class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @property
     def media(self) -> forms.Media:
         return super().media + forms.Media(css={"all": ["usergroups/admin.css"]})
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return OperatorChangeList
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         context["show_save_and_add_another"] = False

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.history import translate_entries
-from usergroups.admin_tools.lists import BoundedCount, display_number
 from usergroups.admin_tools.permissions import admin_url
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -60,16 +59,18 @@ def token_panels(site: Any, model: Any, owner: str) -> list[dict[str, Any]]:
     rows, names = model.objects.select_related(owner), {"names": model._meta.verbose_name_plural}
     expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
     lists = [
-        (expiring, "expires_at", "state=expiring", _("%(names)s that expire within 14 days") % names),
-        (unused, "last_used_at", "use=unused", _("%(names)s that were not used for 90 days") % names),
+        (expiring, "expires_at", "expiring", _("%(names)s that expire within 14 days") % names),
+        (unused, "last_used_at", "unused", _("%(names)s that were not used for 90 days") % names),
     ]
     result = []
-    for tokens, time, query, title in lists:
-        if first := list(tokens.annotate(total=BoundedCount(tokens))[:MAX_ROWS]):
-            total = display_number(first[0].total) if first[0].total > MAX_ROWS else ""
-            shown = [(admin_url(site, model._meta, "change", token.pk), token, getattr(token, time)) for token in first]
-            url = f"{admin_url(site, model._meta, 'changelist')}?{query}"
-            result.append({"title": title, "tokens": shown, "total": total, "url": url})
+    for tokens, time, state, title in lists:
+        shown = [
+            (admin_url(site, model._meta, "change", token.pk), token, getattr(token, time))
+            for token in tokens[: MAX_ROWS + 1]
+        ]
+        if shown:
+            url = f"{admin_url(site, model._meta, 'changelist')}?state={state}" if len(shown) > MAX_ROWS else ""
+            result.append({"title": title, "tokens": shown[:MAX_ROWS], "url": url})
     return result
 
 

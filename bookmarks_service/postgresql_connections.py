@@ -25,7 +25,7 @@ SELECT pg_backend_pid(), ARRAY(
 def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """Set LIMITS on a new connection to PostgreSQL where neither the database, the role nor PGOPTIONS has set them.
 
-    Also let the connection prepare the statements of ``usergroups.statements``.
+    Also let the connection prepare the statements of ``usergroups.compiled_statements``.
 
     A pooler such as PgBouncer would keep the values on its own connections, which it shares among its clients, and only
     newer versions of it know prepared statements. Behind a pooler, this changes nothing, and logs a warning if a limit

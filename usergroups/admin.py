@@ -19,12 +19,12 @@ from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
+from .admin_tools.columns import two_lines
 from .admin_tools.confirmation import requires_confirmation
-from .admin_tools.context import related_list
 from .admin_tools.forms import JSONObjectForm, JSONObjectFormField, indent_json
 from .admin_tools.history import log_rows
-from .admin_tools.owner_columns import two_lines
 from .admin_tools.permissions import can_view
+from .admin_tools.related import related_list
 from .fields import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
@@ -142,11 +142,6 @@ class UserGroupAdmin(OperatorAdmin):
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         return Q(token__in=secrets)
-
-    def identified_by(self, text: str) -> Q:
-        """Also match the text of a user group, such as "Example 1 (Demo, example_1)"."""
-        shown = text[:-1].rpartition("(")[2].rpartition(", ")[2] if text.endswith(")") else ""
-        return super().identified_by(text) | (super().identified_by(shown) if shown else Q())
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)

@@ -14,18 +14,16 @@ from django.utils.translation import gettext_lazy as _
 from bookmarks import web_url
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin import user_group_cell
-from usergroups.admin_tools.autocomplete import AutocompleteFilter
+from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.columns import Describe
 from usergroups.admin_tools.confirmation import DeletionSummary
-from usergroups.admin_tools.context import limit_param
-from usergroups.admin_tools.owner_columns import Describe
 from usergroups.admin_tools.permissions import can_view
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
-from .filters import AddedFilter
 from .imports import ImportAdmin
-from .moves import move
+from .moves import LIMIT, move
 
 USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
 
@@ -56,7 +54,7 @@ class AccessTokenAdmin(TokenAdmin):
 class CollectionAdmin(OperatorAdmin):
     owner_columns = OWNER_COLUMNS
     list_display = ("name", *OWNERS, "created_at")
-    list_filter = (*GROUP_FILTERS, ("created_at", AddedFilter))
+    list_filter = GROUP_FILTERS
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
@@ -72,6 +70,12 @@ class CollectionAdmin(OperatorAdmin):
         dates = ("id", "created_at", "updated_at")
         return (*dates, "user_group") if obj else dates
 
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        key = request.GET.get(LIMIT)
+        if key and is_valid_value(UserGroup._meta.pk, key):
+            queryset = queryset.filter(user_group=key)
+        return super().get_search_results(request, queryset, search_term)
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         note = gettext(
@@ -84,7 +88,7 @@ class CollectionAdmin(OperatorAdmin):
 class BookmarkAdmin(ImportAdmin):
     owner_columns = OWNER_COLUMNS
     list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created_at")
-    list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter), ("created_at", AddedFilter))
+    list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     find_fields = ("id",)
@@ -136,7 +140,7 @@ class BookmarkAdmin(ImportAdmin):
         elif obj is not None and field:
             field.queryset = obj.user_group.collections.for_write()
             field.error_messages["invalid_choice"] = _("The user group has no such collection.")
-            field.widget.query_params = {limit_param("user_group"): obj.user_group_id}
+            field.widget.query_params = {LIMIT: obj.user_group_id}
         return form
 
     @admin.display(description="URL")

@@ -1,8 +1,6 @@
 """The export page of the bookmark admin, and the action that opens it for selected rows."""
 
-from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Max, Min, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -21,37 +19,32 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import StorageUnavailable, download, load, load_all
-from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
+from bookmarks.models import Bookmark
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import MAX_CHANGED
-from usergroups.admin_tools.context import FILTERS_PARAM
-from usergroups.admin_tools.lists import display_number
+from usergroups.admin_tools.confirmation import selection, valid_keys
+from usergroups.admin_tools.lists import bounded_count, display_number
 from usergroups.models import UserGroup
 
-from .forms import FormatForm, SeveralGroupsForm
-
-SELECTED = "selected"
-"""The form field with the keys of the bookmarks that were selected in the list."""
+OF_GROUP = "user_group__id__exact"
+"""The query parameter of the filter by user group."""
 
 
-@dataclass
-class Scope:
-    """The bookmarks to export, and the user group and the collection to which all of them belong, if there is one."""
+class FormatForm(forms.Form):
+    """The choice of a format. HTML cannot name the user group of each bookmark."""
 
-    bookmarks: QuerySet[Bookmark]
-    number: str
-    user_group: UserGroup | None = None
-    collection: Collection | None = None
-    is_whole_group: bool = False
+    format = forms.ChoiceField(
+        label=_("Format"), choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")]
+    )
 
-    def load(self) -> Iterable[Bookmark | Collection]:
-        if self.user_group is None:
-            return load_all(self.bookmarks)
-        return load(self.user_group, self.collection, None if self.is_whole_group else self.bookmarks)
-
-    def form(self, data: Any = None) -> forms.Form:
-        return (FormatForm if self.user_group else SeveralGroupsForm)(data)
+    def __init__(self, data: Any, user_group: UserGroup | None) -> None:
+        super().__init__(data)
+        field: Any = self.fields["format"]
+        if user_group is None:
+            field.choices = [choice for choice in field.choices if choice[0] != "html"]
+            field.help_text = _(
+                "The file also names the team, the environment and the user group of each bookmark. An HTML file "
+                "cannot, and is offered only for the bookmarks of one user group."
+            )
 
 
 class ExportAdmin(OperatorAdmin):
@@ -61,70 +54,50 @@ class ExportAdmin(OperatorAdmin):
         return [self.page_path("export/", self.export_view, "export"), *super().get_urls()]
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Export the selected bookmarks, or what the list shows from which the page was opened."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        keys = request.POST.get(SELECTED)
         try:
-            scope = self.filtered(request) if keys is None else self.selected(request, keys.split(","))
+            changelist = self.changelist_before(request)
         except IncorrectLookupParameters:
             return self.refuse_filters()
-        form = scope.form(request.POST if request.method == "POST" else None)
-        if not form.is_valid():
-            return self.render_export(request, form, scope, keys)
-        name = form.cleaned_data["format"]
-        text = EXPORT_FORMATS[name].write(scope.load(), **({} if scope.user_group else {"with_owner": True}))
-        filename = f"{(scope.user_group and slugify(scope.user_group.name)) or 'bookmarks'}.{name}"
-        headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-        pieces = (piece.encode() for piece in text)
-        try:
-            return download(pieces, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
-        except StorageUnavailable:
-            problem = gettext("The server cannot store the file. Try again later.")
-            return self.render_export(request, form, scope, keys, problem)
+        bookmarks, keys, filters = changelist.queryset, request.GET.get("keys"), changelist.get_filters_params()
+        if keys is not None:
+            bookmarks = self.get_queryset(request).filter(pk__in=valid_keys(Bookmark, keys))
+        user_group = common_group(bookmarks, [key for key in filters.get(OF_GROUP, []) if key])
+        form = FormatForm(request.POST if request.method == "POST" else None, user_group)
+        problem = ""
+        if form.is_valid():
+            is_whole_group = keys is None and not changelist.query and filters.keys() == {OF_GROUP}
+            try:
+                return bookmarks_file(form.cleaned_data["format"], bookmarks, user_group, is_whole_group)
+            except StorageUnavailable:
+                problem = gettext("The server cannot store the file. Try again later.")
+        number = display_number(bounded_count(bookmarks))
+        page: dict[str, Any] = {"form": form, "problem": problem, "number": number, "is_selection": keys is not None}
+        return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), **page)
 
     @admin.action(description=_("Export selected %(verbose_name_plural)s"), permissions=["view"])
-    def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark]) -> HttpResponseBase:
-        """Show the export page for the selected rows, or for the filtered list if all of its rows are selected."""
-        if request.POST.get("select_across") == "1":
-            return redirect(f"{self.url_of('export')}?{urlencode({FILTERS_PARAM: request.GET.urlencode()})}")
-        keys = [str(key) for key in queryset.values_list("pk", flat=True)[:MAX_CHANGED]]
-        scope = self.selected(request, keys)
-        return self.render_export(request, scope.form(), scope, ",".join(keys))
+    def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark]) -> HttpResponse:
+        return redirect(f"{self.url_of('export')}?{urlencode(selection(request, queryset))}")
 
-    def selected(self, request: HttpRequest, keys: Iterable[str]) -> Scope:
-        """Return the bookmarks with these primary keys, of which some may be invalid."""
-        valid = [key for key in keys if is_valid_value(Bookmark._meta.pk, key)][:MAX_CHANGED]
-        bookmarks = self.get_queryset(request).filter(pk__in=valid)
-        groups = {bookmark.user_group for bookmark in bookmarks}
-        return Scope(bookmarks, display_number(len(bookmarks)), groups.pop() if len(groups) == 1 else None)
 
-    def filtered(self, request: HttpRequest) -> Scope:
-        """Return what the list shows from which the page was opened.
+def common_group(bookmarks: QuerySet[Bookmark], filtered_by: list[str]) -> UserGroup | None:
+    """Return the user group to which all of the bookmarks belong, if there is one."""
+    bounds = bookmarks.order_by().aggregate(first=Min("user_group"), last=Max("user_group"))
+    keys = set(filtered_by or bounds.values())
+    return UserGroup.objects.for_write().filter(pk__in=keys).first() if len(keys) == 1 else None
 
-        Raises IncorrectLookupParameters if a filter is invalid.
-        """
-        changelist = self.changelist_before(request)
-        used = changelist.get_filters_params()
-        offered = {name for each in changelist.filter_specs for name in each.expected_parameters()}
-        if not offered.issuperset(used) or any(len(values) > 1 for values in used.values()):
-            raise IncorrectLookupParameters
-        filters = {getattr(each, "field_path", ""): each for each in changelist.filter_specs if each.used_parameters}
-        chosen = {path: each.chosen_row() for path, each in filters.items() if isinstance(each, AutocompleteFilter)}
-        collection = chosen.get("collection")
-        user_group = chosen.get("user_group") or (collection.user_group if collection else None)
-        is_whole_group = not changelist.query and filters.keys() == {"user_group"}
-        number = display_number(changelist.result_count)
-        return Scope(changelist.queryset, number, user_group, collection, is_whole_group)
 
-    def render_export(
-        self, request: HttpRequest, form: forms.Form, scope: Scope, keys: str | None, problem: str = ""
-    ) -> HttpResponse:
-        page: dict[str, Any] = {
-            "scope": scope,
-            "selected_field": SELECTED,
-            "keys": keys,
-            "url": self.url_of("export"),
-            "form": form,
-            "problem": problem,
-        }
-        return self.render_page(request, "bookmarks/export_form.html", gettext("Export bookmarks"), **page)
+def bookmarks_file(
+    name: str, bookmarks: QuerySet[Bookmark], user_group: UserGroup | None, is_whole_group: bool
+) -> HttpResponseBase:
+    """Return a file of this format with the bookmarks, and with the empty collections of a whole user group."""
+    if user_group is not None:
+        text = EXPORT_FORMATS[name].write(load(user_group, among=None if is_whole_group else bookmarks))
+    else:
+        text = EXPORT_FORMATS[name].write(load_all(bookmarks), with_owner=True)
+    filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+    pieces = (piece.encode() for piece in text)
+    return download(pieces, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)

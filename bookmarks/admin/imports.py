@@ -15,7 +15,6 @@ from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
 from django.utils import timezone
-from django.utils.crypto import get_random_string
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -27,12 +26,12 @@ from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.importing import read, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.context import FILTERS_PARAM
+from usergroups.admin_tools.autocomplete import AutocompleteField
+from usergroups.admin_tools.related import FILTERS_PARAM, owners_in_filters
 from usergroups.contract.requests import may_exceed
 from usergroups.signals import acting_as
 
-from .exports import ExportAdmin
-from .forms import UserGroupForm
+from .exports import OF_GROUP, ExportAdmin
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +44,9 @@ MAX_DETAILS = 200
 MAX_TEXT = 500  # characters of a URL or title in a report
 
 
-class ImportForm(UserGroupForm):
+class ImportForm(forms.Form):
+    """The file, and the user group that gets its bookmarks. It begins with the owner of the filtered list."""
+
     file = forms.FileField(
         label=_("File"),
         help_text=_(
@@ -63,6 +64,13 @@ class ImportForm(UserGroupForm):
         help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),
         required=False,
     )
+
+    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
+        initial = model_admin.with_user_group(request, owners_in_filters(model_admin, request))
+        super().__init__(data, files, initial=initial)
+        field: Any = Bookmark._meta.get_field("user_group")
+        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
+        self.fields = {"user_group": user_group, **self.fields}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -109,9 +117,9 @@ class ImportAdmin(ExportAdmin):
         import_view = non_atomic(csrf_exempt(self.import_view))
         return [self.page_path("import/", import_view, "import"), *super().get_urls()]
 
-    def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+    def get_related_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
-        return [*super().get_context_links(request), *importing, (gettext("Export"), self.url_of("export"))]
+        return [*super().get_related_links(request), *importing, (gettext("Export"), self.url_of("export"))]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         return super().changelist_view(
@@ -136,9 +144,8 @@ class ImportAdmin(ExportAdmin):
     def import_file(self, request: HttpRequest) -> HttpResponse:
         """Import or check the file, and redirect to the page with the report."""
         if request.method != "POST":
-            report = request.session.get(REPORT, {})
-            report = report if report.get("id") == request.GET.get("report") else None
-            if report and "refused" in request.GET:
+            report = request.session.get(REPORT) if "report" in request.GET else None
+            if report and request.GET["report"] == "csv":
                 return refused_as_csv(report["refused_records"])
             return self.render_form(request, ImportForm(self, request), report=report)
         form = ImportForm(self, request, request.POST, request.FILES)
@@ -146,8 +153,8 @@ class ImportAdmin(ExportAdmin):
             return self.render_form(request, form)
         report = self.store_file(request, form.cleaned_data, is_check="check" in request.POST)
         request.session[REPORT] = report
-        of_group = urlencode({"user_group__id__exact": report["user_group"]})
-        return redirect(f"{self.url_of('import')}?{urlencode({'report': report['id'], FILTERS_PARAM: of_group})}")
+        query = {"report": "last", FILTERS_PARAM: urlencode({OF_GROUP: report["user_group"]})}
+        return redirect(f"{self.url_of('import')}?{urlencode(query)}")
 
     def store_file(self, request: HttpRequest, data: dict[str, Any], is_check: bool) -> dict[str, Any]:
         """Store the bookmarks of the file, and roll this back if it is only a check. Return what the page shows."""
@@ -176,7 +183,6 @@ class ImportAdmin(ExportAdmin):
         numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
         return {
             **numbers,
-            "id": get_random_string(8),
             "is_check": is_check,
             "user_group": user_group.pk,
             "name": name,
@@ -189,7 +195,7 @@ class ImportAdmin(ExportAdmin):
     def render_form(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
         context |= {"media": self.media + form.media, "can_view": self.has_view_permission(request)}
         return self.render_page(
-            request, "bookmarks/import_form.html", gettext("Import bookmarks"), form=form, url="", **context
+            request, "bookmarks/import_form.html", gettext("Import bookmarks"), form=form, **context
         )
 
 

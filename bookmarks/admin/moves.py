@@ -15,28 +15,30 @@ from django.utils.translation import gettext_lazy as _
 from bookmarks.models import Bookmark, Collection
 from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.autocomplete import AutocompleteField
-from usergroups.admin_tools.confirmation import RowsForm, requires_confirmation
-from usergroups.admin_tools.context import limit_param
+from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.history import kept_row, log_rows
 
+LIMIT = "of_user_group"
+"""The query parameter that limits the autocompletion of collections to those of a user group."""
 
-class MoveForm(RowsForm):
+
+class MoveForm(ConfirmationForm):
     """The choice of a collection of the user group to which all bookmarks belong, or of none."""
 
     no_collection = forms.BooleanField(
         label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
     )
 
-    def use_rows(self, model_admin: Any, rows: list[Any]) -> list[str]:
+    def __init__(self, rows: list[Bookmark], site: admin.AdminSite, data: Any = None) -> None:
+        super().__init__(rows, site, data)
         user_group = rows[0].user_group
         if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
-            return [gettext("The selected bookmarks belong to several user groups. Select those of one only.")]
+            self.refusal = gettext("The selected bookmarks belong to several user groups. Select those of one only.")
         field: Any = Bookmark._meta.get_field("collection")
-        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
+        choice = AutocompleteField(field, site, required=False, label=capfirst(field.verbose_name))
         choice.queryset = user_group.collections.for_write().select_related("user_group__team")
-        choice.widget.query_params = {limit_param("user_group"): user_group.pk}
+        choice.widget.query_params = {LIMIT: user_group.pk}
         self.fields = {"collection": choice, **self.fields}
-        return []
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = self.cleaned_data

@@ -16,10 +16,10 @@ from django.db import Error, connections
 from django.db.models import Model, QuerySet
 from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
-from usergroups.contract.body import CHUNK_SIZE
 
 from bookmarks.models import Bookmark, Collection
 from usergroups.contract.pagination import comes_after
+from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
 
 M = TypeVar("M", bound=Model)

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import ijson
 from django.utils.translation import gettext as _
-from usergroups.contract.body import CHUNK_SIZE
 
 from usergroups.contract.files import UnreadableFile
+from usergroups.contract.requests import CHUNK_SIZE
 
 from . import records
 from .encodings import Utf8Text

@@ -2,7 +2,7 @@
 
 from django.template import Library
 
-from usergroups.admin_tools.relative_time import relative_time
+from usergroups.admin_tools.columns import relative_time
 
 register = Library()
 register.filter("relative_time", relative_time)

@@ -47,12 +47,10 @@ ADMIN = {
     "add API token": ["/admin/usergroups/apitoken/add/"],
     "invalid API token": ["/admin/usergroups/apitoken/add/", "input[name=_save]"],
     "revoke API token": ["/admin/usergroups/apitoken/1/change/", "button[value=revoke]"],
-    "revoke and replace API token": ["/admin/usergroups/apitoken/1/change/", "button[value=replace]"],
     "rotate API token": ["/admin/usergroups/apitoken/1/change/", "button[value=rotate]"],
     "issued API token": [
         "/admin/usergroups/apitoken/1/change/", "button[value=rotate]", ".submit-row input", "[data-copies]"
     ],
-    "secrets shown before": ["/admin/usergroups/apitoken/issued/unknown/"],
     "history": ["/admin/usergroups/apitoken/2/history/"],
     "access tokens": ["/admin/bookmarks/accesstoken/"],
     "access token": ["/admin/bookmarks/accesstoken/1/change/"],

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from urllib.parse import urlencode
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -95,27 +94,6 @@ def test_an_import_that_creates_nothing_says_so_and_is_not_logged(admin_client, 
     assert not LogEntry.objects.exists()
 
 
-def test_the_result_of_an_import_links_to_the_bookmarks_of_the_group(admin_client):
-    user_group, _ = UserGroupFactory(), BookmarkFactory()
-
-    page = upload(admin_client, user_group, "a.csv", b"url\nhttps://a/\n").content.decode()
-
-    listed = f"{LIST}?user_group__id__exact={user_group.pk}"
-    assert f'href="{listed}"' in page
-    assert list(admin_client.get(listed).context["cl"].queryset) == [user_group.bookmarks.get()]
-
-
-def test_the_result_does_not_link_to_bookmarks_that_the_operator_may_not_view(client, django_user_model):
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=["add_bookmark", "add_collection"]))
-    client.force_login(user)
-
-    page = upload(client, UserGroupFactory(), "a.csv", b"url\nhttps://a/\n").content.decode()
-
-    assert "1 new" in page
-    assert "View the bookmarks" not in page
-
-
 def test_refusals_are_shown_by_reason(admin_client):
     page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150 + b"ftp://a/\n").content.decode()
 
@@ -144,15 +122,6 @@ def test_a_check_says_what_an_import_would_do_and_stores_nothing(admin_client, u
     assert (Bookmark.objects.count(), Collection.objects.count(), LogEntry.objects.count()) == (1, 1, 0)
 
 
-def test_an_import_names_the_new_collections(admin_client, user_group):
-    Collection.objects.create(user_group=user_group, name="Known")
-
-    page = upload(admin_client, user_group, "a.csv", ROWS).content.decode()
-
-    assert "New collections: New</p>" in page
-    assert Bookmark.objects.count() == Collection.objects.count() == 2
-
-
 @pytest.mark.parametrize("fields", [{}, {"check": "1"}])
 def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(admin_client, client, user_group, fields):
     page = upload(admin_client, user_group, "a.csv", ROWS, **fields)
@@ -168,9 +137,8 @@ def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(adm
 
 def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(admin_client, user_group):
     page = upload(admin_client, user_group, "a.csv", ROWS)
-    [(address, _)] = page.redirect_chain
 
-    file = admin_client.get(f"{address}&refused=csv")
+    file = admin_client.get(f"{IMPORT}?report=csv")
 
     assert re.search(">4</td><td [^>]+>x</td><td [^>]+>A title</td><td [^>]+>The URL has no", page.content.decode())
     assert file["Content-Disposition"] == 'attachment; filename="refused.csv"'
@@ -196,28 +164,6 @@ def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name
     page = upload(admin_client, UserGroupFactory(), name, content)
 
     assert page.context["form"].errors.keys() == {"file"}
-
-
-@pytest.mark.parametrize("user_group", ["", "0"])
-def test_a_user_group_is_required(admin_client, user_group):
-    page = admin_client.post(IMPORT, {"user_group": user_group, "file": SimpleUploadedFile("a.csv", b"url")})
-
-    assert page.context["form"].errors.keys() == {"user_group"}
-
-
-@pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
-def test_an_export_is_downloaded_and_imported(admin_client, name):
-    one, other = UserGroupFactory(name="Größe & Co"), UserGroupFactory()
-    BookmarkFactory(user_group=one, title="ü")
-    BookmarkFactory()
-
-    filters = urlencode({"_changelist_filters": f"user_group__id__exact={one.pk}"})
-    response = admin_client.post(f"{EXPORT}?{filters}", {"format": name})
-    upload(admin_client, other, f"a.{name}", b"".join(response.streaming_content))
-
-    assert response["Content-Disposition"] == f'attachment; filename="groe-co.{name}"'
-    [(url, title)] = Bookmark.objects.filter(user_group=other).values_list("url", "title")
-    assert (url, title) == (one.bookmarks.get().url, "ü")
 
 
 @pytest.mark.parametrize(

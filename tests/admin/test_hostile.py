@@ -3,32 +3,42 @@
 import logging
 
 import pytest
-from django.contrib.contenttypes.models import ContentType
 
 from tests.admin.actions import url
 from tests.admin.test_lists import MODELS
 
 pytestmark = pytest.mark.django_db
 
-BAD = ["zzz", "%00", "-1", "99999999999999999999999", "%ff", ""]
-BAD_TIMES = ["0001-01-01+00:00:00%2B14:00", "9999-12-31+23:59:59-14:00"]
+BAD = ["zzz", "%00", "-1", "99999999999999999999999", ""]
 
-# The parameters of Django's lists and of this project's filters, and some that no list knows.
-PARAMETERS = ["q", "p", "o", "e", "all", "state", "use", "read_only__exact", "user_group__id__exact",
-              "collection__id__exact", "user_group__team__id__exact", "team__id__exact", "created_at__gte",
-              "environment", "_popup", "_to_field", "_facets"]  # fmt: skip
-UNKNOWN = ["environment__exact", "id__in", "name", "url__icontains", "nothing", "user_group", "expires_at__lt",
-           "digest", "created_at__isnull", "id__exact"]  # fmt: skip
-LIST_QUERIES = [
-    *(f"{name}={value}" for name in PARAMETERS for value in [*BAD, *BAD_TIMES]),
-    *(f"{name}={value}" for name in UNKNOWN for value in ["zzz", "%00"]),
+FILTERS = [
+    "state",
+    "read_only__exact",
+    "user_group__id__exact",
+    "collection__id__exact",
+    "team__id__exact",
+    "environment",
 ]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_list_accepts_any_query(admin_client, everything, model):
-    for query in LIST_QUERIES:
-        assert admin_client.get(url(f"{model}_changelist") + f"?{query}").status_code in (200, 302, 400), query
+def test_a_list_accepts_any_value_of_a_filter(admin_client, everything, model):
+    for name in FILTERS:
+        for value in BAD:
+            response = admin_client.get(url(f"{model}_changelist") + f"?{name}={value}")
+            assert response.status_code in (200, 302, 400), (name, value)
+
+
+@pytest.mark.parametrize(
+    ("model", "lookup"),
+    [
+        ("usergroups_usergroup", "token__startswith"),
+        ("usergroups_apitoken", "digest"),
+        ("bookmarks_bookmark", "user_group__token__startswith"),
+    ],
+)
+def test_a_list_is_not_filtered_by_what_it_does_not_show(admin_client, everything, model, lookup):
+    assert admin_client.get(url(f"{model}_changelist") + f"?{lookup}=u").status_code == 400
 
 
 FIELDS = ["user_group", "team", "collection", "name", "environment", "expires_at", "url", "mapping", "title", "digest",
@@ -36,7 +46,7 @@ FIELDS = ["user_group", "team", "collection", "name", "environment", "expires_at
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("value", [*BAD, "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59"])
+@pytest.mark.parametrize("value", BAD)
 def test_a_form_accepts_any_initial_value_and_any_key(admin_client, everything, model, value):
     initial = "&".join(f"{field}={value}" for field in FIELDS)
 
@@ -54,30 +64,12 @@ FORM_FIELDS = ["user_group", "team", "collection", "name", "provided_id", "url",
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30, "[]"])
+@pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30])
 def test_a_form_refuses_invalid_fields(admin_client, everything, model, value):
     """All fields are sent together, and those without which a form can be valid also alone."""
     for address in (url(f"{model}_add"), url(f"{model}_change", everything[model].pk)):
         for fields in (FORM_FIELDS, ["name"], ["title"], ["mapping"], ["expires_at"]):
             assert admin_client.post(address, dict.fromkeys(fields, value)).status_code in (200, 302), fields
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_an_action_accepts_any_selection(admin_client, everything, model):
-    for action in ("delete_selected", "revoke", "rotate", "rotate_token", "move", "export_selected", "nothing", ""):
-        for key in ["zzz", "\0", "9" * 30, ""]:
-            for fields in (
-                {},
-                {"index": "0"},
-                {"select_across": "1"},
-                {"confirmed": key},
-                {"index": "x", "confirmed": key},
-            ):
-                sent = {"action": action, "_selected_action": [key], **fields}
-                response = admin_client.post(url(f"{model}_changelist"), sent)
-                assert response.status_code in (200, 302, 400), (action, key, fields)
-    model_class = type(everything[model])
-    assert model_class.objects.filter(pk=everything[model].pk).exists()
 
 
 def test_the_autocompletion_accepts_any_query(admin_client, everything):
@@ -97,28 +89,6 @@ def test_import_and_export_refuse_invalid_fields(admin_client):
             for name in ("user_group", "format"):
                 address = url(f"bookmarks_bookmark_{page}")
                 assert admin_client.post(address, {name: value}).status_code == 200
-
-
-def test_long_queries_and_selections_do_not_fail(admin_client, everything):
-    words = "+".join(f"w{n}" for n in range(1000))
-    keys = ",".join(str(n) for n in range(300_000))
-
-    assert admin_client.get(url("bookmarks_bookmark_changelist") + f"?q={words}").status_code == 200
-    sent = {"action": "delete_selected", "_selected_action": "1", "select_across": "1", "confirmed": keys}
-    assert admin_client.post(url("usergroups_team_changelist"), sent).status_code == 302
-
-
-@pytest.mark.parametrize("key", ["abc", "9" * 30])
-def test_rows_have_no_page_outside_the_admin(admin_client, everything, key):
-    content_type = ContentType.objects.get_for_model(everything["bookmarks_bookmark"])
-
-    assert admin_client.get(f"/admin/r/{content_type.pk}/{key}/").status_code in (302, 404)
-
-
-def test_the_autocompletion_of_users_refuses_a_null_character(admin_client):
-    query = "?app_label=admin&model_name=logentry&field_name=user&term=%00"
-
-    assert admin_client.get(url("autocomplete") + query).status_code == 400
 
 
 @pytest.mark.parametrize("query", ["{}=1", "_to_field={}"])

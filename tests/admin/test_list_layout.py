@@ -170,18 +170,3 @@ def test_a_phone_loses_nothing_without_javascript(browser, service, session, lon
         page.locator("select[name=action]").select_option("Revoke selected API tokens")
         page.locator(".actions button[name=index]").click()
         expect(page.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
-
-
-def test_the_counts_say_where_the_list_ends(page):
-    page.goto("/admin/usergroups/usergroup/")
-    expect(page.locator(".paginator")).to_contain_text("10,000+ user groups")
-    expect(page.get_by_text("Show all")).to_have_count(0)
-    page.locator("#action-toggle").check()
-    expect(page.locator(".action-counter")).to_have_text("100 of 100 selected")
-    page.get_by_text("Select all 10,000 listed user groups").click()
-    expect(page.get_by_text("All 10,000 listed user groups selected")).to_be_visible()
-
-    page.goto("/admin/usergroups/usergroup/?q=customer")
-    expect(page.get_by_text("Found: 10,000+ user groups.")).to_be_visible()
-    page.get_by_role("link", name="Show all user groups").click()
-    expect(page).to_have_url(re.compile(r"/usergroup/\?$"))

@@ -75,20 +75,6 @@ def test_duplicates_and_bookmarks_that_are_there_are_counted(admin_client, user_
     assert LogEntry.objects.count() == 2
 
 
-def test_of_two_duplicates_one_is_moved(admin_client, user_group, collection):
-    other = CollectionFactory(user_group=user_group)
-    first = BookmarkFactory(user_group=user_group, url="https://example.com/")
-    second = BookmarkFactory(user_group=user_group, collection=other, url="https://example.com/")
-
-    done = act(admin_client, BOOKMARK, "move", first, second, collection=collection.pk)
-
-    assert (
-        f"Moved to “{collection.name}”: 1. Already there: 0. Not moved because of a duplicate: 1."
-        in done.content.decode()
-    )
-    assert collections_of(first, second) == [collection, other]
-
-
 def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks):
     shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
     assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
@@ -120,17 +106,6 @@ def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, v
 
     assert answer.context["form"].errors.keys() == {"collection"}
     assert collections_of(*bookmarks) == [None, None, None]
-
-
-def test_only_the_groups_own_collections_are_offered(admin_client, collection, bookmarks):
-    CollectionFactory()
-    page = ask(admin_client, BOOKMARK, "move", *bookmarks)
-    [address] = re.findall(r'data-ajax--url="([^"]+)"', page.content.decode())
-    query = "&app_label=bookmarks&model_name=bookmark&field_name=collection&term="
-
-    offered = admin_client.get(address + query).json()["results"]
-
-    assert [row["id"] for row in offered] == [str(collection.pk)]
 
 
 @pytest.mark.parametrize(("verbs", "moved"), [(["view"], False), (["view", "change"], True)])

@@ -1,18 +1,19 @@
-"""The secret of an issued token is shown once, in the response to the form."""
+"""Tokens are issued and rotated, and their secrets are shown once, in the response to the form."""
 
-import csv
+import re
 from datetime import timedelta
-from io import StringIO
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.admin.actions import act, address_of, ask, issue, secrets_on, url
-from tests.admin.tokens import ISSUE, shown_and_stored
+from bookmarks.models import AccessToken
+from tests.admin.actions import act, address_of, ask, confirm, issue, secrets_on, url
+from tests.admin.tokens import FACTORIES, ISSUE, shown_and_stored
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.queries import TRANSACTION_CONTROL
+from tests.queries import TRANSACTION_CONTROL, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
 from usergroups.models import ApiToken
 
@@ -102,22 +103,22 @@ def test_a_form_that_is_not_stored_shows_no_secret(admin_client, team):
 
 
 def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
-    tokens = AccessTokenFactory.create_batch(2, name='=1+1, "x"')
+    tokens = AccessTokenFactory.create_batch(2, name="Nightly")
 
     page = act(admin_client, "bookmarks_accesstoken", "rotate", *tokens, grace="24")
 
-    rows = page.context["rows"]
-    assert {row["old"] for row in rows} == set(tokens)
-    assert secrets_on(page) == [row["secret"] for row in rows]
-    assert list(csv.DictReader(StringIO(page.context["csv"]))) == [
-        {"old": row["old"].hint, "new": row["secret"], "name": '\'=1+1, "x"', "user_group": str(row["old"].user_group)}
-        for row in rows
-    ]
+    text = " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
+    for row in page.context["rows"]:
+        new, old = row["token"], row["old"]
+        described = f"{new.hint}… Nightly for {old.user_group}: read and write, does not expire {old.hint}…"
+        assert f"{row['secret']} {described}" in text
+    assert {AccessToken.objects.authenticate(secret) for secret in secrets_on(page)} == {
+        row["token"] for row in page.context["rows"]
+    }
+    assert len(secrets_on(page)) == 2
 
 
-@pytest.mark.parametrize(
-    ("action", "queries", "fields"), [("rotate", 7, {"grace": "1"}), ("replace", 10, {}), ("revoke", 7, {})]
-)
+@pytest.mark.parametrize(("action", "queries", "fields"), [("rotate", 7, {"grace": "1"}), ("revoke", 7, {})])
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client, action, queries, fields):
     numbers = []
     for number in (1, 2, 210):  # The first round caches the content type of the history.
@@ -132,3 +133,148 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client,
         assert len(secrets_on(done)) == (0 if action == "revoke" else number)
 
     assert numbers[1:] == [queries, queries]
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, model):
+    token = FACTORIES[model](name="CI", read_only=True)
+    owner = {"environment": "Testing"} if model == "usergroups_apitoken" else {}
+    type(token).objects.update(**owner)
+
+    page = act(admin_client, model, "rotate", token, grace="24")
+
+    assert "no-store" in page["Cache-Control"]
+    [secret] = secrets_on(page)
+    successor = type(token).objects.authenticate(secret)
+    assert successor != token
+    token.refresh_from_db()
+    for field in ("name", "read_only", "owner", "expires_at", *owner):
+        assert getattr(successor, field) == (None if field == "expires_at" else getattr(token, field))
+    assert timedelta(hours=23) < token.expires_at - timezone.now() < timedelta(hours=24)
+    assert {(entry.object_id, entry.get_change_message()) for entry in LogEntry.objects.all()} == {
+        (str(token.pk), f"Rotated. Its successor is {successor.hint}…"),
+        (str(successor.pk), f"Issued as the successor of {token.hint}…"),
+    }
+    places = shown_and_stored(admin_client, model, token, successor, caplog=caplog)
+    assert [place for place in places if secret in place] == []
+
+
+def test_without_a_grace_period_the_old_token_expires_at_once(admin_client):
+    token = ApiTokenFactory()
+
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace="0")
+
+    assert ApiToken.objects.authenticate(token.secret) is None
+    assert ApiToken.objects.active().count() == 1
+
+
+def test_rotation_keeps_the_lifetime_and_never_extends_the_old_token(admin_client):
+    now = timezone.now()
+    token = ApiTokenFactory(created_at=now - timedelta(days=29), expires_at=now + timedelta(days=1))
+
+    act(admin_client, "usergroups_apitoken", "rotate", token, grace=str(30 * 24))
+
+    old, successor = ApiToken.objects.order_by("pk")
+    assert old.expires_at == token.expires_at
+    assert timedelta(days=30) <= successor.expires_at - now < timedelta(days=30, minutes=1)
+
+
+def test_the_grace_period_must_be_one_of_the_choices(admin_client):
+    token = ApiTokenFactory()
+
+    page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="5")
+
+    assert page.context["form"].errors.keys() == {"grace"}
+    assert ApiToken.objects.get().expires_at is None
+
+
+@pytest.mark.parametrize("state", ["revoked", "expired", "rotated"])
+def test_only_active_tokens_are_rotated(admin_client, state):
+    token = ApiTokenFactory(**{state: True})
+
+    page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
+
+    assert "Only active tokens without a successor can be rotated." in page.content.decode()
+    assert ApiToken.objects.count() == 1
+
+
+def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
+    tokens = ApiTokenFactory.create_batch(2)
+    admin_client.raise_request_exception = False
+
+    def fail_at_the_end(execute, sql, params, many, context):
+        if sql.startswith('INSERT INTO "django_admin_log"'):
+            raise DatabaseError("no")
+        return execute(sql, params, many, context)
+
+    page = ask(admin_client, "usergroups_apitoken", "rotate", *tokens)
+    with connection.execute_wrapper(fail_at_the_end):
+        assert confirm(admin_client, page, grace="0").status_code == 500
+
+    assert set(ApiToken.objects.active()) == set(tokens)
+    assert not LogEntry.objects.exists()
+
+
+def test_a_token_is_rotated_only_once(admin_client):
+    token = ApiTokenFactory()
+    page = ask(admin_client, "usergroups_apitoken", "rotate", token)
+    confirm(admin_client, page, grace="1")
+
+    again = confirm(admin_client, page, grace="1")
+
+    assert "Only active tokens without a successor can be rotated." in again.content.decode()
+    assert ApiToken.objects.count() == 2
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_token_and_its_successor_link_to_each_other(admin_client, model):
+    token = FACTORIES[model](name="CI")
+    successor, _ = token.rotate(timedelta(hours=1))
+
+    old_page, new_page = (
+        admin_client.get(url(f"{model}_change", each.pk)).content.decode() for each in (token, successor)
+    )
+
+    assert f'<a href="{url(f"{model}_change", successor.pk)}">{successor}</a>' in old_page
+    assert f'<a href="{url(f"{model}_change", token.pk)}">{token}</a>' in new_page
+    assert '<span class="badge rotated">Rotated</span>' in new_page
+
+
+def test_the_page_of_a_token_remains_when_its_successor_and_predecessor_are_deleted(admin_client):
+    first = ApiTokenFactory()
+    second = first.rotate(timedelta(hours=1))[0]
+    third = second.rotate(timedelta(hours=1))[0]
+    first.delete()
+    third.delete()
+
+    page = admin_client.get(url("usergroups_apitoken_change", second.pk))
+
+    assert page.status_code == 200
+    assert (second.get_predecessor(), ApiToken.objects.get().get_successor()) == (None, None)
+
+
+def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin_client):
+    tokens = ApiTokenFactory.create_batch(30)
+    for token in tokens:
+        token.rotate(timedelta(hours=1))
+
+    few, many = (queries_of(ask, admin_client, "usergroups_apitoken", "revoke", *tokens[:number]) for number in (1, 30))
+    page = ask(admin_client, "usergroups_apitoken", "revoke", *tokens).content.decode()
+
+    assert len(few) == len(many)
+    assert page.count("· Rotated ·") == 20
+    assert "and 10 more" in page
+
+
+def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
+    token = ApiTokenFactory(
+        name="CI", environment="Testing", read_only=True, recently_used=True, last_used_address="192.0.2.7",
+        last_used_agent="<b>curl</b>",
+    )  # fmt: skip
+
+    page = ask(admin_client, "usergroups_apitoken", "revoke", token).content.decode()
+
+    [row] = re.findall(r'<li class="wrap">(.*?)</li>', page)
+    described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")
+    assert described == f"API token: {token} · {token.team.name} · Testing · Read · Active"
+    assert client.endswith("ago · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")

@@ -8,24 +8,13 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
-from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, allow, ask, ask_on_page, confirm, save, shown_form, url
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.admin.actions import act, allow, ask, save, shown_form, url
+from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
-
-
-def test_names_keep_their_spaces(admin_client):
-    user_group = UserGroupFactory(name="  spaces  ")
-
-    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
-    form = page.context["adminform"].form
-    admin_client.post(url("usergroups_usergroup_change", user_group.pk), {"name": form["name"].value()})
-
-    assert UserGroup.objects.get().name == "  spaces  "
 
 
 def test_saving_a_name_keeps_a_concurrent_change_of_the_properties(admin_client, everything):
@@ -44,12 +33,6 @@ def test_saving_a_name_keeps_a_concurrent_change_of_the_properties(admin_client,
     user_group.refresh_from_db()
     assert (user_group.name, user_group.properties) == ("Renamed", {"plan": "pro"})
     assert user_group.updated_at > before
-
-
-def test_deleting_a_user_group_deletes_everything_that_it_owns(admin_client, everything):
-    admin_client.post(url("usergroups_usergroup_delete", everything["usergroups_usergroup"].pk), {"post": "yes"})
-
-    assert [model.objects.count() for model in (UserGroup, Collection, Bookmark, AccessToken)] == [0, 0, 0, 0]
 
 
 EXACT = {
@@ -151,15 +134,6 @@ def test_a_key_that_occurs_twice_is_refused_in_the_form_only(admin_client, updat
     assert update_user_group(body.encode()).status_code == 200
 
 
-def test_equal_keys_of_different_objects_are_accepted(admin_client, user_group):
-    properties = {"a": {"a": [{"a": 1}, {"a": 2, "A": 3}]}, "b": {"a": 1}}
-
-    save(admin_client, user_group, properties=json.dumps(properties))
-
-    user_group.refresh_from_db()
-    assert user_group.properties == properties
-
-
 def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
     user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
     form = shown_form(admin_client, user_group)
@@ -226,26 +200,6 @@ def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     assert entry.get_change_message() == "Rotated the user group token."
     for token in (rotated.token, user_group.token):
         assert token not in str(LogEntry.objects.values().get()) + caplog.text
-
-
-def test_a_page_links_to_the_objects_of_the_group(admin_client):
-    user_group = UserGroupFactory()
-    BookmarkFactory.create_batch(3, user_group=user_group)
-    CollectionFactory.create_batch(2, user_group=user_group)
-    AccessTokenFactory(user_group=user_group)
-    ApiTokenFactory(team=user_group.team)
-    ApiTokenFactory(team=user_group.team, environment="Testing")
-    BookmarkFactory()
-
-    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
-
-    related = {link["name"]: link for link in page.context["related"]}
-    assert {name: link["count"] for name, link in related.items()} == {
-        "bookmarks": "3", "collections": "2", "access tokens": "1", "API tokens that reach it": "1",
-    }  # fmt: skip
-    for link in related.values():
-        listed = admin_client.get(link["url"]).context["cl"]
-        assert str(listed.result_count) == link["count"]
 
 
 def test_groups_are_found_by_name_id_and_team(admin_client):
@@ -329,43 +283,12 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
     assert len(queries_of(admin_client.get, address)) == 4
 
 
-def test_the_deletion_page_of_a_team_counts_the_rows_of_its_groups(admin_client):
-    bookmark = BookmarkFactory()
-
-    page = admin_client.get(url("usergroups_team_delete", bookmark.user_group.team.pk)).content.decode()
-
-    assert "User groups: 1" in page
-    assert "Bookmarks: 1" in page
-
-
-def test_a_rotation_from_the_page_of_a_group_redirects_back_to_it(admin_client):
-    user_group = UserGroupFactory()
-
-    page = ask_on_page(admin_client, "usergroups_usergroup", "rotate_token", user_group)
-    done = confirm(admin_client, page)
-
-    assert done.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
-    assert "User group tokens rotated: 1." in done.content.decode()
-
-
 def test_filters_require_permission_to_view_the_related_model(client, admin_client):
     allow(client, "usergroups_usergroup", "view")
 
     offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
 
     assert ["filter_team__id__exact" in page for page in offered] == [True, False]
-
-
-def test_the_deepest_json_that_a_call_may_contain_can_be_edited(admin_client, update_user_group, user_group):
-    text = '{"a": ' + "[" * 62 + "]" * 62 + "}"
-    body = f'{{"user_group_id": "{user_group.provided_id}", "properties": {text}}}'
-
-    assert update_user_group(body.encode()).status_code == 200
-    save(admin_client, user_group, properties="")
-    save(admin_client, user_group, properties=text)
-
-    user_group.refresh_from_db()
-    assert user_group.properties == json.loads(text)
 
 
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
@@ -394,23 +317,6 @@ def test_a_group_with_large_properties_can_be_renamed(admin_client):
 
     user_group.refresh_from_db()
     assert (user_group.name, user_group.properties) == ("New", properties)
-
-
-@pytest.mark.parametrize(("environment", "query"), [("", "none"), ("Testing", "Testing")])
-def test_groups_are_filtered_by_environment(admin_client, environment, query):
-    groups = {name: UserGroupFactory(environment=name) for name in ("", "Customer", "Testing")}
-
-    page = admin_client.get(url("usergroups_usergroup_changelist"), {"environment": query})
-
-    assert list(page.context["cl"].queryset) == [groups[environment]]
-
-
-def test_a_form_lists_at_most_100_errors(admin_client, everything):
-    mapping = json.dumps({str(number): [] for number in range(10_000)})
-
-    response = save(admin_client, everything["usergroups_usergroup"], mapping=mapping)
-
-    assert len(response.context["adminform"].form.errors["mapping"]) == 100
 
 
 @pytest.mark.parametrize(

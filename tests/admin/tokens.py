@@ -27,7 +27,7 @@ def shown_and_stored(client, model, *tokens, caplog):
     return [
         client.get(url("index")).content.decode(),
         client.get(url(f"{model}_changelist")).content.decode(),
-        *(client.get(url(f"{model}_{page}", token.pk)).content.decode()
+        *(client.get(url(f"{model}_{page}", token.pk), follow=True).content.decode()
           for page in ("change", "history") for token in tokens),
         str(list(LogEntry.objects.values())),
         str([session.get_decoded() for session in Session.objects.all()]),

@@ -28,20 +28,11 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     return True
 
 
-def required_relations(model: Any) -> Iterator[str]:
-    """Yield the lookups of the required foreign keys of a model, and of those of the models that they refer to."""
-    for field in model._meta.fields:
-        if field.many_to_one and not field.null:
-            yield field.name
-            yield from (f"{field.name}__{lookup}" for lookup in required_relations(field.related_model))
-
-
 def choices_of(field: Any) -> models.QuerySet[Any]:
-    """Return the rows that a foreign key can refer to, with their related rows, from the database for writes."""
+    """Return the rows that a foreign key can refer to, with their owners, from the database for writes."""
     model = field.remote_field.model
-    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model))
-    related = list(required_relations(model))
-    return rows.select_related(*related) if related else rows
+    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model)).select_related()
+    return rows
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -79,7 +70,7 @@ class AutocompleteField(ModelChoiceField):
 class AutocompleteFilter(admin.FieldListFilter):
     """Filter by a foreign key, with an autocomplete field in place of a list of all rows.
 
-    The template ``usergroups/admin/change_list.html`` shows the field.
+    Only operators who may view the rows that it refers to have the filter.
     """
 
     def __init__(
@@ -98,18 +89,8 @@ class AutocompleteFilter(admin.FieldListFilter):
     def has_output(self) -> bool:
         return self.is_visible
 
-    @property
-    def chosen_key(self) -> Any:
-        used: Any = self.used_parameters
-        return used.get(self.lookup, [None])[-1]
-
-    def chosen_row(self) -> Any:
-        """Return the row by which the list is filtered, or None."""
-        field: Any = self.field
-        return choices_of(field).filter(**{field.target_field.name: self.chosen_key}).first()
-
     def choices(self, changelist: Any) -> Iterator[Any]:
-        form = forms.Form(initial={self.lookup: self.chosen_key}, auto_id="filter_%s")
-        field = AutocompleteField(self.field, self.admin_site, required=False)
-        form.fields[self.lookup] = field
+        used: Any = self.used_parameters
+        form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
+        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
         yield {"field": form[self.lookup]}

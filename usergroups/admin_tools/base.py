@@ -1,31 +1,27 @@
 """The base class of the admin of every model."""
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from copy import copy
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
-from django.db import DataError, connections, models, router, transaction
+from django.core.exceptions import PermissionDenied
+from django.db import connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -33,22 +29,19 @@ from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, retry_on_conflict
 
 from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
+from .columns import COLUMNS, Describe, owner_column
 from .confirmation import DeletionSummary, deletion_summary, requires_confirmation
-from .context import context_of, limit_param, limit_to, list_params, related_rows
 from .find_site import secrets_pattern
-from .forms import OperatorForm, SingleLineField
-from .history import changed_values, translate_entries, values_of
-from .lists import BoundedPaginator, display_rows
-from .owner_columns import COLUMNS, Describe, owner_column
-from .permissions import admin_url
+from .forms import JSONObjectFormField, OperatorForm, SingleLineField
+from .history import changed_values, values_of
+from .lists import BoundedPaginator, OperatorChangeList, display_rows
+from .permissions import admin_url, can_view
+from .related import list_params, owners_in_filters, related_lists
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
     ModelAdmin = admin.ModelAdmin
-
-MAX_SEARCH_WORDS = 50
-MAX_ENTRIES = 50  # on the history page of a row
 
 UNUSED_SCRIPTS = (
     "admin/js/urlify.js",
@@ -63,7 +56,7 @@ class OperatorAdmin(ModelAdmin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
-    writes only the changed fields, and refuses keys and values that a database column cannot hold.
+    writes only the changed fields.
     """
 
     paginator = BoundedPaginator
@@ -134,6 +127,9 @@ class OperatorAdmin(ModelAdmin):
         columns = super().get_list_display(request)
         return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return OperatorChangeList
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
             others = request.GET.copy()
@@ -143,20 +139,8 @@ class OperatorAdmin(ModelAdmin):
             )
             messages.warning(request, text)
             return redirect(f"{request.path}?{others.urlencode()}")
-        if not all(is_valid_value(self.opts.pk, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
-            raise BadRequest("The selection contains an invalid key.")
         response: HttpResponse = super().changelist_view(request, extra_context)
         return response
-
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        try:
-            changelist = super().get_changelist_instance(request)
-        except (ValueError, OverflowError, DataError) as error:
-            raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
-        if not changelist.result_count:
-            changelist.result_list = changelist.queryset.none()  # Do not repeat a search without results.
-        changelist.full_result_count = changelist.result_count  # hides Django's, which ignores the bound
-        return changelist
 
     def changelist_before(self, request: HttpRequest) -> Any:
         """Return the list from which a page was opened, with its filters. Raises IncorrectLookupParameters."""
@@ -170,32 +154,24 @@ class OperatorAdmin(ModelAdmin):
         return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow only the lookups of ``list_filter``. Others can cause a server error, depending on the field."""
+        """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
         if not super().lookup_allowed(lookup, value, request):
             return False
         filters = [each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)]
         offered = [getattr(each, "parameter_name", each) for each in filters]
         return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        if "\0" in search_term or len(search_term.split()) > MAX_SEARCH_WORDS:
-            return queryset.none(), False
-        return super().get_search_results(request, limit_to(queryset, self, request), search_term)
-
     # Forms
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        for name, field in form.base_fields.items():
+        for field in form.base_fields.values():
             # Compare the input with the value that the form was rendered with, not with the current one.
-            is_large = isinstance(self._model_field(name), models.JSONField)
+            is_large = isinstance(field, JSONObjectFormField)
             field.show_hidden_initial = change and not is_large and not field.widget.is_hidden
         if obj is not None and request.method == "GET":
             form.restored = self.values_to_restore(request, obj)
         return form
-
-    def _model_field(self, name: str) -> Any:
-        return next((field for field in self.opts.concrete_fields if field.name == name), None)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -207,29 +183,11 @@ class OperatorAdmin(ModelAdmin):
         kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
             kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
-            kwargs["widget"].query_params = self.limits_of(db_field.name, request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def limits_of(self, name: str, request: HttpRequest) -> dict[str, str]:
-        """Return the query parameters that limit the autocompletion of this foreign key to rows of the context."""
-        beyond, context = f"{name}__", context_of(self, request)
-        return {limit_param(path[len(beyond) :]): key for path, key in context.items() if path.startswith(beyond)}
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the values in the address, and otherwise those by which the list is filtered."""
-        names, params = self.get_fields(request), list_params(request)
-        initial: dict[str, Any] = {path: key for path, key in context_of(self, request).items() if path in names}
-        given = super().get_changeform_initial_data(request)
-        for field in self.opts.concrete_fields:
-            value = params.get(field.name)
-            if field.name in names and value in dict(field.choices or ()):
-                initial[field.name] = value
-            if field.name in names and field.name in given:
-                with suppress(ValidationError, OverflowError):
-                    value = field.to_python(given[field.name])
-                    is_time = isinstance(value, datetime) and is_aware(value)
-                    initial[field.name] = localtime(value) if is_time else value
-        return initial
+        """Return the values in the address, and otherwise the owners by which the list is filtered."""
+        return {**owners_in_filters(self, request), **super().get_changeform_initial_data(request)}
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
         if not change:
@@ -253,7 +211,7 @@ class OperatorAdmin(ModelAdmin):
         return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=obj.pk).first()
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        view: Callable[[], Any] = partial(super().changeform_view, request, *args, **kwargs)
+        view = partial(super().changeform_view, request, *args, **kwargs)
         if request.method != "POST":
             return view()
         # After a conflict, validation finds what the other transaction has committed, and the form shows the error.
@@ -274,10 +232,10 @@ class OperatorAdmin(ModelAdmin):
 
     def get_related(self, request: HttpRequest, obj: Any) -> list[dict[str, Any]]:
         """Return what to show of the rows of each model that belong to the row."""
-        return list(related_rows(self, request, obj))
+        return list(related_lists(self, request, obj))
 
-    def get_context_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the pages of this list that use the context and that the user may open."""
+    def get_related_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Return the labels and URLs of the pages that begin with the owner of the list and that the user may open."""
         if not self.has_add_permission(request):
             return []
         return [(gettext("Add %(name)s here") % {"name": self.opts.verbose_name}, self.url_of("add"))]
@@ -303,9 +261,9 @@ class OperatorAdmin(ModelAdmin):
         except IncorrectLookupParameters:
             return self.refuse_filters()
 
-    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return what to show of the rows before an action changes them, by heading. By default only their names."""
-        return []
+    def describe_row(self, row: Any) -> str:
+        """Return what a confirmation page shows of a row."""
+        return f"{capfirst(self.opts.verbose_name)}: {row}"
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
     @requires_confirmation(
@@ -324,7 +282,7 @@ class OperatorAdmin(ModelAdmin):
         return self.confirm_view(request)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
-        descriptions, counts, perms_needed, protected = deletion_summary(objs, request, self.admin_site)
+        descriptions, counts, perms_needed, protected = deletion_summary(self, objs, request)
         try:
             rows: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
             rows.require_few_dependants()
@@ -338,41 +296,26 @@ class OperatorAdmin(ModelAdmin):
     # History
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the latest changes of the row, newest first, with old and new values."""
+        """Show the row in the list of changes, if the site has this list."""
         obj = self.get_object(request, unquote(object_id))
-        if obj is None:
-            return super().history_view(request, object_id, extra_context)  # which redirects with a message
+        if obj is None or not can_view(self.admin_site, request, LogEntry):
+            return super().history_view(request, object_id, extra_context)
         if not self.has_view_or_change_permission(request, obj):
             raise PermissionDenied
-        entries = translate_entries(self.entries_of(obj).select_related("user")[:MAX_ENTRIES])
-        changes = [(entry, list(values_of(entry, self.model))) for entry in entries]
-        title = gettext("Change history: %s") % obj
-        can_restore = self.has_change_permission(request, obj)
-        names = capfirst(self.opts.verbose_name_plural)
-        page = {
-            "object": obj,
-            "changes": changes,
-            "can_restore": can_restore,
-            "limit": MAX_ENTRIES,
-            "module_name": names,
-        }
-        return self.render_page(request, "usergroups/admin/history.html", title, **page)
-
-    def entries_of(self, obj: models.Model) -> models.QuerySet[Any]:
-        kind = get_content_type_for_model(obj)
-        return LogEntry.objects.filter(content_type=kind, object_id=str(obj.pk)).order_by("-pk")
+        query = urlencode({"kind": get_content_type_for_model(obj).pk, "object_id": obj.pk})
+        return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{query}")
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
         key = request.GET.get("restore")
-        is_valid = key and is_valid_value(LogEntry._meta.pk, key)
-        entry = self.entries_of(obj).filter(pk=key).first() if is_valid else None
-        values = values_of(entry, self.model) if entry else ()
-        return {each.field.name: each.former_value for each in values}
+        if not key or not is_valid_value(LogEntry._meta.pk, key):
+            return {}
+        entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
+        return {each.field.name: each.former_value for entry in entries for each in values_of(entry, self.model)}
 
     # Find
 
-    def with_secrets(self, secrets: Sequence[str]) -> models.Q:
+    def with_secrets(self, secrets: list[str]) -> models.Q:
         """Return the condition that one of these secrets, which have the prefix, identifies the row."""
         return models.Q()  # An empty condition finds nothing.
 

@@ -1,4 +1,4 @@
-"""The list of all changes that operators made in the admin."""
+"""The list of all changes that operators made in the admin, which is also the history of each object."""
 
 from typing import Any
 
@@ -7,16 +7,17 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
-from django.utils.text import Truncator, capfirst
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteFilter
 from .base import OperatorAdmin
-from .history import translate_entries, values_of
-from .permissions import can_view
+from .history import ChangedValue, translate_entries, values_of
+from .permissions import admin_url, can_view
 
-MAX_SHOWN = 200  # characters of a value
+MAX_OPEN = 100
+"""The number of characters of a value above which it is collapsed."""
 
 
 def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
@@ -38,6 +39,19 @@ class KindFilter(admin.SimpleListFilter):
         return queryset.filter(content_type=value) if value and value.isdecimal() else queryset
 
 
+class ObjectFilter(admin.SimpleListFilter):
+    """Show the changes of one object. The link "History" on its page leads to this list."""
+
+    title = _("id")
+    parameter_name = "object_id"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [(self.value(), self.value())] if self.value() else []
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.filter(object_id=self.value())
+
+
 class ChangesAdmin(OperatorAdmin):
     """A read-only list of changes, also of objects that were deleted. It shows those of models that the user may view.
 
@@ -46,7 +60,7 @@ class ChangesAdmin(OperatorAdmin):
 
     list_display = ("action_time", "operator", "changed_object", "change")
     list_display_links = None
-    list_filter = (("user", AutocompleteFilter), KindFilter, "action_flag", "action_time")
+    list_filter = (("user", AutocompleteFilter), KindFilter, ObjectFilter, "action_flag", "action_time")
     list_select_related = ("user", "content_type")
     search_fields = ("object_repr", "object_id")
     sortable_by = ()
@@ -81,11 +95,23 @@ class ChangesAdmin(OperatorAdmin):
 
     @admin.display(description=_("change"))
     def change(self, entry: LogEntry) -> str:
+        """Return the message, the old and the new values, and a link that restores the old ones."""
         [entry] = translate_entries([entry])
         model: Any = entry.content_type and entry.content_type.model_class()
-        cut = [
-            (capfirst(each.field.verbose_name), *(Truncator(text).chars(MAX_SHOWN) for text in each.texts))
-            for each in (values_of(entry, model) if model else ())
-        ]
+        values = list(values_of(entry, model)) if model else []
         message = gettext("Deleted.") if entry.is_deletion() else entry.get_change_message()
-        return format_html("{}{}", message, format_html_join("", "<br>{}: {} → {}", cut))
+        restore = ""
+        if values:
+            address = admin_url(self.admin_site, model._meta, "change", entry.object_id)
+            restore = format_html('<a href="{}?restore={}">{}</a>', address, entry.pk, gettext("Restore"))
+        shown = format_html_join("", "{}", ((show_values(each),) for each in values))
+        return format_html("{} {}{}", message, shown, restore)
+
+
+def show_values(changed: ChangedValue) -> str:
+    """Return the old and the new value of a field, collapsed if they are long."""
+    before, after = changed.texts
+    is_open = len(before) <= MAX_OPEN and len(after) <= MAX_OPEN
+    label = capfirst(changed.field.verbose_name)
+    pair = format_html_join(" → ", '<pre class="wrap" dir="auto">{}</pre>', [[before], [after]])
+    return format_html("<details{}><summary>{}</summary>{}</details>", " open" if is_open else "", label, pair)

@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import SEARCH_VAR
+from django.core.exceptions import ValidationError
 from django.db import OperationalError, connections, models, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +24,8 @@ from usergroups.database_errors import is_canceled
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
 TIME_LIMIT = "1s"  # of the search in one model, on PostgreSQL
+
+TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{30}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
@@ -40,17 +44,6 @@ def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
     """
     prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
     return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
-
-
-def problem_of(text: str) -> str:
-    """Return why nothing can be found by the text, or an empty text."""
-    if not text:
-        return _("Enter what to look for.")
-    if len(text) > MAX_LENGTH:
-        return _("The text is too long.")
-    if "\0" in text or text.encode(errors="replace").decode() != text:  # a lone surrogate
-        return _("The text contains invalid characters.")
-    return ""
 
 
 def first_rows(rows: models.QuerySet[Any]) -> list[Any] | None:
@@ -84,24 +77,27 @@ class FindSite(admin.AdminSite):
 
     @method_decorator(sensitive_post_parameters("text"))
     def find_view(self, request: HttpRequest) -> HttpResponse:
-        text = request.POST.get("text", "").strip()
-        problem = problem_of(text)
-        found = [] if problem else self.find(request, text)
+        try:
+            text, problem = TEXT_FIELD.clean(request.POST.get("text")), ""
+        except ValidationError as error:
+            text, problem = "", " ".join(error.messages)
+        found = self.find(request, text) if text else []
         rows = [(model_admin, row) for model_admin, first in found for row in first or [None]]
         if len(rows) == 1 and rows[0][1] is not None:
             return redirect(change_url(*rows[0]))
         request.current_app = self.name
-        shown = "" if problem or self.is_private(text) else text
+        shown = "" if self.is_private(text) else text
         asked = self.asked(request) if shown and not found else []
-        results = {
+        context = {
+            **self.each_context(request),
+            "title": _("Find"),
             "problem": problem,
             "found": [self.group(model_admin, first, shown) for model_admin, first in found],
             "text": shown,
             "find_text": shown,
             "lists": [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked],
         }
-        context = {"title": _("Find"), **results}
-        response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **context})
+        response = TemplateResponse(request, "usergroups/admin/found.html", context)
         response["Cache-Control"] = "private, no-cache"
         return response
 

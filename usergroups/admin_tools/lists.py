@@ -1,11 +1,15 @@
-"""Pagination and counts whose cost does not grow with the table."""
+"""Lists whose cost does not grow with the table, and whose filters are above the rows."""
 
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core import paginator
-from django.db import models
+from django.db import DataError
 from django.utils.functional import cached_property
+
+from .autocomplete import AutocompleteFilter
 
 if TYPE_CHECKING:
     Paginator = paginator.Paginator[Any]
@@ -15,24 +19,15 @@ else:
 MAX_LISTED = 10_000
 
 
-def display_count(rows: models.QuerySet[Any]) -> str:
-    """Return the number of rows as text, or ``10,000+`` without counting further."""
-    return display_number(_bounded_count(rows))
+def bounded_count(rows: Any) -> int:
+    """Return the number of rows of a queryset, without counting beyond 10,000."""
+    number: int = rows.order_by()[:MAX_LISTED].count()
+    return number
 
 
 def display_number(number: int) -> str:
     """Return a number that was counted up to 10,000 as text."""
     return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
-
-
-class BoundedCount(models.Subquery):
-    """The number of the rows, up to 10,000, as a value in another query."""
-
-    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
-    output_field = models.IntegerField()
-
-    def __init__(self, rows: models.QuerySet[Any]) -> None:
-        super().__init__(rows.order_by().values("pk")[:MAX_LISTED])
 
 
 def display_rows(number: int, opts: Any) -> str:
@@ -45,7 +40,7 @@ class BoundedPaginator(Paginator):
 
     @cached_property
     def count(self) -> int:
-        return _bounded_count(self.object_list)
+        return bounded_count(self.object_list)
 
     @property
     def limit(self) -> str:
@@ -53,5 +48,31 @@ class BoundedPaginator(Paginator):
         return intcomma(MAX_LISTED) if self.count == MAX_LISTED else ""
 
 
-def _bounded_count(rows: Any) -> int:
-    return rows.order_by()[:MAX_LISTED].count()  # type: ignore[no-any-return]
+class OperatorChangeList(ChangeList):
+    """A list for the template ``usergroups/admin/change_list.html``, which shows the filters above the table."""
+
+    def __init__(self, *args: Any) -> None:
+        try:
+            super().__init__(*args)
+        except (ValueError, OverflowError, DataError) as error:
+            raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
+        self.has_filters = False  # so that the theme does not show them as well
+
+    def get_results(self, request: Any) -> None:
+        super().get_results(request)
+        if not self.result_count:
+            self.result_list = self.queryset.none()  # Do not repeat a search without results.
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count  # hides the link "Show all"
+
+    @property
+    def filters(self) -> list[tuple[str, list[Any]]]:
+        """The title and the choices of each filter: links, or a form field as ``field``."""
+        return [(str(spec.title), list(spec.choices(self))) for spec in self.filter_specs]
+
+    @property
+    def other_params(self) -> list[tuple[str, str]]:
+        """The names and values of the parameters of the list that are not form fields of its filters."""
+        fields = {spec.lookup for spec in self.filter_specs if isinstance(spec, AutocompleteFilter)}
+        params: Any = self.filter_params
+        return [(name, value) for name, values in params.items() if name not in fields for value in values]

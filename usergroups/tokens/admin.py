@@ -1,37 +1,109 @@
-"""The base class of the admin of tokens."""
+"""The base class of the admin of tokens, with its forms and its filter."""
 
-import csv
 import re
 from collections.abc import Sequence
-from datetime import timedelta
-from io import StringIO
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
-from django.contrib.admin.utils import label_for_field
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
-from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import requires_confirmation
+from usergroups.admin_tools.columns import relative_time, two_lines
+from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
+from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
-from usergroups.admin_tools.owner_columns import two_lines
-from usergroups.admin_tools.relative_time import relative_time
 
 from . import secret_format
-from .admin_forms import GraceForm, NewTokenForm, TokenForm, TokenStateFilter, TokenUseFilter
 from .models import Token, TokenState
+
+LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))]
+
+INACTIVE = {
+    TokenState.EXPIRED: _("The token has expired. Issue a new one."),
+    TokenState.REVOKED: _("The token is revoked. Issue a new one."),
+}
+"""Why the expiry of a token cannot be changed."""
+
+
+class GraceForm(ConfirmationForm):
+    """The grace period during which a rotated token still works."""
+
+    grace = forms.TypedChoiceField(
+        label=_("Old token expires"),
+        choices=[
+            (0, _("at once")),
+            (1, _("after 1 hour")),
+            (24, _("after 1 day")),
+            (168, _("after 7 days")),
+            (720, _("after 30 days")),
+        ],
+        initial=24,
+        coerce=lambda hours: timedelta(hours=int(hours)),
+        help_text=_("A grace period gives applications time to switch to the new token."),
+    )
+
+
+class NewTokenForm(OperatorForm):
+    """A new token, with a lifetime."""
+
+    lifetime = forms.ChoiceField(
+        label=_("Lifetime"),
+        choices=LIFETIMES,
+        initial="90",
+        required=False,
+        help_text=_("Calls with an expired token get 401. The expiry can be changed later."),
+    )
+
+    def clean(self) -> None:
+        super().clean()
+        if days := self.cleaned_data.get("lifetime"):
+            self.instance.expires_at = timezone.now() + timedelta(days=int(days))  # type: ignore[attr-defined]
+
+
+class TokenForm(OperatorForm):
+    """Refuse an expiry in the past, one that revives an expired token, and one that prolongs a grace period."""
+
+    instance: Any
+
+    def clean_expires_at(self) -> datetime | None:
+        if "expires_at" not in self.changed_data:
+            return self.instance.expires_at  # type: ignore[no-any-return]  # with the fraction of the second
+        if self.instance.state in INACTIVE:
+            raise ValidationError(INACTIVE[self.instance.state])
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at and expires_at <= timezone.now():
+            raise ValidationError(_("Enter a time in the future."))
+        current = self.instance.expires_at
+        if self.instance.rotated_at and current and (expires_at is None or expires_at > current):
+            raise ValidationError(_("A rotated token can only expire earlier."))
+        return expires_at
+
+
+class TokenStateFilter(admin.SimpleListFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        if self.value() == "unused":
+            return queryset.unused()
+        return queryset.in_state(self.value()) if self.value() in TokenState.values else queryset
 
 
 class TokenAdmin(OperatorAdmin):
@@ -41,9 +113,9 @@ class TokenAdmin(OperatorAdmin):
     """The fields that identify the owner of the token."""
 
     form = TokenForm
-    list_filter: ClassVar[Any] = (TokenStateFilter, TokenUseFilter, "read_only")
-    actions = ("rotate", "replace", "revoke", "delete_selected")
-    object_actions = {"rotate": _("Rotate"), "replace": _("Revoke and replace"), "revoke": _("Revoke")}
+    list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
+    actions = ("rotate", "revoke", "delete_selected")
+    object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
     find_fields = ("name", "hint")
     find_display: ClassVar[tuple[str, ...]] = ("owner", "badge")
 
@@ -90,9 +162,7 @@ class TokenAdmin(OperatorAdmin):
     def response_add(self, request: Any, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self.show_secrets(request, [(None, obj, request.issued_secret)])
 
-    def show_secrets(
-        self, request: HttpRequest, issued: Sequence[tuple[Token | None, Token, str]], text: str = ""
-    ) -> HttpResponse:
+    def show_secrets(self, request: HttpRequest, issued: Sequence[tuple[Token | None, Token, str]]) -> HttpResponse:
         """Show the secrets of new tokens, each with the old token, if any. This response is the only one with them."""
         name = self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural
         rows = [{"old": old, "token": token, "secret": secret} for old, token, secret in issued]
@@ -101,21 +171,8 @@ class TokenAdmin(OperatorAdmin):
             "usergroups/admin/tokens_issued.html",
             capfirst(gettext("%(name)s issued") % {"name": name}),
             rows=rows,
-            text=text,
-            csv=self.csv_of(issued) if len(rows) > 1 else "",
             reload_url=self.url_of("change", issued[0][1].pk) if len(rows) == 1 else self.url_of("changelist"),
         )
-
-    def csv_of(self, issued: Sequence[tuple[Token | None, Token, str]]) -> str:
-        """Return the table as CSV that can be pasted into a spreadsheet."""
-        output = StringIO()
-        writer = csv.writer(output, lineterminator="\n")
-        writer.writerow(["old", "new", "name", *self.owner_fields])
-        for old, token, secret in issued:
-            owner = [str(getattr(token, name)) for name in self.owner_fields]
-            cells = [old.hint if old else "", secret, token.name, *owner]
-            writer.writerow([without_formula(text) for text in cells])
-        return output.getvalue()
 
     # The page of a token
 
@@ -194,7 +251,7 @@ class TokenAdmin(OperatorAdmin):
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
         can_rotate = obj.is_active and obj.rotated_at is None
-        available = {"revoke": obj.is_active, "rotate": can_rotate, "replace": can_rotate}
+        available = {"revoke": obj.is_active, "rotate": can_rotate}
         return [button for button in super().get_buttons(request, obj) if available[button[0]]]
 
     @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
@@ -215,61 +272,22 @@ class TokenAdmin(OperatorAdmin):
         GraceForm,
     )
     def rotate(self, request: HttpRequest, queryset: Any, grace: timedelta) -> HttpResponse | str:
-        issued = self.rotate_tokens(request, queryset, grace)
+        issued: list[tuple[Token, Token, str]] = queryset.rotate(grace)
         if not issued:
             return gettext("Only active tokens without a successor can be rotated. Nothing was changed.")
-        return self.show_secrets(request, issued)
-
-    @admin.action(description=_("Revoke and replace selected %(verbose_name_plural)s"), permissions=["rotate"])
-    @requires_confirmation(
-        _("Revoke and replace %(rows)s"),
-        _(
-            "Requests with a revoked token are rejected immediately. Each token gets a successor with the same name "
-            "and permissions, whose secret is shown once. A token that already has a successor is only revoked. "
-            "Expired tokens are not replaced. This cannot be undone."
-        ),
-    )
-    def replace(self, request: HttpRequest, queryset: Any) -> HttpResponse | str:
-        tokens, active = list(queryset), [token.pk for token in queryset if token.is_active]
-        issued = self.rotate_tokens(request, queryset, timedelta())
-        revoked = queryset.filter(pk__in=active).revoke()
-        log_rows(request.user, CHANGE, [(token, "Revoked.") for token in revoked])
-        numbers = {"revoked": len(revoked), "replaced": len(issued), "others": len(tokens) - len(revoked)}
-        text = gettext("Revoked: %(revoked)s. Replaced: %(replaced)s. Already expired or revoked: %(others)s.")
-        text %= {name: intcomma(number) for name, number in numbers.items()}
-        return self.show_secrets(request, issued, text) if issued else text
-
-    def rotate_tokens(self, request: HttpRequest, queryset: Any, grace: timedelta) -> list[tuple[Token, Token, str]]:
-        issued: list[tuple[Token, Token, str]] = queryset.rotate(grace)
         rotated = [(old, f"Rotated. Its successor is {new.hint}…") for old, new, _secret in issued]
         log_rows(request.user, CHANGE, rotated)
         new = [(new, f"Issued as the successor of {old.hint}…") for old, new, _secret in issued]
         log_rows(request.user, ADDITION, new)
-        return issued
+        return self.show_secrets(request, issued)
 
-    def confirmation_table(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return who owns and who uses the tokens, and their successors, with one query for all of them."""
-        rotated = [token.pk for token in rows if token.rotated_at]
-        tokens = self.model._base_manager.using(rows[0]._state.db).filter(predecessor__in=rotated)
-        successors = {each.predecessor_id: each for each in tokens} if rotated else {}
-        labels = {name: capfirst(str(label_for_field(name, self.model))) for name in self.owner_fields}
-        return [
-            {
-                str(capfirst(self.opts.verbose_name)): token,
-                **{label: getattr(token, name) for name, label in labels.items()},
-                capfirst(gettext("access")): self.access(token),
-                capfirst(gettext("state")): self.badge(token),
-                capfirst(gettext("last used")): self.last_use(token),
-                capfirst(gettext("successor")): self.link_to(successors.get(token.pk)),
-            }
-            for token in rows
-        ]
-
-    def last_use(self, token: Token) -> str:
-        """Return when, from where and by which program the token was last used."""
-        at = self.last_used(token)
-        client = " · ".join(filter(None, [token.last_used_address, token.last_used_agent]))
-        return format_html("{}<br>{}", SafeString(at), client) if client else at
+    def describe_row(self, row: Token) -> str:
+        """Also return who owns the token, and when, from where and by which program it was last used."""
+        owner = [getattr(row, name) for name in self.owner_fields]
+        used = format_html("{}: {}", gettext("last used"), self.last_used(row))
+        parts = [super().describe_row(row), *owner, self.access(row), row.state.label, used]
+        parts += [row.last_used_address, row.last_used_agent]
+        return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
     # Find. It finds tokens in any state, also revoked and expired ones.
 
@@ -291,8 +309,3 @@ class TokenAdmin(OperatorAdmin):
 
     def owner(self, token: Token) -> str:
         return str(token.owner)
-
-
-def without_formula(text: str) -> str:
-    """Return text that spreadsheets do not evaluate as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

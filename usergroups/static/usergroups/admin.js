@@ -5,7 +5,7 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   const source = document.getElementById(button.dataset.copies);
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    await navigator.clipboard.writeText(source.innerText);
   } catch { // The clipboard API is available over HTTPS only.
     source.closest("details")?.setAttribute("open", "");
     window.getSelection().selectAllChildren(source);

@@ -1,4 +1,4 @@
-"""Columns of lists: links to the owners of the rows, environments and dates."""
+"""Columns of lists: links to the owners of the rows, environments, dates and times such as "2 hours ago"."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -9,9 +9,12 @@ from django.contrib import admin
 from django.contrib.admin.utils import get_fields_from_path
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.html import format_html
+from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
+from django.utils.translation import gettext, npgettext_lazy
 
 from .permissions import admin_url, can_view
 
@@ -66,3 +69,25 @@ def short_date(at: datetime) -> str:
 
 COLUMNS: dict[str, Describe] = {"environment": environment_badge, "created_at": short_date, "updated_at": short_date}
 """What the lists show of the fields with these names."""
+
+# Django's texts are in the nominative, and many languages need another case after "in" and before "ago".
+TIME_STRINGS: Any = {
+    "year": npgettext_lazy("in or ago", "%(num)d year", "%(num)d years", "num"),
+    "month": npgettext_lazy("in or ago", "%(num)d month", "%(num)d months", "num"),
+    "week": npgettext_lazy("in or ago", "%(num)d week", "%(num)d weeks", "num"),
+    "day": npgettext_lazy("in or ago", "%(num)d day", "%(num)d days", "num"),
+    "hour": npgettext_lazy("in or ago", "%(num)d hour", "%(num)d hours", "num"),
+    "minute": npgettext_lazy("in or ago", "%(num)d minute", "%(num)d minutes", "num"),
+}
+
+
+def relative_time(at: datetime | None) -> str | None:
+    """Return HTML such as "in 3 days" or "2 hours ago", with the exact time as a tooltip."""
+    if at is None:
+        return None
+    if at <= timezone.now():
+        text = gettext("%(time)s ago") % {"time": timesince(at, time_strings=TIME_STRINGS, depth=1)}
+    else:
+        text = gettext("in %(time)s") % {"time": timeuntil(at, time_strings=TIME_STRINGS, depth=1)}
+    exact = localize(localtime(at))
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, text)
