@@ -32,7 +32,6 @@ WRITING = [
     ["create_api_token", "--team", "Acme"],
     ["create_api_token", "--team", "New", "--create-team"],
     ["create_access_token", *GROUP],
-    ["create_collection", *GROUP, "--name", "New"],
     ["quickstart", "--no-serve"],
 ]
 

@@ -38,32 +38,14 @@ def test_the_environment_selects_the_user_group(user_group, capsys):
     assert AccessToken.objects.get().user_group == testing
 
 
-def test_only_the_id_is_written_to_standard_output(user_group, capsys):
-    call_command("create_collection", *GROUP, "--name", "Reading list")
-
-    collection = Collection.objects.get()
-    assert capsys.readouterr().out == f"{collection.pk}\n"
-    assert (collection.user_group, collection.name) == (user_group, "Reading list")
-
-
-def test_a_collection_is_not_created_twice(user_group):
-    CollectionFactory(user_group=user_group, name="Reading list")
-
-    with pytest.raises(CommandError, match="already has a collection 'Reading list'") as error:
-        call_command("create_collection", *GROUP, "--name", "Reading list")
-
-    assert error.value.returncode == 1
-
-
-@pytest.mark.parametrize("command", [["create_access_token"], ["create_collection", "--name", "Reading list"]])
-def test_an_unknown_team_or_user_group_is_an_error(command):
+def test_an_unknown_team_or_user_group_is_an_error():
     with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
-        call_command(*command, *GROUP)
+        call_command("create_access_token", *GROUP)
     assert error.value.returncode == 1
 
     UserGroupFactory(team__name="Acme", environment="Testing", provided_id="example_1")
     with pytest.raises(CommandError, match="has no user group 'example_1' in no environment") as error:
-        call_command(*command, *GROUP)
+        call_command("create_access_token", *GROUP)
     assert error.value.returncode == 1
 
 
@@ -200,19 +182,6 @@ def test_a_file_without_bookmarks_is_reported(user_group, tmp_path, capsys):
 
     out, err = capsys.readouterr()
     assert (out, err) == ("0 created, 0 already existed, 0 refused.\n", "The file contains no bookmarks.\n")
-
-
-def test_an_import_shows_a_progress_bar_on_a_terminal(user_group, tmp_path, monkeypatch, capsys):
-    file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)), "x")
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 2)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-
-    call_command("import_bookmarks", file, *GROUP)
-
-    out, err = capsys.readouterr()
-    assert out == "10 created, 0 already existed, 1 refused.\n"
-    assert "100%|" in err
-    assert "line 12: The URL has no scheme such as https://.\n" in err
 
 
 def test_access_tokens_are_listed_rotated_and_revoked(capsys):

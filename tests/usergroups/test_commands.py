@@ -64,34 +64,9 @@ def test_a_team_is_not_created_twice(team, command):
     assert not ApiToken.objects.exists()
 
 
-def test_a_user_group_is_created(team):
-    call_command("create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "Example")
-    call_command(
-        "create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "Test", "--environment", "Testing"
-    )
-
-    assert list(UserGroup.objects.order_by("pk").values_list("team", "provided_id", "name", "environment")) == [
-        (team.pk, "example_1", "Example", ""),
-        (team.pk, "example_1", "Test", "Testing"),
-    ]
-
-
-def test_a_user_group_is_not_created_twice(team):
-    UserGroupFactory(team=team, provided_id="example_1", name="Old name")
-
-    with pytest.raises(CommandError, match="already has a user group 'example_1'") as error:
-        call_command("create_user_group", "--team", "Acme", "--user-group", "example_1", "--name", "New name")
-
-    assert error.value.returncode == 1
-    assert UserGroup.objects.get().name == "Old name"
-
-
-@pytest.mark.parametrize(
-    "command", [["create_api_token"], ["create_user_group", "--user-group", "example_1", "--name", "Example"]]
-)
-def test_an_unknown_team_is_an_error(command):
+def test_an_unknown_team_is_an_error():
     with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
-        call_command(*command, "--team", "Acme")
+        call_command("create_api_token", "--team", "Acme")
 
     assert error.value.returncode == 1
 

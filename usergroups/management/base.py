@@ -2,7 +2,6 @@
 
 import os
 import signal
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, transaction
-from tqdm import tqdm
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status of a program that Ctrl-C ends, as shells report it."""
@@ -32,10 +30,7 @@ def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
 
 @contextmanager
 def open_source(path: str) -> Iterator[Any]:
-    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened.
-
-    Reading shows a progress bar if standard error is a terminal.
-    """
+    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
     is_stdin = path == "-"
     if is_stdin and sys.stdin is None:
         raise CommandError("Standard input is closed.")
@@ -46,10 +41,7 @@ def open_source(path: str) -> Iterator[Any]:
         raise CommandError(f"{path}: {error.strerror}.") from None
     with file:
         os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
-        status = os.fstat(file.fileno())
-        size = status.st_size if stat.S_ISREG(status.st_mode) else None
-        with tqdm.wrapattr(file, "read", total=size, disable=None) as source:
-            yield source
+        yield file
 
 
 class OperatorCommand(BaseCommand):

@@ -8,7 +8,6 @@ from django.core.management.base import CommandError, CommandParser, no_translat
 from django.db import IntegrityError, router
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
-from tqdm import tqdm
 
 from usergroups.contract.batch import MAX_ITEMS
 from usergroups.contract.errors import failure
@@ -41,8 +40,7 @@ class Command(OperatorCommand):
             file = DecompressedFile(source)
             lines = read_lines(BufferedReader(file))
             while chunk := list(islice(lines, MAX_ITEMS)):
-                with tqdm.external_write_mode():  # It clears the progress bar for the messages.
-                    items = list(self.valid_items(chunk))
+                items = list(self.valid_items(chunk))
                 start = timezone.now()
                 try:
                     stored = UserGroup.objects.upsert(items, scope)
