@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx
 from django.conf import settings
 
-from tests.documents import ROOT, page
+from tests.documents import ROOT, section
 from tests.partitions import partition
 from tests.queries import ON_CITUS
 from tests.servers import (
@@ -74,8 +74,7 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def documented_options() -> dict[str, str]:
     """Return the variables for the server in docs/deploy.md."""
-    block = re.search(r"^export (GRANIAN_.*?[^\\])$", page("deploy"), re.DOTALL | re.MULTILINE)[1]
-    return dict(each.split("=", 1) for each in block.replace("\\\n", " ").split())
+    return dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", section("deploy", "Steps"), re.MULTILINE))
 
 
 def server_command(port: int, *options: str) -> list[str]:

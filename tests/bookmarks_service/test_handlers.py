@@ -29,14 +29,6 @@ def test_an_invalid_host_is_refused(client, path, content_type):
     assert "evil" not in response.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/", "/docs/", "/schema/", "/admin"])
-def test_pages_allow_only_get_and_head(client, path):
-    response = client.post(path)
-
-    assert error_code(response, 405) == "method_not_allowed"
-    assert response["Allow"] == "GET, HEAD"
-
-
 ERRORS = {
     400: lambda request: handlers.bad_request(request, SuspiciousOperation("the inside story")),
     403: lambda request: handlers.permission_denied(request, PermissionDenied("the inside story")),

@@ -1,6 +1,5 @@
 """The OpenAPI document has all operations, and the answers match it."""
 
-import io
 import json
 import re
 from urllib.parse import parse_qsl, urlencode
@@ -13,8 +12,7 @@ from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
 from bookmarks.files import FORMATS_BY_TYPE
-from bookmarks.files.api import EXAMPLES, OF_EXPORTS
-from bookmarks.files.importing import read
+from bookmarks.files.api import OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
 from tests.bookmarks_service.node import install, needs_node, run
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
@@ -113,15 +111,6 @@ def test_a_linter_finds_nothing(request, document_file):
     assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
 
-def test_the_enumerations_do_not_depend_on_the_settings_of_the_host(document, settings):
-    hooks = ["drf_spectacular.hooks.postprocess_schema_enums", *settings.SPECTACULAR_SETTINGS["POSTPROCESSING_HOOKS"]]
-    with patched_settings({"POSTPROCESSING_HOOKS": hooks}):
-        hooked = SchemaGenerator().get_schema(request=None, public=True)
-
-    assert hooked["components"] == document["components"]
-    assert not GENERATOR_STATS
-
-
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_headers_are_documented_on_every_answer_that_has_them(document, name):
     for status, response in operations_of(document)[name][2]["responses"].items():
@@ -199,13 +188,6 @@ def test_each_type_of_a_file_has_an_example(document):
     assert operation["requestBody"]["required"]
     assert {"413", "415"} <= operation["responses"].keys()
     check_examples(document, operation["requestBody"]["content"])
-
-
-@pytest.mark.parametrize(("name", "text"), EXAMPLES.items())
-def test_the_examples_of_files_can_be_imported(name, text):
-    [record] = read(io.BytesIO(text.encode()), name)
-
-    assert (record.url, record.title) == ("https://example.com/", "Example")
 
 
 @pytest.mark.parametrize("name", WITH_A_BODY)

@@ -92,16 +92,6 @@ def test_an_operator_signs_in(client, provider):
     assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
 
 
-def test_the_request_has_a_state_a_nonce_and_a_challenge(client, provider):
-    query = parse_qs(urlsplit(client.get(START)["Location"]).query)
-
-    assert query.keys() == {"response_type", "scope", "client_id", "redirect_uri", "state", "nonce", "code_challenge",
-                            "code_challenge_method"}  # fmt: skip
-    assert query["code_challenge_method"] == ["S256"]
-    assert query["redirect_uri"] == [f"http://testserver{CALLBACK}"]
-    assert query["scope"] == ["openid profile email"]
-
-
 def test_the_scope_of_the_roles_is_requested_if_the_provider_has_it(client, provider):
     provider.metadata = {"scopes_supported": ["openid", "roles"]}
 
@@ -335,11 +325,6 @@ def test_few_threads_wait_for_the_provider(client, provider):
         assert provider.requests == []
 
     assert client.get(START).status_code == 302
-
-
-def test_without_an_issuer_there_are_no_pages_and_no_button(client, db):
-    assert client.get(START).status_code == 302  # to the login page, as any path of the admin
-    assert "single sign-on" not in client.get("/admin/login/").content.decode()
 
 
 def test_the_login_page_offers_both(client, provider):

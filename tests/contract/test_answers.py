@@ -11,7 +11,6 @@ from tests.answers import detail, error_code, errors
 from tests.contract.conftest import (
     ANSWERED_IN_JSON,
     BATCHES,
-    MIB,
     ONE_OF_EACH_SCHEME,
     OPERATIONS,
     READS,
@@ -292,13 +291,6 @@ def test_a_body_over_the_limit_is_refused(operation, valid_body):
     assert error_code(operation(body.ljust(limit + 1)), 413) == "payload_too_large"
 
 
-@pytest.mark.once
-def test_the_limit_can_be_raised(operation, valid_body, settings):
-    settings.USERGROUPS_MAX_BODY_SIZE = 9 * MIB
-
-    assert operation(json.dumps(valid_body).encode().ljust(9 * MIB)).status_code in (200, 201)
-
-
 @pytest.mark.parametrize("operation", SINGLE_CALLS, indirect=True)
 def test_the_limit_can_be_lowered(operation, valid_body, settings):
     settings.USERGROUPS_MAX_BODY_SIZE = 10
@@ -476,15 +468,6 @@ def test_a_write_can_be_sent_again(any_operation, valid_body, request):
 
 
 # Last use
-
-
-def test_the_last_use_is_written(operation, valid_body):
-    type(operation.token).objects.update(last_used_at=None)
-
-    operation(valid_body)
-
-    operation.token.refresh_from_db()
-    assert operation.token.last_used_at is not None
 
 
 def test_a_call_succeeds_if_the_last_use_cannot_be_written(operation, valid_body, caplog):

@@ -1,6 +1,5 @@
 """The answers to exceptions in views and outside of them."""
 
-import gc
 import json
 import weakref
 from io import BytesIO
@@ -9,14 +8,11 @@ import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.http import Http404
-from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.test import APIRequestFactory
 
 from tests.queries import without_garbage_collection
 from usergroups.contract.errors import failure
-from usergroups.contract.fields import Envelope
-from usergroups.contract.requests import read_body
 from usergroups.tokens.views import TokenView
 
 pytestmark = pytest.mark.once
@@ -91,28 +87,3 @@ def test_a_failed_query_leaves_no_cursor_to_the_garbage_collection(update_user_g
 
     assert response.status_code == 503
     assert [cursor() for cursor in cursors] == [None]
-
-
-@pytest.mark.parametrize("body", [{"url": "https://example.com/"}, {}], ids=["valid", "invalid"])
-def test_a_request_is_not_kept_after_its_response(body):
-    requests = []
-
-    class Serializer(serializers.Serializer):
-        url = serializers.CharField()
-
-    class View(TokenView):
-        request_serializers = {"POST": Serializer}
-        response_serializers = {"POST": Envelope}
-
-        def initial(self, request):
-            """Require no token."""
-
-        def post(self, request):
-            requests.append(weakref.ref(request))
-            self.validated(find=self.post)
-            return self.respond({})
-
-    View.as_view()(APIRequestFactory().post("/", body, format="json"))
-
-    gc.collect()
-    assert [request() for request in requests] == [None]

@@ -1,11 +1,9 @@
 from django.urls import include, path
 
 from tests.host.notes.batches import BookmarkBatchView
-from tests.host.notes.organisations import UserGroupView
 from tests.host.notes.views import BookmarksView
 
 urlpatterns = [
-    path("groups/api/user", UserGroupView.as_view()),  # in place of the view in usergroups.urls
     path("groups/", include("usergroups.urls")),
     path("groups/", include("bookmarks.access_token_urls")),
     path("links/v1/bookmarks", BookmarksView.as_view()),  # in place of the view in bookmarks.urls

@@ -2,10 +2,9 @@
 
 from django.db import models
 
-from .organisations import Organisation
 from .report_tokens import ReportToken
 
-__all__ = ["Mark", "Mention", "Note", "Organisation", "Pin", "ReportToken", "Step"]
+__all__ = ["Mark", "Mention", "Note", "Pin", "ReportToken", "Step"]
 
 
 class Note(models.Model):

@@ -60,7 +60,6 @@ def test_a_changed_view_is_described_as_it_is():
 @pytest.mark.parametrize(
     ("path", "codes"),
     [("/links/v1/bookmarks", {"insufficient_scope", "plan_required"}),
-     ("/groups/api/user", {"insufficient_scope", "suspended"}),
      ("/links/v1/bookmarks/batch", {"insufficient_scope"})],
 )  # fmt: skip
 def test_the_codes_of_permissions_are_documented(path, codes):

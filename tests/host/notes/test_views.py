@@ -6,9 +6,7 @@ from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
-from tests.host.notes.models import Organisation
 from tests.host.notes.views import BookmarksThrottle
-from tests.usergroups.factories import ApiTokenFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
 
@@ -68,27 +66,3 @@ def test_the_results_of_a_batch_may_have_another_serializer(client, access_token
         "bookmark": {**bookmark_json(Bookmark.objects.get()), "is_secure": True},
     }
     assert (invalid["status"], invalid["success"]) == (400, 0)
-
-
-# Organisations
-
-
-@pytest.fixture
-def organisation():
-    return Organisation.objects.add("Acme")
-
-
-@pytest.fixture
-def create_user_group(client, organisation):
-    return Caller(client, "POST", "/groups/api/user", "Token", ApiTokenFactory(team=organisation.team))
-
-
-def test_a_token_finds_its_organisation(create_user_group, organisation, client):
-    created = create_user_group({"user_group_id": "a"})
-    Organisation.objects.update(is_suspended=True)
-    refused = create_user_group({"user_group_id": "b"})
-    of_another_team = Caller(client, "POST", "/groups/api/user", "Token", ApiTokenFactory())({"user_group_id": "a"})
-
-    assert (created.status_code, of_another_team.status_code) == (201, 201)
-    assert errors(refused, 403) == [(None, "suspended")]
-    assert [group.provided_id for group in organisation.team.user_groups.all()] == ["a"]
