@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import connection
-from django.db.models import Q
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -105,13 +104,6 @@ def test_the_index_finds_what_lies_beyond_the_bookmarks_that_were_searched(call_
     assert pages(call_bookmarks, q="NEEDLE") == [urls]
     assert pages(call_bookmarks, q="needle", limit=2) == [urls[:2], urls[2:]]
     assert pages(call_bookmarks, q="needle", collection="") == [urls]
-
-
-@on_postgresql
-def test_postgresql_can_use_the_index(index):
-    plan = Bookmark.objects.filter(Q(url__contains_text="Needle") | Q(title__contains_text="Needle")).explain()
-
-    assert set(re.findall(r"Index Cond: \(lower\(\((\w+)\)::text\) ~~ '%needle%'", plan)) == {"url", "title"}
 
 
 def test_without_the_index_the_search_is_continued_on_the_next_page(call_bookmarks, user_group, needles):
