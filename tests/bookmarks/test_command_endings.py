@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.core.management import CommandError, call_command, get_commands
 from django.db import OperationalError
 
 from bookmarks.models import AccessToken, Collection
@@ -16,7 +16,6 @@ from tests.bookmarks_service.service import ROOT, environment, manage
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.management import options
-from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team
 
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
@@ -74,14 +73,6 @@ def test_a_failure_of_any_kind_is_one_line(db, monkeypatch, error, message, stat
         call_command("create_team", "Acme")
 
     assert (str(raised.value), raised.value.returncode) == (message, status)
-
-
-OWN_COMMANDS = [name for name, app in get_commands().items() if app in ("usergroups", "bookmarks", "bookmarks_service")]
-
-
-@pytest.mark.parametrize("name", OWN_COMMANDS)
-def test_every_command_ends_in_this_way(name):
-    assert isinstance(load_command_class(get_commands()[name], name), OperatorCommand)
 
 
 # Processes
@@ -162,11 +153,3 @@ def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
         "CommandError: Interrupted. Run the command again to synchronize the rest. "
         "Result so far: 0 created, 0 updated, 0 unchanged, 0 refused.\n"
     )
-
-
-@pytest.mark.once
-def test_ctrl_c_interrupts_a_command_that_is_starting(tmp_path):
-    (tmp_path / "interrupted.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    variables = {"PYTHONPATH": str(tmp_path), "DJANGO_SETTINGS_MODULE": "interrupted"}
-
-    assert ending(start("create_team", "Acme", variables=variables)) == (130, "Interrupted.\n")

@@ -30,14 +30,6 @@ def test_only_the_secret_is_written_to_standard_output(user_group, capsys):
     assert out.strip() not in err
 
 
-def test_the_environment_selects_the_user_group(user_group, capsys):
-    testing = UserGroupFactory(team=user_group.team, environment="Testing", provided_id="example_1")
-
-    call_command("create_access_token", *GROUP, "--environment", "Testing")
-
-    assert AccessToken.objects.get().user_group == testing
-
-
 def test_an_unknown_team_or_user_group_is_an_error():
     with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
         call_command("create_access_token", *GROUP)
@@ -78,16 +70,6 @@ def test_a_dry_run_reports_the_same_and_changes_nothing(user_group, tmp_path, ca
 
     assert capsys.readouterr().out == "Dry run, nothing was changed: 2 created, 2 already existed, 0 refused.\n"
     assert Bookmark.objects.count() == 1
-
-
-def test_a_file_is_imported_into_one_collection(user_group, tmp_path):
-    collection = CollectionFactory(user_group=user_group)
-    file = write(tmp_path / "a.csv", "url,collection", "https://a/,Other")
-
-    call_command("import_bookmarks", file, *GROUP, "--collection", str(collection.pk))
-
-    assert Bookmark.objects.get().collection == collection
-    assert Collection.objects.count() == 1
 
 
 def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
@@ -153,11 +135,6 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 def test_invalid_arguments_are_errors(user_group, command, arguments, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         call_command(command, *GROUP, *arguments)
-
-
-def test_bookmarks_are_not_exported_as_json(user_group):
-    with pytest.raises(CommandError, match=r"--format: html, jsonl, csv\.$"):
-        call_command("export_bookmarks", "a.json", *GROUP)
 
 
 def test_an_export_follows_links(user_group, tmp_path):

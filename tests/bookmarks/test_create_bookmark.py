@@ -1,6 +1,6 @@
 """POST {base_url}/v1/bookmarks."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from uuid import RFC_4122, UUID, uuid4
 
 import pytest
@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-from tests.conftest import comparable
-from tests.queries import concurrently, deadlock, queries_of
-from usergroups.tokens import secret_format
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.queries import concurrently, deadlock
 
 URL = "https://example.com/"
 
@@ -44,26 +42,6 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
             "updated_at": bookmark.updated_at.isoformat().replace("+00:00", "Z"),
         },
     }
-
-
-def test_the_answer_is_compact_json(create_bookmark, user_group):
-    BookmarkFactory(
-        user_group=user_group,
-        id=UUID("01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"),
-        url="https://example.com/ü",
-        created_at=datetime(2026, 1, 31, 9, 26, 53, 589793, tzinfo=UTC),
-        updated_at=datetime(2026, 1, 31, 9, 27, 0, 123456, tzinfo=UTC),
-    )
-
-    response = create_bookmark({"url": "https://example.com/ü"})
-
-    assert response.content.decode() == (
-        '{"success":1,"user_group":{"team_id":%d,"token":"%s","name":"%s","provided_id":"%s","properties":null,'
-        '"api_environment_tag":null},"bookmark":{"id":"01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",'
-        '"url":"https://example.com/ü","title":"","collection":null,"created_at":"2026-01-31T09:26:53.589793Z",'
-        '"updated_at":"2026-01-31T09:27:00.123456Z"}}'
-        % (user_group.team_id, user_group.token, user_group.name, user_group.provided_id)
-    )
 
 
 def test_ids_are_uuids_of_version_7_in_the_order_of_creation(create_bookmark):
@@ -109,8 +87,6 @@ def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):
         ("2999-01-01T00:00:00Z", "in_future"),
         ("2020-01-01T00:00:00", "no_offset"),
         ("2020-01-01", "invalid"),
-        ("20200101T000000Z", "invalid"),
-        ("2020-W01-1T00:00:00Z", "invalid"),
         ("2020-01-01T00:00:00+01", "invalid"),
         ("2020-01-01T00:00:00Z\n", "invalid"),
         ("\N{FULLWIDTH DIGIT TWO}020-01-01T00:00:00Z", "invalid"),
@@ -147,10 +123,6 @@ def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
     assert response.status_code == 201
     assert response.json()["bookmark"]["collection"] == str(collection.pk)
     assert Bookmark.objects.get().collection == collection
-
-
-def test_the_collection_may_be_null(create_bookmark):
-    assert create_bookmark({"url": URL, "collection": None}).json()["bookmark"]["collection"] is None
 
 
 @pytest.mark.parametrize(
@@ -194,29 +166,14 @@ def test_invalid_and_foreign_collections_are_answered_alike(create_bookmark, use
 @pytest.mark.parametrize(
     "url",
     [
-        "http://example.com",
-        "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment",
-        "http://intranet/",
-        "http://localhost:8000/",
-        "http://127.0.0.1/",
-        "http://[::1]:8000/",
-        "http://user@example.com/",
-        "http://user:password@example.com/",
-        "http://bücher.example/",
-        "http://例え.テスト/パス?検索=値#断片",
-        "http://xn--bcher-kva.example/",
-        "https://example.com/a b",
-        "https://example.com/%",
-        "https://example.com/\U0001f468\u200d\U0001f469",
-        "https://example.com./",
-        "http:example.com",
-        "http:\\\\example.com\\path",
-        "http://example.com:0/",
-        "http://example.com:65535/",
-        "http://0x7f.1/",
-        "https://example.com/?" + "a" * (8000 - 21),
+        "http://example.com", "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment", "http://intranet/",
+        "http://localhost:8000/", "http://127.0.0.1/", "http://[::1]:8000/", "http://user:password@example.com/",
+        "http://例え.テスト/パス?検索=値#断片", "http://xn--bcher-kva.example/", "https://example.com/a b",
+        "https://example.com/%", "https://example.com/\U0001f468\u200d\U0001f469", "https://example.com./",
+        "http:example.com", "http:\\\\example.com\\path", "http://example.com:65535/", "http://0x7f.1/",
+        URL.ljust(8000, "a"),
     ],
-)
+)  # fmt: skip
 def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     response = create_bookmark({"url": url})
 
@@ -224,56 +181,47 @@ def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
 
 
+NO_SCHEME, NOT_HTTP = "The URL has no scheme such as https://.", "The URL is neither http nor https."
+WHITE_SPACE, CONTROL = "The URL has surrounding white space.", "The URL has control characters."
+NOT_VALID, LONG_HOST = (
+    "The URL is not valid by the WHATWG URL Standard.",
+    "The host is longer than a domain name can be.",
+)
+CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))  # Encoding such a host would take 0.2 s.
+
+
+@pytest.mark.parametrize(
+    ("reason", "urls"),
+    [
+        (NO_SCHEME, ["example.com", "//example.com/", "/path"]),
+        (NOT_HTTP, ["ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd",
+                    "ws://example.com/", "mailto:a@example.com", "blob:https://example.com/x", f"ftp:{CHINESE}"]),
+        (NOT_VALID, ["http://", "https:///", "http://?", "http://exa mple.com/", "http://example.com:65536/",
+                     "http://example.com:x/", "http://[::1/", "http://[::g]/", "http://1.2.3.256/",
+                     "http://exa<mple.com/", "http://%00/"]),
+        (WHITE_SPACE, [" https://example.com/", "https://example.com/ ", "\u00a0https://example.com/",
+                       "https://example.com/\u3000"]),
+        (CONTROL, ["https://exam\tple.com/", "https://example.com/\n", "https://example.com/a\rb",
+                   "https://example.com/\x1f", "https://example.com/\x7f", "https://example.com/\x85x"]),
+        (LONG_HOST, [f"https://{CHINESE}", "https://user@" + "\u4e00" * 256]),
+    ],
+    ids=["no scheme", "not http", "not valid", "white space", "control characters", "long host"],
+)  # fmt: skip
+def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, reason, urls):
+    responses = [create_bookmark({"url": url}) for url in urls]
+
+    assert [errors(response) for response in responses] == [[("url", "invalid")]] * len(urls)
+    assert {response.json()["errors"][0]["detail"] for response in responses} == {reason}
+    assert not Bookmark.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("url", "code"),
-    [
-        (None, "null"),
-        ("", "blank"),
-        (1, "invalid"),
-        (True, "invalid"),
-        (["https://example.com/"], "invalid"),
-        ({"href": "https://example.com/"}, "invalid"),
-        ("example.com", "invalid"),
-        ("//example.com/", "invalid"),
-        ("/path", "invalid"),
-        ("http://", "invalid"),
-        ("https:///", "invalid"),
-        ("http://?", "invalid"),
-        ("ftp://example.com/", "invalid"),
-        ("javascript:alert(1)", "invalid"),
-        ("data:text/html,x", "invalid"),
-        ("file:///etc/passwd", "invalid"),
-        ("ws://example.com/", "invalid"),
-        ("mailto:a@example.com", "invalid"),
-        ("blob:https://example.com/x", "invalid"),
-        ("http://exa mple.com/", "invalid"),
-        ("http://example.com:65536/", "invalid"),
-        ("http://example.com:x/", "invalid"),
-        ("http://[::1/", "invalid"),
-        ("http://[::g]/", "invalid"),
-        ("http://1.2.3.256/", "invalid"),
-        ("http://exa<mple.com/", "invalid"),
-        ("http://%00/", "invalid"),
-        (" https://example.com/", "invalid"),
-        ("https://example.com/ ", "invalid"),
-        ("\u00a0https://example.com/", "invalid"),
-        ("https://example.com/\u3000", "invalid"),
-        ("https://exam\tple.com/", "invalid"),
-        ("https://example.com/\n", "invalid"),
-        ("https://example.com/a\rb", "invalid"),
-        ("https://example.com/\x1f", "invalid"),
-        ("https://example.com/\x7f", "invalid"),
-        ("https://example.com/\x85x", "invalid"),
-        ("https://example.com/?" + "a" * (8001 - 21), "max_length"),
-        # Encoding a host takes time quadratic in its length: 0.2 s for these.
-        ("https://" + "".join(map(chr, range(0x4E00, 0x4E00 + 7900))), "invalid"),
-        ("ftp:" + "".join(map(chr, range(0x4E00, 0x4E00 + 7900))), "invalid"),
-        ("https://user@" + "\u4e00" * 256, "invalid"),
-    ],
-)
-def test_invalid_urls_are_refused(create_bookmark, url, code):
+    [(None, "null"), ("", "blank"), (1, "invalid"), (True, "invalid"), ([URL], "invalid"), ({"href": URL}, "invalid"),
+     (URL.ljust(8001, "a"), "max_length")],
+)  # fmt: skip
+def test_a_url_is_text_of_limited_length(create_bookmark, url, code):
     assert errors(create_bookmark({"url": url})) == [("url", code)]
-    assert not Bookmark.objects.exists()
 
 
 def test_the_url_is_required(create_bookmark):
@@ -412,64 +360,7 @@ def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
 # Tokens
 
 
-@pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_a_revoked_or_expired_token_is_answered_like_an_unknown_one(create_bookmark, user_group, trait):
-    create_bookmark.token = AccessTokenFactory(user_group=user_group, **{trait: True})
-    ended = create_bookmark({"url": URL})
-    create_bookmark.token.delete()
-
-    unknown = create_bookmark({"url": URL})
-
-    assert ended.status_code == 401
-    assert comparable(ended) == comparable(unknown)
-
-
-@pytest.mark.parametrize("trait", ["revoked", "expired"])
-def test_refusing_a_token_takes_one_query(create_bookmark, user_group, trait):
-    ended = AccessTokenFactory(user_group=user_group, **{trait: True}).secret
-
-    for secret in (ended, secret_format.generate("bma")):
-        queries = queries_of(lambda secret=secret: create_bookmark({}, HTTP_AUTHORIZATION=f"Bearer {secret}"))
-        assert len(queries) == 1  # the search for the token
-
-
-def test_a_token_is_valid_until_it_expires(create_bookmark, user_group):
-    create_bookmark.token = AccessTokenFactory(user_group=user_group, expires_at=timezone.now() + timedelta(hours=1))
-
-    assert create_bookmark({"url": URL}).status_code == 201
-
-
 # Queries
-
-
-def test_a_new_bookmark_takes_two_statements(create_bookmark):
-    token, insert = queries_of(create_bookmark, {"url": URL})
-
-    assert token.startswith("SELECT") and "usergroups_usergroup" in token  # the token with its group
-    assert insert.startswith("INSERT")
-
-
-def test_a_new_bookmark_in_a_collection_takes_three_statements(create_bookmark, user_group):
-    body = {"url": URL, "collection": str(CollectionFactory(user_group=user_group).pk)}
-
-    token, collection, insert = queries_of(create_bookmark, body)
-
-    assert token.startswith("SELECT") and "usergroups_usergroup" in token  # the token with its group
-    assert collection.startswith("SELECT") and "bookmarks_collection" in collection
-    assert insert.startswith("INSERT")
-
-
-def test_a_duplicate_takes_three_statements(create_bookmark):
-    create_bookmark({"url": URL})
-
-    _, insert, existing = queries_of(create_bookmark, {"url": URL})
-
-    assert insert.startswith("INSERT")  # refused
-    assert existing.startswith("SELECT") and "url_digest" in existing
-
-
-def test_malformed_collection_ids_are_not_looked_up(create_bookmark):
-    assert len(queries_of(create_bookmark, {"url": URL, "collection": "x"})) == 1  # the token
 
 
 def test_names_of_collections_are_unique_within_a_group(user_group):

@@ -4,14 +4,12 @@ import io
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bookmarks.files import comma_separated
 from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.records import CollectionRecord, InvalidRecord
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 
@@ -52,24 +50,6 @@ def test_a_stray_quotation_mark_costs_one_row(rows, expected):
 
     assert titles(records) == expected
     assert {record.reason for record in records if isinstance(record, InvalidRecord)} <= {MISPLACED}
-
-
-@pytest.mark.parametrize("header", ["url,title", "url,title,collection,created_at"])
-def test_a_stray_quotation_mark_does_not_cost_thousands_of_rows(header):
-    rows = [f"https://example.com/{n},Title {n}" for n in range(6059)]
-
-    records = read("\n".join([header, 'https://example.com/,"Stray', *rows]))
-
-    assert titles(records) == [2, *(f"Title {n}" for n in range(6059))]
-    assert [record.line for record in records] == list(range(2, 6062))
-
-
-def test_a_row_is_not_longer_than_a_mebibyte():
-    lines = ["url,title", 'https://a/,"b', *["x" * 99_999] * 12, 'c"', "https://d/,e"]
-
-    records = read("\n".join(lines))
-
-    assert (records[0], records[-1].title) == (InvalidRecord(2, MISPLACED), "e")
 
 
 def test_a_line_is_not_longer_than_a_mebibyte():
@@ -116,12 +96,6 @@ def test_layouts_of_csv_are_recognised(text):
     assert (record.url, record.title) == ("https://a/", "b")
 
 
-def test_missing_cells_are_empty():
-    [record] = read("title,url,folder\nb,https://a/")
-
-    assert (record.url, record.title, record.collection) == ("https://a/", "b", None)
-
-
 def test_a_row_with_too_many_cells_is_refused():
     records = read("url,title\nhttps://a/,b, c\nhttps://d/,e")
 
@@ -142,6 +116,13 @@ def test_a_row_with_only_a_collection_stands_for_an_empty_one():
     ]
 
 
+@pytest.mark.parametrize("first", ["address", "address;title", "https://a/"])
+def test_a_csv_file_without_a_url_column_is_refused_once(first):
+    reason = "The header has no column named url, uri, href or link, so no bookmarks can be read."
+
+    assert read(f"{first}\nhttps://b/\n") == [InvalidRecord(1, reason)]
+
+
 # Formulas
 
 
@@ -150,14 +131,6 @@ def test_formulas_are_exported_as_text_and_imported_again(title):
     text = "".join(write([Bookmark(url="https://a/", title=title, created_at=BookmarkFactory.build().created_at)]))
 
     assert f"'{title}" in text
-    assert [record.title for record in read(text)] == [title]
-
-
-@pytest.mark.parametrize("title", ["'a", "a=b", "'", "1"])
-def test_other_text_is_exported_as_it_is(title):
-    text = "".join(write([Bookmark(url="https://a/", title=title, created_at=BookmarkFactory.build().created_at)]))
-
-    assert f",{title}," in text
     assert [record.title for record in read(text)] == [title]
 
 
@@ -177,24 +150,3 @@ def test_apostrophes_in_files_of_other_programs_are_kept():
 
 
 # Round trip
-
-special = st.sampled_from("a\"',;=+-@\t\r\n \u2028\u0085\x0b\x1c{}[]\\\ufeff")
-nasty = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
-
-
-@given(st.lists(st.tuples(nasty, nasty)))
-def test_what_is_written_is_read_again(values):
-    created_at = BookmarkFactory.build().created_at
-    items = []
-    for title, name in values:
-        collection = Collection(name=name or "x")
-        items += [Bookmark(url="https://a/", title=title, collection=collection, created_at=created_at), collection]
-
-    records = read("".join(write(items)))
-
-    assert len(records) == len(items)
-    for item, record in zip(items, records, strict=True):
-        if isinstance(item, Bookmark):
-            assert (record.url, record.title, record.collection) == (item.url, item.title, item.collection.name)
-        else:
-            assert record == CollectionRecord(record.line, item.name)

@@ -138,15 +138,6 @@ def test_a_dry_run_prints_the_script(db):
 
 
 @postgresql
-def test_a_database_without_tables_is_refused(database):
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE bookmarks_bookmark")
-
-    with pytest.raises(CommandError, match=r"Run manage\.py migrate first"):
-        distribute()
-
-
-@postgresql
 def test_a_database_without_citus_is_refused(database):
     with pytest.raises(CommandError, match="CREATE EXTENSION citus"):
         distribute()

@@ -7,7 +7,7 @@ from django.utils.http import quote_etag
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code
 from tests.contract.conftest import caller
-from tests.queries import concurrently, queries_of
+from tests.queries import concurrently
 from usergroups.models import UserGroup
 
 WRITES = {
@@ -61,11 +61,6 @@ def test_an_answer_with_one_object_has_its_etag(client, user_group, valid_body, 
     assert response["ETag"] in [etag_of(row) for row in TAGGED[name].objects.all()]
 
 
-@pytest.mark.parametrize("name", ["list_user_groups", "put_user_groups", "list_bookmarks", "delete_bookmark"])
-def test_other_answers_have_none(client, user_group, valid_body, name):
-    assert "ETag" not in caller(client, user_group, name)(valid_body)
-
-
 @pytest.mark.parametrize("value", ["{etag}", "*", '"0", {etag}', 'W/"1", "2",{etag}'])
 def test_a_matching_etag_permits_the_change(write, value):
     before = write.row()
@@ -97,52 +92,11 @@ def test_the_etag_of_an_earlier_state_refuses_the_change(write):
     assert write(etag_of(row)).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["update_user_group", "update_bookmark", "update_collection"])
-def test_an_update_without_changes_is_conditional_too(client, user_group, name):
-    model, _ = WRITES[name]
-    call = caller(client, user_group, name)
-    body = {"user_group_id": user_group.provided_id}
-
-    assert error_code(call(body, HTTP_IF_MATCH='"0"'), 412) == "precondition_failed"
-    assert call(body, HTTP_IF_MATCH=etag_of(model.objects.get())).status_code == 200
-
-
 def test_a_missing_object_is_reported_before_the_precondition(write):
     etag = etag_of(write.row())
     type(write.row()).objects.all().delete()
 
     assert error_code(write(etag), 404).endswith("_not_found")
-
-
-def test_validation_comes_before_the_precondition(client, user_group):
-    call = caller(client, user_group, "update_user_group")
-
-    response = call({"user_group_id": user_group.provided_id, "name": ""}, HTTP_IF_MATCH='"0"')
-
-    assert error_code(response, 400) == "blank"
-
-
-def test_each_answer_of_a_sequence_of_changes_has_another_etag(client, user_group):
-    call = caller(client, user_group, "update_user_group")
-    etag, seen = etag_of(user_group), set()
-
-    for number in range(20):
-        response = call({"user_group_id": user_group.provided_id, "name": f"Name {number}"}, HTTP_IF_MATCH=etag)
-        etag = response["ETag"]
-        seen.add(etag)
-
-    assert len(seen) == 20
-
-
-def test_the_condition_is_part_of_the_update(client, user_group):
-    call = caller(client, user_group, "update_user_group")
-    body = {"user_group_id": user_group.provided_id, "name": "New"}
-
-    queries = queries_of(lambda: call(body, HTTP_IF_MATCH=etag_of(user_group)))
-
-    # The token with its team, the update, the group.
-    assert len(queries) == 3
-    assert "updated_at" in queries[1].partition("WHERE")[2]
 
 
 @pytest.mark.django_db(transaction=True)

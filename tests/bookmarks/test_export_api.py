@@ -1,7 +1,7 @@
 """GET /v1/export."""
 
 import gc
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import closing
 
 import pytest
 from django.db import OperationalError
@@ -14,7 +14,7 @@ from bookmarks.files.exporting import load
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
-from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER, expensive_call
+from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -60,10 +60,6 @@ def test_a_file_is_returned(receive, user_group, bookmarks, name):
     assert response["RateLimit"].startswith('"token";r=')
 
 
-def test_json_lines_are_the_default(receive, bookmarks):
-    assert receive().getvalue() == receive(format="jsonl").getvalue()
-
-
 def test_one_collection_is_exported(receive, user_group, bookmarks):
     content = receive(collection=bookmarks.pk).getvalue().decode()
 
@@ -82,10 +78,6 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
 )
 def test_an_invalid_query_is_refused(receive, query, attr, code):
     assert errors(receive(**query)) == [(attr, code)]
-
-
-def test_a_collection_of_another_group_does_not_exist(receive):
-    assert error_code(receive(collection=CollectionFactory().pk), 400) == "does_not_exist"
 
 
 def test_head_has_the_headers_of_get(receive, bookmarks):
@@ -115,14 +107,6 @@ def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, path):
     monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
 
     assert error_code(receive(), 503) == "service_unavailable"
-
-
-@pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"a" * 200_000, b"", b"b"]])
-def test_a_download_has_all_pieces_and_says_how_many_bytes_they_are(pieces):
-    response = exporting.download(pieces, nullcontext())
-
-    assert response.getvalue() == b"".join(pieces)
-    assert response["Content-Length"] == str(len(b"".join(pieces)))
 
 
 def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, monkeypatch):
@@ -155,12 +139,3 @@ def test_downloads_are_limited_until_they_end(receive, user_group):
     downloads.clear()
     gc.collect()
     assert not refuses()
-
-
-def test_a_download_is_an_expensive_call(receive, user_group):
-    with ExitStack() as under_way:
-        under_way.enter_context(expensive_call(user_group))
-        under_way.enter_context(expensive_call(user_group))
-        receive().getvalue()
-        under_way.enter_context(expensive_call(user_group))
-        assert error_code(receive(), 429) == "throttled"

@@ -25,25 +25,3 @@ def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group
 
     assert errors(response) == [("user_group_id", "required")]
     assert detail(response) == "This parameter is required. Send it in the query string, not in the body."
-
-
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("example.com", "The URL has no scheme such as https://."),
-        ("/path", "The URL has no scheme such as https://."),
-        ("ftp://example.com/", "The URL is neither http nor https."),
-        ("javascript:alert(1)", "The URL is neither http nor https."),
-        ("javascript:" + "%20void(0);" * 50, "The URL is neither http nor https."),
-        (" https://example.com/", "The URL has surrounding white space."),
-        ("https://example.com/\t", "The URL has control characters."),
-        ("https://", "The URL is not valid by the WHATWG URL Standard."),
-        ("https://exa mple.com/", "The URL is not valid by the WHATWG URL Standard."),
-        ("https://" + "\N{GREEK SMALL LETTER ALPHA}" * 300, "The host is longer than a domain name can be."),
-    ],
-)
-def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, url, reason):
-    response = create_bookmark({"url": url})
-
-    assert errors(response) == [("url", "invalid")]
-    assert detail(response) == reason

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 
 from bookmarks import search
-from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
 from tests.queries import ON_CITUS, plan_nodes, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.contract.pagination import Cursor
-from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say how many rows it reads")
 
@@ -123,47 +123,3 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, grou
 
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
-
-
-INDEXES = {
-    Team: {"usergroups_team_pkey", "usergroups_team_name"},
-    UserGroup: {
-        "usergroups_usergroup_pkey",
-        "usergroups_token",  # POST /api/user/resolve
-        "usergroups_provided_id",  # PUT /api/user
-        "usergroups_by_creation",  # GET /api/users
-    },
-    ApiToken: {
-        "usergroups_apitoken_pkey",
-        "usergroups_apitoken_digest_key",
-        "usergroups_apitoken_team_id_1d664e3c",
-        "usergroups_apitoken_predecessor_id_1f05fbe6",  # the successor on the page of a token
-    },
-    AccessToken: {
-        "bookmarks_accesstoken_pkey",
-        "bookmarks_accesstoken_digest_key",
-        "bookmarks_tokens_by_group",
-        "bookmarks_accesstoken_predecessor_id_c007020e",
-    },
-    Collection: {
-        "bookmarks_collection_pkey",
-        "bookmarks_collection_name",
-        "bookmarks_collections",  # GET /v1/collections
-    },
-    Bookmark: {
-        "bookmarks_bookmark_pkey",  # one bookmark, and the admin's list
-        "bookmarks_url",  # POST /v1/bookmarks, and the filter by URL
-        "bookmarks_by_group",  # GET /v1/bookmarks
-        "bookmarks_in_collection",  # the filter by collection, and the foreign key
-    },
-}
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("model", INDEXES, ids=lambda model: model.__name__)
-def test_there_is_no_other_index(model):
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = %s", [model._meta.db_table])
-        names = {name for (name,) in cursor.fetchall()}
-
-    assert names == INDEXES[model]

@@ -6,13 +6,9 @@ import tracemalloc
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bookmarks.files import FORMATS, guess_format
-from bookmarks.files.records import CollectionRecord, InvalidRecord, ObjectReader, Record
-from bookmarks.models import Bookmark, Collection
-from tests.bookmarks.factories import BookmarkFactory
+from bookmarks.files import FORMATS
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from usergroups.contract.files import UnreadableFile
 
 URL = "https://example.com/"
@@ -56,11 +52,6 @@ def test_structures_of_json_are_recognised(text):
     assert read(text) == [Record(1, URL, "A")]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "[]", '{"bookmarks": []}', '{"roots": {}}', '{"children": []}', "[[]]"])
-def test_files_without_bookmarks(text):
-    assert [record for record in read(text) if not isinstance(record, InvalidRecord)] == []
-
-
 def test_objects_may_follow_one_another():
     assert read(f"{OBJECT}\n{OBJECT}\n[{OBJECT}]") == [Record(number, URL, "A") for number in (1, 2, 3)]
 
@@ -91,12 +82,6 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_one(name):
     assert read('{"collection": "A"}', name) == [CollectionRecord(1, "A")]
 
 
-def test_json_lines_have_the_names_of_other_programs():
-    text = '{"href": "https://a/", "description": "b", "time": "2023-11-14T22:13:20Z", "tags": "c", "toread": "no"}'
-
-    assert read(text, "jsonl") == [Record(1, "https://a/", "b", None, "2023-11-14T22:13:20Z", ("tags",))]
-
-
 def test_a_description_is_no_title_in_files_of_others_than_pinboard():
     [record] = read('[{"url": "https://a/", "description": "b"}]')
 
@@ -110,14 +95,6 @@ def test_empty_values_are_not_left_out(value):
     assert record.left_out == ("more",)
 
 
-def test_objects_may_have_different_keys():
-    objects = ObjectReader()
-
-    records = [objects.record(n, {"url": URL, f"key {n % 3}": 1}) for n in range(9)]
-
-    assert [record.left_out for record in records] == [(f"key {n % 3}",) for n in range(9)]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,6 +105,9 @@ def test_objects_may_have_different_keys():
         pytest.param("[[%s]]", id="in an array"),
         pytest.param('{"title": "B", "results": [%s]}', id="title of the file"),
         pytest.param('{"tags": [{"name": "B"}], "bookmarks": [], "bookmarks": [%s], "tags": []}', id="twice"),
+        pytest.param('{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}', id="deep"),
+        pytest.param('{"bookmarks": [], "content": {"x": [%s]}}', id="in content"),
+        pytest.param('{"url": "", "content": [%s]}', id="in an array of content"),
     ],
 )
 def test_bookmarks_are_found_wherever_they_are(text):
@@ -159,15 +139,6 @@ def test_bookmarks_in_bookmarks_are_read_except_under_keys_that_have_other_urls(
     ]
 
 
-def test_all_lists_of_a_file_are_read():
-    folders = '[{"name": "F", "children": [{"url": "https://b/"}]}]'
-
-    assert read('{"bookmarks": [%s], "folders": %s}' % (OBJECT, folders)) == [
-        Record(1, URL, "A"),
-        Record(2, "https://b/", None, "F"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
@@ -186,26 +157,6 @@ def test_keys_in_which_nothing_is_found_are_told(text, keys):
     assert first[:3] == (1, URL, "A")
     told = [record.reason for record in others if isinstance(record, InvalidRecord)]
     assert told == [f"The key {key} is not imported." for key in keys]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}',
-        '{"bookmarks": [], "more": [{"name": "B"}, %s]}',
-        '{"user": {"a": {"b": %s}}, "bookmarks": []}',
-        '{"bookmarks": [], "content": {"x": [%s]}}',
-        '{"url": "", "content": [%s]}',
-    ],
-)
-def test_an_object_with_a_url_is_a_bookmark_wherever_it_is(text):
-    found = [record for record in read(text % OBJECT) if isinstance(record, Record)]
-
-    assert [record[:3] for record in found] == [(1, URL, "A")]
-
-
-def test_a_file_without_lists_of_bookmarks_is_refused():
-    assert read('{"more": {"a": [{"b": 1}]}}') == [InvalidRecord(1, "The key more is not imported.")]
 
 
 # Folders
@@ -259,13 +210,6 @@ def test_folders_may_be_deep():
         assert record.collection.startswith("F / F / F")
 
 
-def test_a_long_name_of_a_folder_stays_unique():
-    records = read(folder("", folder("a" * 2000 + "b", OBJECT), folder("a" * 2000 + "c", OBJECT)))
-
-    assert len({record.collection for record in records}) == 2
-    assert max(len(record.collection) for record in records) < 2000
-
-
 # Malformed files
 
 
@@ -273,17 +217,11 @@ def test_a_long_name_of_a_folder_stays_unique():
     ("rest", "reason"),
     [
         pytest.param("", "premature EOF", id="no end"),
-        pytest.param(", ", "premature EOF", id="no value"),
         pytest.param(",]", 'unallowed token at this point in JSON text, near example.com/", ', id="comma at the end"),
-        pytest.param(', {"url": "https://b/", "title": "b', "premature EOF", id="no end of a string"),
         pytest.param(', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"),
-        pytest.param(', {"url": }]', "unallowed token", id="no value of a key"),
-        pytest.param(', {1: "https://b/"}]', "invalid object key", id="a number as key"),
         pytest.param(" 1]", "after array element, I expect ',' or ']'", id="no comma"),
-        pytest.param("}", "after array element, I expect ',' or ']'", id="another bracket"),
         pytest.param(", x]", 'near xample.com/", "title": "A"}, x]', id="not JSON"),
         pytest.param(', "\\x"]', "occurs before a character which it may not", id="not an escape"),
-        pytest.param("]]", "unallowed token", id="text at the end"),
         pytest.param("] nonsense", "invalid string in json text", id="nonsense at the end"),
         pytest.param(", NaN]", "invalid char in json text", id="NaN"),
         pytest.param(", 1e400]", "numeric (floating point) overflow", id="a number over the range"),
@@ -292,10 +230,7 @@ def test_a_long_name_of_a_folder_stays_unique():
         pytest.param(', "\ud800"]', "can't decode byte 0xed", id="a surrogate"),
         pytest.param(b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"),
         pytest.param(", " + "[" * 100_000, "it is nested deeper than 2000 levels", id="nested arrays"),
-        pytest.param(", " + '{"a":' * 100_000, "it is nested deeper than 2000 levels", id="nested objects"),
         pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 2000 levels", id="nested folders"),
-        pytest.param(", " + "1" * 300_000, "integer overflow", id="a long number"),
-        pytest.param(', "' + "a" * 300_000, "premature EOF", id="a long string"),
     ],
 )
 def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
@@ -334,25 +269,22 @@ def test_what_is_no_bookmark_takes_little_memory(data):
 
 # JSON Lines
 
-special = st.sampled_from("\r\n\u2028\u0085'\"\\{}[]")
-nasty = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+
+def test_json_lines_are_read():
+    text = '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": "2026-01-01T00:00:00Z"}\r\n'
+    text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": "\\u0000"}'
+
+    assert read(text, "jsonl")[:2] == [
+        Record(1, "https://a/", "b", "c", "2026-01-01T00:00:00Z"),
+        Record(3, "https://d/", None, None, None),
+    ]
+    assert [(type(record), record.line) for record in read(text, "jsonl")[2:]] == [
+        (InvalidRecord, 4), (InvalidRecord, 5), (InvalidRecord, 6),
+    ]  # fmt: skip
 
 
-@given(st.lists(st.tuples(nasty, nasty)))
-def test_what_is_written_as_json_lines_is_read_again(values):
-    created_at = BookmarkFactory.build().created_at
-    items = []
-    for title, name in values:
-        collection = Collection(name=name or "x")
-        items += [Bookmark(url=URL, title=title, collection=collection, created_at=created_at), collection]
+def test_a_line_that_is_too_long_is_refused_and_reading_continues():
+    records = read(b" " * 3_000_000 + b'\n{"url": "https://a/"}\n', "jsonl")
 
-    records = read("".join(FORMATS["jsonl"].write(items)), "jsonl")
-
-    assert [record.collection for record in records] == [name or "x" for _, name in values for _ in range(2)]
-    assert [record.title for record in records[::2]] == [title for title, _ in values]
-    assert {type(record) for record in records[1::2]} <= {CollectionRecord}
-
-
-@pytest.mark.parametrize(("name", "expected"), [("a.json", "json"), ("a.jsonl", "jsonl"), ("Bookmarks", None)])
-def test_the_format_of_a_file_is_guessed(name, expected):
-    assert guess_format(name) == expected
+    assert records[0] == InvalidRecord(1, "The line is longer than 1048576 bytes.")
+    assert records[1] == Record(2, "https://a/", None)

@@ -2,12 +2,11 @@
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
-from tests.queries import concurrently, queries_of
+from tests.queries import concurrently
 from usergroups import transactions
 from usergroups.models import Team, UserGroup
 
@@ -51,14 +50,6 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, 
     assert Bookmark.objects.filter(collection__isnull=False).count() == (5 if status == 409 else 0)
 
 
-def test_the_bound_is_checked_without_counting_further(delete, monkeypatch):
-    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
-
-    counts = [sql for sql in queries_of(delete, "collection") if "COUNT" in sql]
-
-    assert [sql.partition("LIMIT ")[2][0] for sql in counts] == ["5"]
-
-
 @pytest.mark.parametrize("kind", ["team", "user_group"])
 def test_nothing_is_left_behind(collection, monkeypatch, kind):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
@@ -68,18 +59,6 @@ def test_nothing_is_left_behind(collection, monkeypatch, kind):
 
     assert [model.objects.count() for model in (UserGroup, AccessToken, Collection, Bookmark)] == [0, 0, 0, 0]
     assert Team.objects.exists() == (kind == "user_group")
-
-
-def test_a_failed_deletion_changes_nothing(collection):
-    def fail(execute, sql, params, many, context):
-        if sql.startswith("DELETE") and "usergroups_usergroup" in sql:
-            raise RuntimeError
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(fail), pytest.raises(RuntimeError):
-        collection.user_group.delete()
-
-    assert Bookmark.objects.filter(collection=collection).count() == 5
 
 
 @pytest.mark.django_db(transaction=True)
@@ -94,25 +73,6 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
         assert delete("user_group").status_code == 200
 
     assert not Bookmark.objects.exists()
-
-
-def test_several_collections_release_the_oldest_of_their_duplicates(user_group):
-    collections = CollectionFactory.create_batch(3, user_group=user_group)
-    rows = [
-        BookmarkFactory(user_group=user_group, collection=collection, url=f"{URL}{number}")
-        for collection in collections
-        for number in range(4)
-    ]
-
-    Collection.objects.all().delete()
-
-    assert list(Bookmark.objects.order_by("created_at", "pk")) == rows[:4]
-    assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
-
-
-def test_a_manager_has_no_delete_method(user_group):
-    with pytest.raises(AttributeError):
-        UserGroup.objects.delete()
 
 
 # The command

@@ -2,6 +2,7 @@
 
 import io
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
 from bookmarks.files.importing import read
-from bookmarks.files.records import CollectionRecord, Record
+from bookmarks.files.records import Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
@@ -33,6 +34,11 @@ def imported(name, text):
 
 def names(user_group):
     return list(Collection.objects.filter(user_group=user_group).order_by("pk").values_list("name", flat=True))
+
+
+def stored(user_group):
+    rows = Bookmark.objects.filter(user_group=user_group).order_by("pk")
+    return list(rows.values_list("url", "title", "collection__name", "created_at"))
 
 
 def fill(user_group, places):
@@ -66,24 +72,6 @@ def test_order_and_empty_collections_survive(user_group, name, places):
     assert exported(copy, name) == text
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
-@pytest.mark.parametrize("chunk_size", [100, 700])
-def test_3000_collections_survive(user_group, name, chunk_size, monkeypatch):
-    """Half of the collections are empty. They take two pages, and several chunks."""
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
-    collections = [Collection(user_group=user_group, name=str(n * 7919 % 3000)) for n in range(3000)]
-    Collection.objects.bulk_create(collections)
-    Bookmark.objects.bulk_create(
-        Bookmark(user_group=user_group, collection=each, url=URL, created_at=TIME) for each in collections[::2]
-    )
-    text = exported(user_group, name)
-
-    copy = imported(name, text)
-
-    assert names(copy) == [collection.name for collection in collections]
-    assert exported(copy, name) == text
-
-
 place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.integers(0, 2))
 
 
@@ -108,42 +96,22 @@ def test_any_order_survives(db, name, places, page_size, chunk_size):
         assert exported(copy, name) == text
 
 
-def test_collections_are_created_in_the_order_of_the_file(user_group):
-    records = [
-        Record(1, URL, "", "C"),
-        CollectionRecord(2, "B"),
-        Record(3, URL, "", "A"),
-        CollectionRecord(4, "C"),
-        CollectionRecord(5, ""),
-    ]
-
-    report = store(user_group, records)
-
-    assert (report.created, report.existing, report.refused) == (2, 0, 0)
-    assert names(user_group) == ["C", "B", "A"]
-    by_date = Collection.objects.order_by("created_at", "pk").values_list("name", flat=True)
-    assert list(by_date) == ["C", "B", "A"]
+special = st.sampled_from("a\"',;=+-@\t\r\n \u2028\u0085\x0b\x1c{}[]\\\ufeff")
+text = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def test_an_empty_collection_is_ignored_if_a_collection_is_given(user_group):
-    collection = CollectionFactory(user_group=user_group)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    title=text,
+    collection=st.none() | text.filter(len),
+    moment=moments,
+)
+def test_exports_preserve_any_text_and_time(db, name, title, collection, moment):
+    user_group = UserGroupFactory()
+    store(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment)])
 
-    report = store(user_group, [CollectionRecord(1, "Other"), CollectionRecord(2, 1)], collection)
+    copy = imported(name, exported(user_group, name))
 
-    assert (report.refused, names(user_group)) == (0, [collection.name])
-
-
-def test_an_invalid_name_of_an_empty_collection_is_refused(user_group):
-    report = store(user_group, [CollectionRecord(1, 5)])
-
-    assert [refusal.reason for refusal in report.refusals] == ["collection is not text."]
-
-
-def test_rows_with_equal_dates_keep_the_order_of_the_file(user_group):
-    urls = [f"{URL}{n * 7 % 10}" for n in range(10)]
-    store(user_group, [Record(9, f"{URL}5")])
-
-    store(user_group, [Record(n, url, "", None, TIME) for n, url in enumerate(urls)])
-
-    stored = Bookmark.objects.filter(created_at=TIME).order_by("created_at", "pk").values_list("url", flat=True)
-    assert list(stored) == [url for url in urls if url != f"{URL}5"]
+    assert stored(copy) == stored(user_group)

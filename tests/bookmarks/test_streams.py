@@ -193,17 +193,6 @@ def feed():
         thread.join(timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_a_named_pipe_is_imported(user_group, tmp_path, feed, capsys, compress):
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
-    feed(pipe, compress(FILES["csv"]))
-
-    call_command("import_bookmarks", str(pipe), *GROUP)
-
-    assert capsys.readouterr().out == f"{ROWS} created, 0 already existed, 0 refused.\n"
-
-
 COMMANDS = [["import_bookmarks", "--format", "jsonl", *GROUP], ["sync_user_groups", "--team", "Acme"]]
 
 

@@ -1,11 +1,9 @@
 """A write of the values that a row has already changes nothing."""
 
 import pytest
-from django.db import connection
 
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory
-from tests.queries import queries_of
 from tests.signals import recorded
 from usergroups.models import UserGroup
 
@@ -84,26 +82,3 @@ def test_another_value_changes_the_version(write, name, values):
     assert len(set(versions()) - set(before)) == 1
     [(signal, _, arguments)] = sent
     assert (signal, arguments["fields"]) == ("updated", set(values))
-
-
-def test_null_is_the_value_of_a_row_without_properties(write, user_group):
-    UserGroup.objects.filter(pk=user_group.pk).update(properties=None)
-    before = versions()
-
-    write("PUT", properties=None)
-
-    assert versions() == before
-
-
-@pytest.mark.parametrize("name", ["PUT", "PATCH bookmark"])
-def test_the_etag_changes_with_the_object_only(write, name):
-    first, again, changed = write(name), write(name), write(name, **CHANGES[name][0])
-
-    assert first["ETag"] == again["ETag"] != changed["ETag"]
-
-
-def test_the_statement_that_writes_compares(write):
-    updates = [sql for sql in queries_of(write, "PUT") if "usergroups_usergroup" in sql]
-
-    assert len(updates) == 1
-    assert {"postgresql": " IS NOT DISTINCT FROM ", "sqlite": " IS "}[connection.vendor] in updates[0]

@@ -2,12 +2,12 @@
 
 import pytest
 from axes.middleware import AxesMiddleware
-from bookmarks_service.page_middleware import PagesOnly, is_page_path
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.module_loading import import_string
 
+from bookmarks_service.middleware import PagesOnly, is_page_path
 from bookmarks_service.urls import urlpatterns
 
 pytestmark = pytest.mark.once

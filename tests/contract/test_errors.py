@@ -13,6 +13,7 @@ from rest_framework.test import APIRequestFactory
 
 from tests.queries import without_garbage_collection
 from usergroups.contract.errors import failure
+from usergroups.contract.requests import read_body
 from usergroups.tokens.views import TokenView
 
 pytestmark = pytest.mark.once

@@ -1,0 +1,357 @@
+"""HTML as browsers read it, in constant memory and linear time, with its folders and encodings."""
+
+import io
+import tracemalloc
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bookmarks.files import encodings, html_tokenizer, netscape
+from bookmarks.files.records import (
+    MAX_PATH_LENGTH,
+    CollectionRecord,
+    InvalidRecord,
+    Record,
+    joined,
+    shortened,
+)
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
+
+pytestmark = pytest.mark.once
+
+BEFORE = '<DL>\n<DT><A HREF="https://example.com/before">Before</A>\n'
+AFTER = '\n<DT><A HREF="https://example.com/after">After</A>\n</DL>'
+
+
+def read(html):
+    return list(netscape.read(io.BytesIO(html.encode())))
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("How <style> works", "How <style> works"),
+        ("How <script src='&amp;'> works", "How <script src='&'> works"),
+        ("<title>a</title> <textarea>", "<title>a</title> <textarea>"),
+        ("<plaintext> and <xmp>", "<plaintext> and <xmp>"),
+        ("A <b>bold</b> <br/>title", "A bold title"),
+        ("A <!-- comment --> here", "A  here"),
+        ("<![foo[ x ]]>a", "a"),
+        ("<![CDATA[x]]>a", "a"),
+        ("<? x ?>a</ x>b</>c", "abc"),
+        ("1 < 2 <3 <", "1 < 2 <3 <"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("a\0b", "ab"),
+    ],
+)
+def test_titles_are_read_as_browsers_do_and_no_link_is_lost(written, title):
+    records = read(f'{BEFORE}<DT><A HREF="https://example.com/">{written}</A>{AFTER}')
+
+    assert [(record.url, record.title) for record in records] == [
+        ("https://example.com/before", "Before"), ("https://example.com/", title),
+        ("https://example.com/after", "After"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "unescaped", ["<style>", "<script>", "<title>", "<plaintext>", "<!--", "<![foo[", "<!x", "<? x", "</ x", "< x", "&"]
+)
+@pytest.mark.parametrize(
+    "around", ["<DT><A HREF='https://example.com/'>a {}</A>", "<DT><H3>{}</H3><DL></DL>", "<DD>{}"]
+)
+def test_nothing_unescaped_loses_a_later_link(unescaped, around):
+    records = read(BEFORE + around.format(unescaped) + AFTER)
+
+    assert [record.url for record in records if isinstance(record, Record)][-1] == "https://example.com/after"
+
+
+@pytest.mark.parametrize(
+    ("tag", "url"),
+    [
+        ("<A HREF=https://a/>", "https://a/"),
+        ("<A HREF = 'https://a/?\"' HREF=https://b/>", 'https://a/?"'),
+        ('<A\nHREF\n=\n"https://a/"ADD_DATE=1>', "https://a/"),
+        ('<A HREF="https://a/>">', "https://a/>"),
+        ("<a/href=https://a/b/c>", "https://a/b/c"),
+        ('<a "x href=https://a/>', "https://a/"),
+        ("<a =x href=https://a/?&amp;b&lt=c&ltd&lt>", "https://a/?&b&lt=c&ltd<"),
+        ("<a href=https://a/\0>", "https://a/\ufffd"),
+    ],
+)
+def test_attributes_are_read_as_browsers_do(tag, url):
+    [record] = read(f"{tag}Title</a>")
+
+    assert (record.url, record.title) == (url, "Title")
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("&lt;&LT&amp;lt;", "<<&lt;"),
+        ("&notit; &notin; &notinx", "¬it; ∉ ¬inx"),
+        ("&#128;&#x81;&#xD800;&#0;&#1114112;&#1;&#13;", "€\x81\ufffd\ufffd\ufffd\r"),
+        ("&#65&#x41 &#; &#x; &; & &x", "AA &#; &#x; &; & &x"),
+        ("&#" + "9" * 5000 + ";", "&#" + "9" * 5000 + ";"),
+        ("&CounterClockwiseContourIntegral;", "∳"),
+    ],
+)
+def test_character_references_are_read_as_browsers_do(written, text):
+    assert html_tokenizer.decode(written) == text
+
+
+def test_comments_between_links_are_skipped():
+    assert len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}")) == 3
+
+
+def test_a_comment_that_does_not_end_is_reported():
+    reason = "A comment begins here and does not end, so the rest of the file cannot be read."
+
+    assert read(f"\n<!-- a\n{AFTER}") == [InvalidRecord(2, reason)]
+
+
+def test_a_file_that_ends_in_a_tag_is_reported():
+    assert read(f'{BEFORE}<DT><A HREF="https://exam')[1:] == [InvalidRecord(3, "The file ends within a tag.")]
+
+
+def test_what_has_no_place_is_named():
+    html = """<DL><DT><A HREF="https://a/" ADD_DATE="1" ICON="data:," TAGS="a,b" PRIVATE="1" TOREAD="0" FEED="">A</A>
+    <DD>A <b>description</b> of A
+    <DT><A HREF='https://b/' private=0 Shortcuturl=b>B</A>
+    <DD>
+    <DT><H3>Folder</H3>
+    <DD>A folder's description
+    <DL></DL>"""
+
+    assert [record.left_out for record in read(html) if isinstance(record, Record)] == [
+        ("icon", "tags", "private", "description"), ("shortcuturl",),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<!--", "<a ", "<a/", "<a href='", "<a b=", "<a b= ", "<h3>", "<dl>", "<h3>a</h3><dl>", "<dd>", "&", "&#", "&a",
+        "&#9", "<script>", "<title>", "</", "<!", "<?", " ", "a", '"', "<dt><a href=\"x\"", "</dl>", "</ul>",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("prefix", ["", "<DL><DT><A HREF='https://a/'>", "<a b='", "<!--", "<script>", "<H3>"])
+def test_hostile_html_is_read_in_linear_time(prefix, hostile):
+    """A quadratic reader would need minutes for each of these."""
+    assert len(read(prefix + hostile * (300_000 // len(hostile)))) < 70_000
+
+
+@pytest.mark.parametrize("hostile", ["&a", "a", "<b c='"])
+def test_hostile_html_takes_constant_memory(hostile):
+    html = ("<H3>" + hostile * (2_000_000 // len(hostile))).encode()
+
+    tracemalloc.start()
+    for _ in netscape.read(io.BytesIO(html)):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 20 * html_tokenizer.MAX_TAG_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("<A HREF=https://a/>b</A>", [("https://a/", "b")], id="no quotes"),
+        pytest.param("<a href='https://a/'>b</a>", [("https://a/", "b")], id="single quotes"),
+        pytest.param('<A HREF="https://a/">b', [("https://a/", "b")], id="not closed"),
+        pytest.param('<A HREF="https://a/">b\n  <DT><A HREF="https://c/">d', [("https://a/", "b"), ("https://c/", "d")],
+                     id="closed by the next"),
+        pytest.param('<A HREF="https://a/">b</DL></DL></DL><A HREF="https://c/">d</A>',
+                     [("https://a/", "b"), ("https://c/", "d")], id="too many ends"),
+        pytest.param('<A HREF=" https://a/ ">1 < 2 &amp b</A>', [("https://a/", "1 < 2 & b")], id="bare characters"),
+        pytest.param('<A HREF="https://a/"><b>b</b>old</A>', [("https://a/", "bold")], id="tags in a title"),
+        pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no address"),
+        pytest.param("just text < & >", [], id="no bookmarks"),
+        pytest.param("", [], id="empty"),
+        pytest.param('<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>', [("https://a/", "b")],
+                     id="a date that is none"),
+        pytest.param('\ufeff<A HREF="https://a/">b</A>', [("https://a/", "b")], id="byte order mark"),
+    ],
+)  # fmt: skip
+def test_malformed_html_is_read_as_far_as_possible(text, expected):
+    assert [(record.url, record.title) for record in read(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),
+        ("?a=1&amp;b=2&#38;c=3&#x26;d=4", "?a=1&b=2&c=3&d=4"),
+        ("?a=&copy;&eacute;&unknown;&reg", "?a=©é&unknown;®"),
+        ("?a&b&&c", None),
+        ("?q=%26amp%3B&ampx=1&amp", "?q=%26amp%3B&ampx=1&"),
+    ],
+)
+def test_character_references_in_urls_are_read_as_browsers_do(written, meant):
+    [record] = read(f'<A HREF="https://example.com/{written}">A &amp B &copy C</A>')
+
+    assert record.url == f"https://example.com/{meant or written}"
+    assert record.title == "A & B © C"
+
+
+def test_a_tag_that_is_too_long_is_refused_and_reading_continues():
+    records = read('<A HREF="https://a/">a</A>\n<A HREF="' + "x" * 400_000 + '">\n<A HREF="https://b/">b</A>')
+
+    assert records[0].url == "https://a/"
+    assert records[1] == InvalidRecord(2, "A tag is longer than 262144 characters.")
+    assert records[-1].url == "https://b/"
+
+
+# Folders
+
+
+LINK = '<DT><A HREF="https://example.com/">Title</A>\n'
+TIME = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def collections(html):
+    """Return the collection of each record, marked if it has no bookmark."""
+    return [(record.collection, isinstance(record, CollectionRecord)) for record in read(html)]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        pytest.param(f"<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL>{LINK}</DL></DL>", [("A / B", False)], id="nested"),
+        pytest.param(f"<DL><DT><H3>A / B</H3><DL>{LINK}</DL></DL>", [("A // B", False)], id="a slash in a name"),
+        pytest.param("<DL><DT><H3>A</H3><DL></DL></DL>", [("A", True)], id="empty"),
+        pytest.param("<DL><DT><H3>A</H3><DL>", [("A", True)], id="empty and not closed"),
+        pytest.param("<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL></DL></DL></DL>", [("A / B", True)], id="empty inside"),
+        pytest.param(f"<DL><DT><H3>A</H3>{LINK}</DL>", [("A", True), (None, False)], id="no list"),
+        pytest.param("<DL><DT><H3>A</H3><DT><H3>B</H3></DL>", [("A", True), ("B", True)], id="no lists"),
+        pytest.param(f"<DL><DT><H3>A<DL>{LINK}</DL>{LINK}", [("A", False), (None, False)], id="no end of the heading"),
+        pytest.param(f"<DL><DT><H3></H3><DL>{LINK}</DL></DL>", [(None, False)], id="no name"),
+        pytest.param(f"<DL><DT><H3><A NAME='a'>A</A></H3><DL>{LINK}", [("A", False)], id="an anchor in a heading"),
+        pytest.param(f"<H1>T</H1><DL>{LINK}</DL>", [(None, False)], id="the title of the file"),
+        pytest.param(f"<h1>A</h1><ul>{LINK}</ul><h1>B</h1><ol>{LINK}</ol>", [("A", False), ("B", False)], id="Pocket"),
+        pytest.param(f"<DL><H3>A</H3><DL>{LINK}<DD><ul><li>text</DL>{LINK}", [("A", False), (None, False)],
+                     id="a list in a description"),
+        pytest.param("<DL><DL></DL></DL>", [], id="lists without headings"),
+    ],
+)  # fmt: skip
+def test_folders_are_collections(html, expected):
+    assert collections(html) == expected
+
+
+def test_deep_paths_stay_distinct():
+    html = "<DT><H3>A folder</H3><DL>" * 500 + f"<DT><H3>A</H3><DL>{LINK}</DL><DT><H3>B</H3><DL>{LINK}</DL>"
+
+    first, second = (record.collection for record in read(html))
+
+    assert first != second
+    assert len(first) == len(second) == MAX_PATH_LENGTH
+    assert shortened(first) != shortened(second)
+
+
+def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
+    monkeypatch.setattr(netscape, "MAX_DEPTH", 2)
+
+    assert collections(f"<H3>A</H3><DL><H3>B</H3><DL><H3>C</H3><DL>{LINK}</DL></DL>{LINK}</DL>{LINK}") == [
+        ("A / B", False), ("A", False), (None, False),
+    ]  # fmt: skip
+
+
+names = st.text(st.sampled_from("A/ \r\n<&é\t\"'~"), min_size=1, max_size=12)
+nested_names = st.lists(names, min_size=1, max_size=4).map(joined)
+long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
+
+
+@given(
+    groups=st.lists(st.tuples(st.none() | names | nested_names | long_names, st.integers(0, 2)), max_size=6),
+    title=st.text(st.sampled_from("A/ \r\n<&é\t"), max_size=6),
+)
+@settings(max_examples=300, deadline=None)
+def test_what_is_written_is_read(groups, title):
+    """Each group is the name of a collection and the number of bookmarks in it."""
+    items, expected = [], []
+    for name, number in groups:
+        collection = None if name is None else Collection(name=name)
+        bookmark = Bookmark(url="https://example.com/?a&b", title=title, collection=collection, created_at=TIME)
+        items += [bookmark] * number if number or not collection else [collection]
+        expected += [(bookmark.url, title, name, "2026-01-02T03:04:05.678901Z")] * number
+        expected += [] if number or not collection else [name]
+
+    found = read("".join(netscape.write(items)))
+
+    assert [record[1:5] if isinstance(record, Record) else record.collection for record in found] == expected
+
+
+# Encodings
+
+
+ENCODED_LINK = '<A HREF="https://example.com/">{}</A>'
+
+
+def title(data, encoding=None):
+    [record] = netscape.read(io.BytesIO(data), encoding)
+    return record.title
+
+
+@pytest.mark.parametrize(
+    ("label", "data", "text"),
+    [
+        ("gb2312", b"\x81\x30\x81\x30\xb0\xa1", "\x80啊"),
+        ("GBK", b"\x80", "\udcff"),
+        ("shift_jis", b"\x87\x40\xfa\x4a", "①Ⅰ"),
+        ("x-sjis", b"\x83\x65", "テ"),
+        ("x-mac-roman", b"\x8e", "é"),
+        ("windows-874", b"\xa1\x81", "ก\udcff"),
+        ("euc-jp", b"\xc5\xec\x8f\xa2\xaf\xad\xa1", "東˘\udcff\udcff"),
+        ("iso-8859-1", b"\x80\x9d", "€\udcff"),
+        ("ascii", b"\xe9", "é"),
+        ("utf-16", "é".encode("utf-16-le"), "é"),
+    ],
+)
+def test_labels_are_those_of_browsers(label, data, text):
+    assert encodings.open_text(io.BytesIO(data), label).read() == text
+
+
+@pytest.mark.parametrize("label", ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"])
+def test_other_labels_are_unknown(label):
+    with pytest.raises(ValueError, match="is not the name of an encoding of text"):
+        encodings.lookup(label)
+
+
+@pytest.mark.parametrize(
+    ("beginning", "name"),
+    [
+        ('<meta charset="gb2312">', "gbk"),
+        ("<META CHARSET=x-sjis />", "shift_jis"),
+        ("<meta name=a charset = 'koi8-r' >", "koi8-r"),
+        ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=windows-1251">', "windows-1251"),
+        ("<!-- <meta charset=koi8-r> --><meta charset=koi8-u>", "koi8-u"),
+        ("<!--><meta charset=koi8-r>", "koi8-r"),
+        ("<!-- <meta charset=koi8-r>", None),
+        ("<a title='charset=koi8-r'>charset=koi8-r", None),
+        ("<meta charset=unheard-of><meta charset=koi8-u>", "koi8-u"),
+        ("<meta charset=utf-16le>", "utf-8"),
+        ("<metadata charset=koi8-r>", None),
+        ("<meta charset='koi8-r", None),
+        ("1 < 2 <meta charset=koi8-r>", "koi8-r"),
+        ('<?xml version="1.0" encoding="koi8-r"?>', "koi8-r"),
+        ("", None),
+    ],
+)
+def test_the_declaration_is_found(beginning, name):
+    assert encodings.declared_in_html(beginning.encode()) == name
+
+
+def test_a_byte_order_mark_goes_before_what_is_given_and_this_before_what_the_file_declares():
+    declared = b"<meta charset=koi8-u>"
+
+    assert title(declared + ENCODED_LINK.format("ї").encode("koi8-u")) == "ї"
+    assert title(declared + ENCODED_LINK.format("é").encode("cp1252"), "latin1") == "é"
+    assert title(ENCODED_LINK.format("é").encode("utf-16"), "latin1") == "é"
+    assert title(ENCODED_LINK.format("é").encode("utf-8-sig"), "latin1") == "é"
+    assert title(b"\xfe\xff" + ENCODED_LINK.format("é").encode("utf-16-be")) == "é"
+
+
+def test_a_declaration_after_1024_bytes_has_no_effect():
+    assert title(b" " * 1010 + b"<meta charset=koi8-r>" + ENCODED_LINK.format("é").encode()) == "é"

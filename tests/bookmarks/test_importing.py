@@ -1,0 +1,300 @@
+"""Storing the records of a file: what is refused, what is stored, and what an update changes."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+
+from bookmarks.files import importing
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
+from bookmarks.models import Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import (  # noqa: F401
+    act_after_first_chunk,
+    chunks_of_two,
+    collection_names,
+    delete_collections,
+    imported,
+    refusals,
+)
+from tests.queries import deadlock, on_another_connection, queries_of
+from tests.signals import expected, recorded
+from tests.usergroups.factories import UserGroupFactory
+
+URL = "https://example.com/"
+
+
+def stored(user_group):
+    return {
+        (bookmark.url, bookmark.title, bookmark.collection and bookmark.collection.name, bookmark.created_at)
+        for bookmark in Bookmark.objects.filter(user_group=user_group).select_related("collection")
+    }
+
+
+def store(user_group, *records, collection=None):
+    report = imported(user_group, records, collection)
+    return report.created, report.existing, refusals(report)
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (Record(1, None), "url is not text."),
+        (Record(1, ""), "The URL has no scheme such as https://."),
+        (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
+        (Record(1, "javascript:void(0)".ljust(9000, ";")), "The URL is neither http nor https."),
+        (Record(1, "example.com"), "The URL has no scheme such as https://."),
+        (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
+        (Record(1, URL, 1), "title is not text."),
+        (Record(1, URL, "a\0"), "title contains U+0000."),
+        (Record(1, URL, "\udcff"),
+         "title cannot be decoded. If the file has another encoding, give it, for example windows-1252."),
+        (Record(1, URL, "", 1), "collection is not text."),
+        (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
+    ],
+)  # fmt: skip
+def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
+    assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [(1, reason)])
+    assert Bookmark.objects.get().url == "https://b/"
+
+
+def test_a_title_that_is_too_long_is_shortened_and_told(user_group):
+    report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
+
+    assert (report.created, report.refused, report.shortened) == (2, 0, 1)
+    assert list(report.remarks) == ["In 1 place, a title or the name of a collection was too long and was shortened."]
+    assert {bookmark.title for bookmark in Bookmark.objects.all()} == {"a" * 1000, "b" * 999 + "…"}
+
+
+def test_records_are_stored_with_their_collections_and_dates(user_group):
+    time = datetime(2020, 2, 29, 12, tzinfo=UTC)
+    CollectionFactory(user_group=user_group, name="There")
+    CollectionFactory(name="New")
+
+    outcome = store(
+        user_group,
+        Record(1, "https://a/", "\\.\t\n\r\\N", "There", time),
+        Record(2, "https://b\\c", "", "New", "2020-02-29T14:00:00+02:00"),
+        Record(3, "https://d/", "ü", None, "2020-02-29T12:00:00"),
+    )
+
+    assert outcome == (3, 0, [])
+    assert stored(user_group) == {
+        ("https://a/", "\\.\t\n\r\\N", "There", time),
+        ("https://b\\c", "", "New", time),
+        ("https://d/", "ü", None, time),
+    }
+    for bookmark in Bookmark.objects.all():
+        found = Bookmark.objects.with_url(bookmark.url).get()
+        assert found == bookmark
+
+
+def test_existing_bookmarks_are_not_changed(user_group):
+    there = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="There")
+
+    outcome = store(user_group, Record(1, URL, "Other"), Record(2, "https://b/"), Record(3, "HTTPS://b", "Twice"))
+
+    assert outcome == (1, 2, [])
+    assert set(Bookmark.objects.values_list("url", "title")) == {(there.url, "There"), ("https://b/", "")}
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 20])
+def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, chunk_size):
+    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
+    records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
+
+    first, second = store(user_group, *records), store(user_group, *records)
+
+    urls = {(record.url, record.collection) for record in records}
+    assert first == (len(urls), 30 - len(urls), [])
+    assert second == (0, 30, [])
+    assert {(url, name) for url, _, name, _ in stored(user_group)} == urls
+
+
+@pytest.mark.parametrize("existing", [0, 1000])
+def test_a_chunk_takes_few_statements(user_group, existing):
+    records = [Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}") for n in range(1000)]
+    store(user_group, *records[:existing])
+
+    queries = [sql for sql in queries_of(lambda: store(user_group, *records)) if "INTO" in sql or "FROM" in sql]
+
+    inserts = [sql for sql in queries if sql.startswith('INSERT INTO "bookmarks_bookmark"')]
+    # Look up the collections by name, and if some are missing, insert them and look them up again.
+    assert len(queries) - len(inserts) == (1 if existing else 3)
+    assert len(inserts) == 1 or connection.vendor == "sqlite"
+
+
+def test_collections_are_created_in_the_order_of_the_file(user_group):
+    records = [
+        Record(1, URL, "", "C"),
+        CollectionRecord(2, "B"),
+        Record(3, URL, "", "A"),
+        CollectionRecord(4, "C"),
+        CollectionRecord(5, ""),
+    ]
+
+    report = imported(user_group, records)
+
+    assert (report.created, report.existing, report.refused) == (2, 0, 0)
+    assert [each.name for each in Collection.objects.order_by("pk")] == ["C", "B", "A"]
+    by_date = Collection.objects.order_by("created_at", "pk").values_list("name", flat=True)
+    assert list(by_date) == ["C", "B", "A"]
+
+
+def test_rows_with_equal_dates_keep_the_order_of_the_file(user_group):
+    urls = [f"{URL}{n * 7 % 10}" for n in range(10)]
+    imported(user_group, [Record(9, f"{URL}5")])
+
+    imported(
+        user_group, [Record(n, url, "", None, datetime(2020, 2, 29, 12, tzinfo=UTC)) for n, url in enumerate(urls)]
+    )
+
+    stored = (
+        Bookmark.objects.filter(created_at=datetime(2020, 2, 29, 12, tzinfo=UTC))
+        .order_by("created_at", "pk")
+        .values_list("url", flat=True)
+    )
+    assert list(stored) == [url for url in urls if url != f"{URL}5"]
+
+
+# Updates
+
+
+URL = "https://example.com/"
+OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
+
+
+def update(user_group, *records, collection=None):
+    return imported(user_group, records, collection, update=True)
+
+
+@pytest.fixture
+def bookmark(user_group):
+    return BookmarkFactory(user_group=user_group, url=URL, title="Old", created_at=OLD, updated_at=OLD)
+
+
+@pytest.mark.parametrize(
+    ("title", "date", "stored"),
+    [
+        ("New", None, ("New", OLD)),
+        ("", NEW, ("Old", NEW)),
+        ("New", NEW, ("New", NEW)),
+        ("Old", "nonsense", None),
+        (None, 0, None),
+        ("Old", OLD, None),
+    ],
+)
+def test_titles_and_dates_are_repaired_where_the_file_has_them(user_group, bookmark, title, date, stored):
+    other = BookmarkFactory(url=URL, title="Other", created_at=OLD, updated_at=OLD)
+
+    report = update(user_group, Record(1, "HTTPS://EXAMPLE.com", title, None, date))
+
+    assert (report.created, report.updated, report.existing) == (0, int(stored is not None), int(stored is None))
+    bookmark.refresh_from_db()
+    other.refresh_from_db()
+    assert (bookmark.title, bookmark.created_at) == (stored or ("Old", OLD))
+    assert (bookmark.updated_at > OLD) == (stored is not None)
+    assert (bookmark.url, other.title) == (URL, "Other")
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 500])
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, chunk_size, exists):
+    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
+    if exists:
+        BookmarkFactory(user_group=user_group, url=URL)
+    records = [Record(1, URL, "First", None, OLD), Record(2, URL, "Last"), Record(3, URL, "", None, NEW)]
+
+    report = update(user_group, *records)
+
+    assert report.created + report.updated + report.existing == 3
+    [stored] = Bookmark.objects.all()
+    assert (stored.title, stored.created_at) == ("Last", NEW)
+
+
+def test_an_update_is_announced(user_group, bookmark):
+    dated = BookmarkFactory(user_group=user_group, url=f"{URL}dated", title="Same", created_at=OLD)
+    BookmarkFactory(user_group=user_group, url=f"{URL}same", title="Same", created_at=OLD)
+
+    with recorded() as sent:
+        update(
+            user_group,
+            Record(1, URL, "New", None, NEW),
+            Record(2, f"{URL}same", "Same", None, OLD),
+            Record(3, dated.url, "", None, NEW),
+        )
+
+    assert sent == [expected("updated", bookmark, fields={"title"})]
+    assert sent[0][2]["instances"][0].title == "New"
+
+
+@pytest.mark.parametrize("different", [0, 3])
+def test_an_update_takes_few_statements(user_group, different):
+    BookmarkFactory.create_batch(5, user_group=user_group, title="Old")
+    urls = Bookmark.objects.order_by("pk").values_list("url", flat=True)
+    records = [Record(n, url, "New" if n < different else "Old") for n, url in enumerate(urls)]
+
+    queries = queries_of(lambda: update(user_group, *records))
+
+    kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
+    # Insert those that are missing, look up the others, lock those that differ, and write them.
+    assert kinds == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
+
+
+def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark):
+    def wrapper(execute, sql, params, many, context):
+        if "FOR UPDATE" in sql and "bookmarks_bookmark" in sql:
+            Bookmark.objects.change(str(bookmark.pk), url=f"{URL}elsewhere")
+        return execute(sql, params, many, context)
+
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    with connection.execute_wrapper(wrapper):
+        report = update(user_group, Record(1, URL, "New"))
+
+    assert (report.created, report.updated, report.existing) == (0, 0, 1)
+    bookmark.refresh_from_db()
+    assert (bookmark.url, bookmark.title) == (f"{URL}elsewhere", "Old")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deadlock_with_an_update_is_retried():
+    user_group = UserGroupFactory()
+    first, last = (BookmarkFactory(user_group=user_group, title="Old") for _ in range(2))
+
+    def lock_first(using):
+        list(Bookmark.objects.using(using).filter(pk=first.pk).select_for_update())
+
+    locked = Bookmark.objects.filter(pk=last.pk).select_for_update()
+    with deadlock('SELECT "bookmarks_bookmark"', locked, lock_first, ending="FOR UPDATE"):
+        report = update(user_group, Record(1, first.url, "New"), Record(2, last.url, "New"))
+
+    assert report.updated == 2
+    assert set(Bookmark.objects.values_list("title", flat=True)) == {"New"}
+
+
+# Conflicts
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chunks_of_two")
+def test_a_collection_that_is_deleted_after_a_chunk_is_recreated(user_group, monkeypatch):
+    act_after_first_chunk(monkeypatch)(delete_collections)
+
+    report = imported(user_group, [Record(n, f"https://example.com/{n}", "", "Folder") for n in range(6)])
+
+    assert report.created == 6
+    assert collection_names() == [None] * 2 + ["Folder"] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chunks_of_two")
+def test_a_collection_that_is_deleted_while_a_chunk_is_read_is_recreated(user_group):
+    def records():
+        for n in range(6):
+            if n == 3:
+                on_another_connection(delete_collections)
+            yield Record(n, f"https://example.com/{n}", "", "Folder")
+
+    assert imported(user_group, records()).created == 6
+    assert collection_names()[-4:] == ["Folder"] * 4
