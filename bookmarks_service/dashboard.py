@@ -16,16 +16,13 @@ from usergroups.models import ApiToken, Team, UserGroup
 
 MAX_ROWS = 5  # in each list
 
-OWNERS = {ApiToken: "team", AccessToken: "user_group__team"}
-"""The lookups of the owners of tokens."""
-
 
 def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
     """Return the panels for the models that the user may view, by name."""
-    owners = {model: owner for model, owner in OWNERS.items() if model in visible}
+    kinds = [model for model in (ApiToken, AccessToken) if model in visible]
     result: dict[str, Any] = {
         "steps": first_steps(site, request),
-        "tokens": [panel for model, owner in owners.items() for panel in token_panels(site, model, owner)],
+        "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
         "recent_changes": recent_changes(visible) if visible else None,
     }
     if UserGroup in visible:
@@ -54,9 +51,9 @@ def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
     return [] if all(step["done"] for step in result) else result
 
 
-def token_panels(site: Any, model: Any, owner: str) -> list[dict[str, Any]]:
+def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, Any]]:
     """Return the tokens of a model that need attention, with their owners, in up to two lists."""
-    rows, names = model.objects.select_related(owner), {"names": model._meta.verbose_name_plural}
+    rows, names = site.get_model_admin(model).get_queryset(request), {"names": model._meta.verbose_name_plural}
     expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
     lists = [
         (expiring, "expires_at", "expiring", _("%(names)s that expire within 14 days") % names),

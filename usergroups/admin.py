@@ -60,7 +60,6 @@ class ApiTokenAdmin(TokenAdmin):
     list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
-    find_display = ("team", "environment", "badge")
     ordering = ("-id",)
     empty_text = _("An API token lets a team's applications manage its user groups.")
 

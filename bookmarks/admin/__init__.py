@@ -58,7 +58,6 @@ class CollectionAdmin(OperatorAdmin):
     list_select_related = ("user_group__team",)
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
-    find_display = ("user_group",)
     autocomplete_fields = ("user_group",)
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
@@ -92,7 +91,6 @@ class BookmarkAdmin(ImportAdmin):
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     find_fields = ("id",)
-    find_display = ("title", "user_group")
     sortable_by = ()  # Only the default ordering has an index on every database.
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
@@ -107,6 +105,9 @@ class BookmarkAdmin(ImportAdmin):
         with suppress(ValueError):
             return Q(url_digest=web_url.digest(text))
         return super().identified_by(text)
+
+    def details(self, row: Bookmark) -> list[Any]:
+        return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # The order of the index of the group or the collection. PostgreSQL could otherwise read all groups' bookmarks.

@@ -182,16 +182,6 @@ def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
     expect(page.get_by_text("Results for “quickstart”")).to_be_visible()
 
 
-def test_an_action_can_be_cancelled(page):
-    page.goto("/admin/usergroups/apitoken/")
-    page.get_by_role("row", name=re.compile("quickstart")).get_by_role("checkbox").check()
-    page.get_by_label("Action:").select_option("Revoke selected API tokens")
-    page.locator(".actions button[name=index]").click()
-    page.get_by_role("link", name="No, take me back").click()
-
-    expect(page.get_by_role("row", name=re.compile("quickstart")).locator(".badge")).to_have_text("Active")
-
-
 def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page):
     page.goto("/admin/usergroups/usergroup/?q=example_1")
     page.get_by_role("link", name="Example 1").first.click()
@@ -219,52 +209,6 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     page.get_by_role("button", name="Rotate").click()
     expect(page.get_by_text("User group tokens rotated: 1.")).to_be_visible()
     assert update(service, service.api_token).json()["user_group"]["token"] != told["token"]
-
-
-def test_a_user_group_is_found_among_many(service, page):
-    page.goto("/admin/usergroups/usergroup/")
-    expect(page.get_by_text("Only the first 10,000 are listed.")).to_be_visible()
-    page.locator("#searchbar").fill("customer-5432")
-    page.get_by_role("button", name="Search").click()
-    expect(page.locator("#result_list tbody tr")).to_have_count(1)
-
-    # The group is also found in the form and in the filter of bookmarks.
-    page.goto("/admin/bookmarks/bookmark/add/")
-    choose(page, "#id_user_group", "customer-7777", "Customer 7777 (Demo, customer-7777)")
-    page.get_by_label("URL").fill("https://example.com/found")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.goto("/admin/bookmarks/bookmark/")
-    choose(page, "#filter_user_group__id__exact", "customer-7777", "Customer 7777")
-    expect(page.locator("#result_list tbody tr")).to_have_count(1)
-    opened = page.get_by_role("link", name="Open")
-    expect(opened).to_have_attribute("href", "https://example.com/found")
-
-    # The form reports a duplicate.
-    page.goto("/admin/bookmarks/bookmark/add/")
-    choose(page, "#id_user_group", "customer-7777", "Customer 7777")
-    page.get_by_label("URL").fill("HTTPS://EXAMPLE.COM:443/found")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("A bookmark with this URL already exists in the same collection.")).to_be_visible()
-
-
-def test_thousands_of_bookmarks_are_deleted(service, page):
-    urls = [f"https://example.com/{n}" for n in range(2500)]
-    for start in (0, 1000, 2000):
-        body = {"bookmarks": [{"url": url} for url in urls[start : start + 1000]]}
-        headers = {"Authorization": f"Bearer {service.access_token}"}
-        made = service.request("POST", "/v1/bookmarks/batch", json=body, headers=headers)
-        assert made.status_code == 200
-
-    page.goto("/admin/bookmarks/bookmark/")
-    choose(page, "#filter_user_group__id__exact", "example_1", "Example 1")
-    expect(page).to_have_url(re.compile("user_group__id__exact"))
-    page.locator("#action-toggle").check()
-    page.get_by_text("Select all 2500 bookmarks").click()
-    page.get_by_label("Action:").select_option("Delete selected bookmarks")
-    page.locator(".actions button[name=index]").click()
-    expect(page.get_by_role("heading", name="Delete 2,500 bookmarks")).to_be_visible()
-    page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("Deleted 2,500 bookmarks.")).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from django.urls import reverse
 from bookmarks.models import Bookmark
 from tests.bookmarks.imports import CSV, act_after_first_chunk, chunks_of_two, collection_names, delete_collections  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,28 +31,6 @@ def upload(admin_client):
         return page.content.decode()
 
     return post
-
-
-def test_the_admin_recreates_a_deleted_collection(after_first_chunk, upload):
-    after_first_chunk(delete_collections)
-
-    page = upload()
-
-    assert "6 new" in page
-    assert "errornote" not in page
-    assert collection_names() == [None] * 2 + ["Folder"] * 4
-    assert LogEntry.objects.get().change_message == "Imported 6 bookmarks."
-
-
-@pytest.mark.parametrize("model", [UserGroup, Team])
-def test_the_admin_stops_and_logs_the_import_when_the_user_group_is_deleted(after_first_chunk, upload, model):
-    after_first_chunk(lambda: model.objects.all().delete())
-
-    page = upload()
-
-    assert "2 new" in page
-    assert "The user group and its bookmarks were deleted during the import." in page
-    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
 
 
 def test_the_admin_logs_the_bookmarks_that_were_imported_before_a_failure(after_first_chunk, upload, admin_client):

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import act, ask
+from tests.admin.actions import ask
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import transactions
@@ -43,13 +43,3 @@ def test_a_deletion_that_takes_too_long_for_a_page_is_refused(admin_client, grou
     assert command in page.content.decode()
     assert command in chosen.content.decode()
     assert Bookmark.objects.filter(collection=collection).count() == 5
-
-
-def test_an_operator_deletes_several_user_groups(admin_client, group):
-    other = UserGroupFactory(team=group.team)
-    BookmarkFactory.create_batch(5, user_group=other)
-
-    act(admin_client, "usergroups_usergroup", "delete_selected", group, other)
-
-    assert not UserGroup.objects.exists()
-    assert not Bookmark.objects.exists()

@@ -1,7 +1,5 @@
 """The layout of the lists in Debian's Chromium, with long names, on a desktop, a tablet and a phone."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -140,33 +138,3 @@ def test_a_phone_shows_rows_as_cards_below_the_filters(phone):
         assert len(headings) == len(columns)
         assert all(heading and content == f'"{heading}"' for heading, content in headings)
         assert box(phone, "#result_list tbody tr")["height"] > 2 * box(phone, "#result_list tbody th")["height"]
-
-
-def test_a_phone_filters_by_keyboard_and_runs_an_action(phone):
-    phone.goto("/admin/usergroups/apitoken/")
-    phone.locator("#changelist-search [type=submit]").focus()
-    for _ in range(2):
-        phone.keyboard.press("Tab")
-    expect(phone.get_by_role("link", name="Active", exact=True)).to_be_focused()
-    phone.keyboard.press("Enter")
-    expect(phone.locator("#filters a[aria-current]", has_text="Active")).to_be_visible()
-
-    phone.locator("#result_list tbody input[type=checkbox]").first.check()
-    expect(phone.locator(".action-counter")).to_have_text(re.compile(r"1 of \d+ selected"))
-    phone.locator("select[name=action]").select_option("Revoke selected API tokens")
-    phone.locator(".actions button[name=index]").click()
-    expect(phone.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
-
-
-def test_a_phone_loses_nothing_without_javascript(browser, service, session, long_names):
-    options = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": False}
-    with new_page(browser, service, storage_state=session, **options) as page:
-        page.goto("/admin/usergroups/apitoken/")
-        page.get_by_role("link", name="Active", exact=True).click()
-        expect(page.locator("#filters a[aria-current]", has_text="Active")).to_be_visible()
-        page.locator("#filters select").first.select_option("")
-        page.get_by_role("button", name="Filter").click()
-        page.locator("#result_list tbody input[type=checkbox]").first.check()
-        page.locator("select[name=action]").select_option("Revoke selected API tokens")
-        page.locator(".actions button[name=index]").click()
-        expect(page.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()

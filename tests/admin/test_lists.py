@@ -209,11 +209,3 @@ def test_names_are_escaped_in_the_cells_of_owners(admin_client, everything):
     page = admin_client.get(url("bookmarks_bookmark_changelist"))
 
     assert '&lt;script&gt; <small class="second-line">&lt;b&gt;' in cell(page, "user_group")
-
-
-def test_the_counter_appears_only_with_a_search_or_a_filter(admin_client, everything):
-    address = url("usergroups_usergroup_changelist")
-    found = admin_client.get(address, {"q": "findable"}).content.decode()
-
-    assert '1 result (<a href="?">Show all</a>)' in found
-    assert "Show all" not in admin_client.get(address).content.decode()

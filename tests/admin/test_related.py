@@ -69,15 +69,6 @@ def test_import_and_export_begin_with_the_group_of_the_list(admin_client, user_g
     assert (f'value="{user_group.pk}" selected' if page == "import" else 'value="html"') in opened
 
 
-@pytest.mark.parametrize("page", ["import", "export"])
-def test_import_and_export_link_to_the_filtered_list(admin_client, user_group, page):
-    query = f"user_group__id__exact={user_group.pk}"
-
-    opened = admin_client.get(from_list(f"bookmarks_bookmark_{page}", query)).content.decode()
-
-    assert f'href="{url("bookmarks_bookmark_changelist")}?{query}"' in opened
-
-
 def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
     query = f"user_group__id__exact={user_group.pk}"
 
@@ -86,14 +77,6 @@ def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
     )
 
     assert saved.url == f"{url('bookmarks_collection_changelist')}?{query}"
-
-
-def test_a_filter_that_is_not_a_row_begins_with_nothing(admin_client):
-    filters = "user_group__id__exact=12345&collection__id__exact=00000000-0000-7000-8000-000000000000"
-
-    page = admin_client.get(from_list("bookmarks_bookmark_add", filters)).content.decode()
-
-    assert "<option value" not in page.replace('<option value=""', "")
 
 
 def test_rows_that_the_operator_may_not_view_are_not_named(client, django_user_model, collection):
@@ -169,10 +152,3 @@ def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
     # Session, user, the team, and five counts.
     assert len(few) == len(many) == 8
     assert Team.objects.count() == 1
-
-
-def test_the_add_form_of_a_bookmark_takes_few_queries(admin_client, collection):
-    address = from_list("bookmarks_bookmark_add", f"collection__id__exact={collection.pk}")
-
-    # Session, user, the group of the collection, and the choices of both fields.
-    assert len(queries_of(admin_client.get, address)) == 5

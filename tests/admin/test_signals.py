@@ -77,16 +77,6 @@ def test_an_edited_group_is_announced_with_the_changed_fields(admin_client, oper
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_a_deleted_row_is_announced(admin_client, operator, model):
-    obj = FACTORIES[model]()
-
-    with recorded() as sent:
-        admin_client.post(url(f"{model}_delete", obj.pk), {"post": "yes"})
-
-    assert sent == [expected("deleted", obj, actor=operator)]
-
-
-@pytest.mark.parametrize("model", FACTORIES)
 def test_rows_that_an_action_deletes_are_announced_with_all_fields(admin_client, operator, model):
     objects = FACTORIES[model].create_batch(2)
 

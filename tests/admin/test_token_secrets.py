@@ -10,8 +10,18 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from bookmarks.models import AccessToken
-from tests.admin.actions import act, address_of, ask, confirm, issue, secrets_on, url
-from tests.admin.tokens import FACTORIES, ISSUE, shown_and_stored
+from tests.admin.actions import (
+    FACTORIES,
+    ISSUE,
+    act,
+    address_of,
+    ask,
+    confirm,
+    issue,
+    secrets_on,
+    shown_and_stored,
+    url,
+)
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import TRANSACTION_CONTROL, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
@@ -54,13 +64,6 @@ def test_the_page_with_the_secret_leads_back_to_the_filtered_list(admin_client):
     assert f'href="{url("usergroups_apitoken_changelist")}?team__id__exact={team.pk}"' in page.content.decode()
 
 
-def test_an_invalid_form_issues_no_token(admin_client):
-    page = admin_client.post(url(f"{MODEL}_add"), {"team": "", "environment": "Production"})
-
-    assert page.context["adminform"].errors.keys() == {"team", "environment"}
-    assert not ApiToken.objects.exists()
-
-
 @pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("", None)])
 def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days):
     before = timezone.now()
@@ -74,32 +77,10 @@ def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days
         assert timedelta() <= expires_at - before - timedelta(days=days) < timedelta(minutes=1)
 
 
-def test_another_lifetime_is_refused(admin_client, team):
-    page = issue(admin_client, MODEL, team=team.pk, lifetime="36500")
-
-    assert page.context["adminform"].errors.keys() == {"lifetime"}
-    assert not ApiToken.objects.exists()
-
-
 def test_the_form_of_a_new_token_begins_with_its_name(admin_client):
     form = admin_client.get(url(f"{MODEL}_add")).context["adminform"].form
 
     assert list(form.fields) == ["name", "team", "environment", "read_only", "lifetime"]
-
-
-def test_a_form_that_is_not_stored_shows_no_secret(admin_client, team):
-    admin_client.raise_request_exception = False
-
-    def fail(execute, sql, params, many, context):
-        if sql.startswith('INSERT INTO "django_admin_log"'):
-            raise DatabaseError("no")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(fail):
-        page = issue(admin_client, MODEL, team=team.pk)
-
-    assert (page.status_code, secrets_on(page)) == (500, [])
-    assert not ApiToken.objects.exists()
 
 
 def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
@@ -179,15 +160,6 @@ def test_rotation_keeps_the_lifetime_and_never_extends_the_old_token(admin_clien
     assert timedelta(days=30) <= successor.expires_at - now < timedelta(days=30, minutes=1)
 
 
-def test_the_grace_period_must_be_one_of_the_choices(admin_client):
-    token = ApiTokenFactory()
-
-    page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="5")
-
-    assert page.context["form"].errors.keys() == {"grace"}
-    assert ApiToken.objects.get().expires_at is None
-
-
 @pytest.mark.parametrize("state", ["revoked", "expired", "rotated"])
 def test_only_active_tokens_are_rotated(admin_client, state):
     token = ApiTokenFactory(**{state: True})
@@ -215,17 +187,6 @@ def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
     assert not LogEntry.objects.exists()
 
 
-def test_a_token_is_rotated_only_once(admin_client):
-    token = ApiTokenFactory()
-    page = ask(admin_client, "usergroups_apitoken", "rotate", token)
-    confirm(admin_client, page, grace="1")
-
-    again = confirm(admin_client, page, grace="1")
-
-    assert "Only active tokens without a successor can be rotated." in again.content.decode()
-    assert ApiToken.objects.count() == 2
-
-
 @pytest.mark.parametrize("model", FACTORIES)
 def test_a_token_and_its_successor_link_to_each_other(admin_client, model):
     token = FACTORIES[model](name="CI")
@@ -238,19 +199,6 @@ def test_a_token_and_its_successor_link_to_each_other(admin_client, model):
     assert f'<a href="{url(f"{model}_change", successor.pk)}">{successor}</a>' in old_page
     assert f'<a href="{url(f"{model}_change", token.pk)}">{token}</a>' in new_page
     assert '<span class="badge rotated">Rotated</span>' in new_page
-
-
-def test_the_page_of_a_token_remains_when_its_successor_and_predecessor_are_deleted(admin_client):
-    first = ApiTokenFactory()
-    second = first.rotate(timedelta(hours=1))[0]
-    third = second.rotate(timedelta(hours=1))[0]
-    first.delete()
-    third.delete()
-
-    page = admin_client.get(url("usergroups_apitoken_change", second.pk))
-
-    assert page.status_code == 200
-    assert (second.get_predecessor(), ApiToken.objects.get().get_successor()) == (None, None)
 
 
 def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin_client):

@@ -8,10 +8,8 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.utils import timezone
 
-from tests.admin.actions import allow, ask, confirm, url
-from tests.admin.tokens import FACTORIES, listed
+from tests.admin.actions import FACTORIES, allow, ask, confirm, listed, url
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.queries import concurrently
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken
 
@@ -57,17 +55,6 @@ def test_saving_a_form_does_not_undo_a_concurrent_revocation(admin_client):
 
     token.refresh_from_db()
     assert (token.name, token.is_active) == ("Renamed", False)
-
-
-def test_tokens_are_filtered_by_use(admin_client):
-    now = timezone.now()
-    ApiTokenFactory()
-    ApiTokenFactory(unused=True, last_used_at=now - timedelta(days=89))
-    ApiTokenFactory(unused=True, revoked=True)
-    never, not_lately = ApiTokenFactory(unused=True), ApiTokenFactory(last_used_at=now - timedelta(days=91))
-
-    assert listed(admin_client, state="unused") == {never, not_lately}
-    assert len(listed(admin_client)) == 5
 
 
 def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
@@ -179,26 +166,6 @@ def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
 
     for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment": "Testing"}):
         assert listed(admin_client, **query) == {token}
-
-
-@pytest.mark.parametrize(
-    ("action", "fields", "answer"),
-    [
-        ("revoke", {}, "Revoked: 0. Already revoked: 1."),
-        ("rotate", {"grace": "24"}, "Only active tokens without a successor can be rotated."),
-    ],
-)
-def test_a_concurrent_revocation_is_kept(admin_client, transactional_db, action, fields, answer):
-    token = ApiTokenFactory()
-    page = ask(admin_client, "usergroups_apitoken", action, token)
-    revoked = "UPDATE usergroups_apitoken SET revoked_at = created_at"
-
-    with concurrently('SELECT "usergroups_apitoken"."id"', revoked):
-        done = confirm(admin_client, page, **fields)
-
-    assert answer in done.content.decode()
-    token.refresh_from_db()
-    assert token.revoked_at == token.created_at
 
 
 def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):

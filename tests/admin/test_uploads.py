@@ -212,10 +212,3 @@ def test_the_operator_can_name_the_encoding(upload):
 
     assert refused.context["form"].errors.keys() == {"encoding"}
     assert Bookmark.objects.get().title == "Привет"
-
-
-def test_dates_that_cannot_be_used_and_tags_are_reported(upload):
-    _, page = upload(content=b"url,created_at,tags\nhttps://a/,soon,one\n")
-
-    assert "1 bookmark has a date that cannot be used, and got the date of the import." in page
-    assert "Not imported, with the number of bookmarks that have it: tags (1)." in page

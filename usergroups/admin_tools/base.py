@@ -21,7 +21,6 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.http import urlencode
-from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -81,8 +80,6 @@ class OperatorAdmin(ModelAdmin):
     """The text to show when the table is empty."""
     find_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
-    find_display: ClassVar[tuple[str, ...]] = ()
-    """What Find shows of a row beside its name: names of fields of the model or of methods of the admin."""
     secret_prefix: str = ""
     """The prefix of the secrets that identify a row, if any."""
 
@@ -261,9 +258,9 @@ class OperatorAdmin(ModelAdmin):
         except IncorrectLookupParameters:
             return self.refuse_filters()
 
-    def describe_row(self, row: Any) -> str:
-        """Return what a confirmation page shows of a row."""
-        return f"{capfirst(self.opts.verbose_name)}: {row}"
+    def details(self, row: Any) -> list[Any]:
+        """Return what Find and the confirmation pages show of a row beside its name. Empty values are left out."""
+        return []
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
     @requires_confirmation(
@@ -328,11 +325,6 @@ class OperatorAdmin(ModelAdmin):
         """Return the condition to try if the whole text identifies no row: a field contains the text."""
         fields = [self.opts.get_field(name) for name in self.find_fields]
         return any_of({f"{field.name}__icontains": text for field in fields if isinstance(field, models.CharField)})
-
-    def find_values(self, row: models.Model) -> list[Any]:
-        """Return what Find shows of a row beside its name."""
-        values = [getattr(self, each)(row) if hasattr(self, each) else getattr(row, each) for each in self.find_display]
-        return [value for value in values if value]
 
 
 def any_of(lookups: dict[str, Any]) -> models.Q:

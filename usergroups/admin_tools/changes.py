@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -67,6 +67,9 @@ class ChangesAdmin(OperatorAdmin):
     ordering = ("-id",)
     actions = ()
     empty_text = _("Changes that operators make in the admin are listed here.")
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": gettext("Changes"), **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(content_type__in=visible_kinds(self.admin_site, request))

@@ -14,6 +14,8 @@ from django.db import models, router
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import Promise
+from django.utils.html import format_html_join
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -158,7 +160,9 @@ class Confirmation:
 
 def describe(model_admin: Any, rows: Sequence[models.Model]) -> list[str]:
     """Return descriptions of the first rows, and the number of the others."""
-    texts = [model_admin.describe_row(row) for row in rows[:MAX_DESCRIBED]]
+    name = capfirst(model_admin.opts.verbose_name)
+    described = [[f"{name}: {row}", *filter(None, model_admin.details(row))] for row in rows[:MAX_DESCRIBED]]
+    texts: list[str] = [format_html_join(" · ", "{}", ([part] for part in parts)) for parts in described]
     if others := len(rows[MAX_DESCRIBED:]):
         texts.append(ngettext("and %(number)s more", "and %(number)s more", others) % {"number": intcomma(others)})
     return texts

@@ -107,7 +107,7 @@ class FindSite(admin.AdminSite):
         return {
             "opts": model_admin.opts,
             "took_too_long": rows is None,
-            "lines": [(change_url(model_admin, row), row, model_admin.find_values(row)) for row in first],
+            "lines": [(change_url(model_admin, row), row, [*filter(None, model_admin.details(row))]) for row in first],
             "has_more": len(rows or []) > MAX_FOUND,
             "list_url": list_url(model_admin, text) if text else "",
         }

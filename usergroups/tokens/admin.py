@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext
@@ -117,7 +117,6 @@ class TokenAdmin(OperatorAdmin):
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
     find_fields = ("name", "hint")
-    find_display: ClassVar[tuple[str, ...]] = ("owner", "badge")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -281,13 +280,11 @@ class TokenAdmin(OperatorAdmin):
         log_rows(request.user, ADDITION, new)
         return self.show_secrets(request, issued)
 
-    def describe_row(self, row: Token) -> str:
-        """Also return who owns the token, and when, from where and by which program it was last used."""
+    def details(self, row: Token) -> list[Any]:
+        """Return who owns the token, and when, from where and by which program it was last used."""
         owner = [getattr(row, name) for name in self.owner_fields]
         used = format_html("{}: {}", gettext("last used"), self.last_used(row))
-        parts = [super().describe_row(row), *owner, self.access(row), row.state.label, used]
-        parts += [row.last_used_address, row.last_used_agent]
-        return format_html_join(" · ", "{}", ([part] for part in parts if part))
+        return [*owner, self.access(row), row.state.label, used, row.last_used_address, row.last_used_agent]
 
     # Find. It finds tokens in any state, also revoked and expired ones.
 
@@ -306,6 +303,3 @@ class TokenAdmin(OperatorAdmin):
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
         return condition | Q(hint__in=secret_format.hints_in(text, self.secret_prefix))
-
-    def owner(self, token: Token) -> str:
-        return str(token.owner)
