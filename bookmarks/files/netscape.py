@@ -149,6 +149,8 @@ class NetscapeReader:
         self.end_link()
         self.end_heading()
         self.is_empty = False
+        if "created_at" in values:
+            values.pop("add_date", None)  # the same date, in whole seconds
         url = values.pop("href").strip()
         url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
         self.link = {**values, "url": url, "title": "", "collection": self.collection or None}

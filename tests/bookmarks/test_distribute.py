@@ -5,11 +5,11 @@ from contextlib import closing, contextmanager
 from io import StringIO
 
 import pytest
-from bookmarks.management.commands.distribute import SCRIPT
 from django.core import checks
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from bookmarks.citus.management.commands.distribute import SCRIPT
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 
 postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
