@@ -72,23 +72,6 @@ def test_the_page_says_how_many_bookmarks_are_exported(admin_client, collection)
     assert 'value="html"' in page.content.decode()
 
 
-@pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
-def test_filtered_bookmarks_of_a_group_can_be_imported(admin_client, collection, name):
-    within = BookmarkFactory(user_group=collection.user_group, collection=collection, title="Kept")
-    without = BookmarkFactory(user_group=collection.user_group, title="Kept")
-    BookmarkFactory(user_group=collection.user_group, title="Other")
-
-    response = admin_client.post(address(f"user_group__id__exact={collection.user_group_id}&q=kept"), {"format": name})
-    other = UserGroupFactory()
-    file = io.BytesIO(b"".join(response.streaming_content))
-    file.name = f"file.{name}"
-    admin_client.post(url("bookmarks_bookmark_import"), {"user_group": other.pk, "file": file})
-
-    stored = Bookmark.objects.filter(user_group=other).values_list("url", "collection__name")
-    assert set(stored) == {(within.url, "Work"), (without.url, None)}
-    assert response["Content-Disposition"].startswith('attachment; filename="group-')
-
-
 @pytest.mark.parametrize("name", ["jsonl", "csv"])
 def test_a_file_with_several_groups_names_the_owners(admin_client, collection, name):
     group = collection.user_group

@@ -9,11 +9,13 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import MemoryFileUploadHandler
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
 from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import UserGroupFactory
@@ -67,13 +69,6 @@ def staff(django_user_model, *permissions):
 
 
 # Refused before the file is stored
-
-
-def test_the_upload_of_an_operator_is_stored_once(upload, stored):
-    response, page = upload()
-
-    assert (response.status_code, stored) == (200, ["a.csv"])
-    assert "1000 new" in page
 
 
 @pytest.mark.parametrize("has_cookie", [False, True])
@@ -212,3 +207,17 @@ def test_the_operator_can_name_the_encoding(upload):
 
     assert refused.context["form"].errors.keys() == {"encoding"}
     assert Bookmark.objects.get().title == "Привет"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, monkeypatch, chunks_of_two):  # noqa: F811
+    def fail():
+        raise OperationalError("The disk is full.")
+
+    act_after_first_chunk(monkeypatch)(fail)
+
+    _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
+
+    assert "The database failed. Import the file again to import the rest." in page
+    assert Bookmark.objects.count() == 2
+    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
