@@ -7,13 +7,12 @@ from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from bookmarks.files import exporting
 from bookmarks.models import Bookmark
 from bookmarks.time_ordered_ids import first_id
-from tests.admin.actions import address_of, ask, url
+from tests.admin.actions import address_of, ask, log_in_with, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
@@ -142,10 +141,8 @@ def test_the_export_of_all_rows_of_a_list_has_no_limit(admin_client, user_group,
     assert urls_of(response) == [bookmark.url for bookmark in bookmarks]
 
 
-def test_an_export_requires_the_permission_to_view(client, django_user_model):
-    operator = django_user_model.objects.create_user("operator", is_staff=True)
-    operator.user_permissions.set(Permission.objects.filter(codename="add_bookmark"))
-    client.force_login(operator)
+def test_an_export_requires_the_permission_to_view(client):
+    log_in_with(client, "add_bookmark")
     bookmark = BookmarkFactory()
 
     answer = client.post(address("q=example"), {"format": "csv"})

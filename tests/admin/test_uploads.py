@@ -6,7 +6,6 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.db import OperationalError
@@ -14,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from bookmarks.models import Bookmark
+from tests.admin.actions import log_in_with
 from tests.bookmarks.factories import BookmarkFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
@@ -62,12 +62,6 @@ def upload(admin_client, user_group):
     return upload
 
 
-def staff(django_user_model, *permissions):
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
 # Refused before the file is stored
 
 
@@ -83,8 +77,8 @@ def test_an_anonymous_upload_is_not_stored(upload, stored, has_cookie):
     assert stored == []
 
 
-def test_an_upload_without_the_permissions_is_not_stored(upload, stored, client, django_user_model):
-    client.force_login(staff(django_user_model, "add_bookmark", "view_bookmark"))
+def test_an_upload_without_the_permissions_is_not_stored(upload, stored, client):
+    log_in_with(client, "add_bookmark", "view_bookmark")
 
     response, _ = upload(client=client)
 
@@ -114,9 +108,9 @@ def test_an_upload_of_an_unknown_size_is_not_stored(admin_client, stored, length
     assert stored == []
 
 
-def test_an_upload_needs_the_csrf_token(upload, user_group, django_user_model):
+def test_an_upload_needs_the_csrf_token(upload, user_group):
     client = Client(enforce_csrf_checks=True)
-    client.force_login(staff(django_user_model, "add_bookmark", "add_collection", "view_usergroup"))
+    log_in_with(client, "add_bookmark", "add_collection", "view_usergroup")
     client.get(IMPORT)
 
     assert upload(client=client, csrfmiddlewaretoken="a" * 32)[0].status_code == 403
