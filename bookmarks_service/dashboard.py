@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from bookmarks.models import AccessToken, Bookmark
+from usergroups.admin_tools.columns import relative_time
 from usergroups.admin_tools.history import translate_entries
 from usergroups.admin_tools.permissions import admin_url
 from usergroups.models import ApiToken, Team, UserGroup
@@ -27,7 +28,7 @@ def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any
     }
     if UserGroup in visible:
         newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
-        result["newest_user_groups"] = newest[:MAX_ROWS]
+        result["newest_user_groups"] = [(group, relative_time(group.created_at)) for group in newest[:MAX_ROWS]]
     return result
 
 
@@ -62,7 +63,7 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     result = []
     for tokens, time, state, title in lists:
         shown = [
-            (admin_url(site, model._meta, "change", token.pk), token, getattr(token, time))
+            (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time)))
             for token in tokens[: MAX_ROWS + 1]
         ]
         if shown:
@@ -71,8 +72,9 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     return result
 
 
-def recent_changes(visible: list[Any]) -> list[LogEntry]:
-    """Return the latest changes that operators made to these models in the admin."""
+def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, Any]]:
+    """Return the latest changes that operators made to these models in the admin, and when."""
     content_types = ContentType.objects.get_for_models(*visible).values()
     entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
-    return translate_entries(entries.order_by("-pk")[:MAX_ROWS])
+    latest = translate_entries(entries.order_by("-pk")[:MAX_ROWS])
+    return [(entry, relative_time(entry.action_time)) for entry in latest]

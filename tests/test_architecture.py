@@ -15,7 +15,7 @@ WRITING = [f"usergroups.{module}" for module in ("signals", "compiled_statements
 
 MAY_IMPORT = {
     "usergroups/contract": [],
-    "usergroups/admin_tools": ["usergroups.contract", "usergroups.database_errors", *WRITING],
+    "usergroups/admin_tools": ["usergroups.contract", *WRITING],
     "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *WRITING],
     "usergroups": [],
     "bookmarks": ["usergroups"],

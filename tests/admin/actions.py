@@ -57,13 +57,17 @@ def secrets_on(page):
     return re.findall(r'<code id="secret\d*">(\w+)</code>', page.content.decode())
 
 
+def log_in_with(client, *codenames):
+    """Log in as an operator who has only these permissions. Return the client."""
+    operator, _ = get_user_model().objects.get_or_create(username="operator", is_staff=True)
+    operator.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client.force_login(operator)
+    return client
+
+
 def allow(client, model, *verbs):
     """Log in as an operator who has only these permissions for the model."""
-    operator, _ = get_user_model().objects.get_or_create(username="operator", is_staff=True)
-    app_label, name = model.split("_")
-    permissions = Permission.objects.filter(content_type__app_label=app_label)
-    operator.user_permissions.set([each for each in permissions if each.codename in {f"{v}_{name}" for v in verbs}])
-    client.force_login(operator)
+    log_in_with(client, *(f"{verb}_{model.partition('_')[2]}" for verb in verbs))
 
 
 def shown_form(client, user_group, address=""):

@@ -4,7 +4,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from tests.admin.accessibility import violations
-from tests.admin.browser import filled_service, log_in, needs_chromium
+from tests.admin.browser import filled_service, needs_chromium
 
 pytestmark = [needs_chromium, pytest.mark.once]
 
@@ -220,13 +220,6 @@ def test_an_error_page_is_accessible(visitor, template):
     html = render_to_string(template, context)
     visitor.route("**/error/", lambda route: route.fulfill(content_type="text/html", body=html))
     visitor.goto("/error/")
-
-    assert violations(visitor) == []
-
-
-def test_the_logout_page_is_accessible(visitor, service):
-    log_in(visitor, service.password)
-    visitor.get_by_role("button", name="Log out").click()
 
     assert violations(visitor) == []
 

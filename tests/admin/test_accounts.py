@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
@@ -44,15 +44,6 @@ def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     assert client.get(INDEX).status_code == 200
 
 
-def test_an_account_without_a_role_can_be_created(admin_client, role):
-    form = {**shown_form(admin_client, ADD), "username": "ines", "password1": PASSWORD, "password2": PASSWORD}
-
-    admin_client.post(ADD, form)
-
-    user = User.objects.get(username="ines")
-    assert (user.is_staff, user.is_superuser, user.groups.count()) == (True, False, 0)
-
-
 def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
     other = Group.objects.create(name="Managers")
     user = User.objects.create_user("ines", is_staff=True)
@@ -85,15 +76,6 @@ def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
     assert not any(f"field-{name}" in first for name in names)
     assert all(f"field-{name}" in advanced for name in names)
     assert all(f"field-{name}" in first for name in ("first_name", "email", "groups", "is_active", "password_link"))
-
-
-def test_a_single_permission_is_given(admin_client):
-    user = User.objects.create_user("ines", is_staff=True)
-    permission = Permission.objects.get(codename="delete_bookmark")
-
-    admin_client.post(change(user), {**shown_form(admin_client, change(user)), "user_permissions": permission.pk})
-
-    assert user.has_perm("bookmarks.delete_bookmark")
 
 
 def test_the_list_shows_the_role(admin_client, admin_user, role):

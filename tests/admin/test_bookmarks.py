@@ -13,6 +13,7 @@ from tests.admin.actions import ask, confirm, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
 from tests.usergroups.factories import UserGroupFactory
+from usergroups import transactions
 
 pytestmark = pytest.mark.django_db
 
@@ -52,20 +53,6 @@ def test_a_bookmark_is_moved_only_within_its_group(admin_client):
 
     admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": own.pk})
     assert Bookmark.objects.get().collection == own
-
-
-def test_a_bookmark_is_not_moved_onto_a_duplicate(admin_client):
-    bookmark = BookmarkFactory()
-    collection = CollectionFactory(user_group=bookmark.user_group)
-    BookmarkFactory(user_group=bookmark.user_group, collection=collection, url=bookmark.url)
-
-    page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": collection.pk})
-
-    assert page.context["adminform"].errors == {
-        "collection": ["A bookmark with this URL already exists in the same collection."]
-    }
-    bookmark.refresh_from_db()
-    assert bookmark.collection is None
 
 
 def test_deleting_a_collection_keeps_its_bookmarks(admin_client):
@@ -219,24 +206,15 @@ def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(adm
     assert list(page.context["cl"].result_list) == [second, first]
 
 
-def test_a_filter_keeps_the_other_parameters(admin_client):
-    address = url("bookmarks_bookmark_changelist") + "?q=a+title&user_group__id__exact=1&collection__id__exact="
+@pytest.mark.parametrize("name", ["usergroups_team", "usergroups_usergroup", "bookmarks_collection"])
+def test_a_deletion_that_takes_too_long_for_a_page_is_refused(admin_client, monkeypatch, name):
+    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
+    collection = CollectionFactory()
+    BookmarkFactory.create_batch(5, user_group=collection.user_group, collection=collection)
+    group = collection.user_group
+    row = {"usergroups_team": group.team, "usergroups_usergroup": group, "bookmarks_collection": collection}[name]
 
-    page = admin_client.get(address).content.decode()
+    page = admin_client.post(url(f"{name}_delete", row.pk), {"post": "yes"})
 
-    form = re.search(r'<form method="get" id="filters"(.*?)</form>', page, re.DOTALL)[1]
-    assert re.findall(r'name="(\w+)" value="([^"]*)"', form) == [("q", "a title")]
-    assert re.findall(r'<select name="(\w+)"', form) == [
-        "user_group__id__exact", "user_group__team__id__exact", "collection__id__exact"
-    ]  # fmt: skip
-
-
-def test_an_action_on_all_rows_is_limited_to_the_listed_ones(admin_client, monkeypatch):
-    monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_LISTED", 2)
-    bookmarks = BookmarkFactory.create_batch(3)
-
-    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmarks[0], select_across="1", index="0")
-    assert "Delete 2 bookmarks" in page.content.decode()
-    confirm(admin_client, page)
-
-    assert Bookmark.objects.count() == 1
+    assert f"manage.py delete_object {row._meta.label} ID" in page.content.decode()
+    assert Bookmark.objects.filter(collection=collection).count() == 5

@@ -7,13 +7,12 @@ from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from bookmarks.files import exporting
 from bookmarks.models import Bookmark
 from bookmarks.time_ordered_ids import first_id
-from tests.admin.actions import address_of, ask, url
+from tests.admin.actions import address_of, ask, log_in_with, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
@@ -69,23 +68,6 @@ def test_the_page_says_how_many_bookmarks_are_exported(admin_client, collection)
 
     assert "This exports the bookmarks of the list: 1." in page.content.decode()
     assert 'value="html"' in page.content.decode()
-
-
-@pytest.mark.parametrize("name", ["html", "jsonl", "csv"])
-def test_filtered_bookmarks_of_a_group_can_be_imported(admin_client, collection, name):
-    within = BookmarkFactory(user_group=collection.user_group, collection=collection, title="Kept")
-    without = BookmarkFactory(user_group=collection.user_group, title="Kept")
-    BookmarkFactory(user_group=collection.user_group, title="Other")
-
-    response = admin_client.post(address(f"user_group__id__exact={collection.user_group_id}&q=kept"), {"format": name})
-    other = UserGroupFactory()
-    file = io.BytesIO(b"".join(response.streaming_content))
-    file.name = f"file.{name}"
-    admin_client.post(url("bookmarks_bookmark_import"), {"user_group": other.pk, "file": file})
-
-    stored = Bookmark.objects.filter(user_group=other).values_list("url", "collection__name")
-    assert set(stored) == {(within.url, "Work"), (without.url, None)}
-    assert response["Content-Disposition"].startswith('attachment; filename="group-')
 
 
 @pytest.mark.parametrize("name", ["jsonl", "csv"])
@@ -158,10 +140,8 @@ def test_the_export_of_all_rows_of_a_list_has_no_limit(admin_client, user_group,
     assert urls_of(response) == [bookmark.url for bookmark in bookmarks]
 
 
-def test_an_export_requires_the_permission_to_view(client, django_user_model):
-    operator = django_user_model.objects.create_user("operator", is_staff=True)
-    operator.user_permissions.set(Permission.objects.filter(codename="add_bookmark"))
-    client.force_login(operator)
+def test_an_export_requires_the_permission_to_view(client):
+    log_in_with(client, "add_bookmark")
     bookmark = BookmarkFactory()
 
     answer = client.post(address("q=example"), {"format": "csv"})

@@ -7,11 +7,11 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from bookmarks.models import Bookmark, Collection
+from tests.admin.actions import log_in_with
 from tests.bookmarks.factories import BookmarkFactory
 from tests.usergroups.factories import UserGroupFactory
 
@@ -27,10 +27,8 @@ def upload(client, user_group, name, content, **fields):
     return client.post(IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True)
 
 
-def test_the_list_links_only_to_pages_that_the_operator_may_open(client, django_user_model):
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=["view_bookmark", "add_bookmark"]))
-    client.force_login(user)
+def test_the_list_links_only_to_pages_that_the_operator_may_open(client):
+    log_in_with(client, "view_bookmark", "add_bookmark")
 
     page = client.get(LIST).content.decode()
 
@@ -147,9 +145,7 @@ def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name
         (["add_bookmark", "add_collection"], (200, 403)),
     ],
 )
-def test_import_and_export_require_their_permissions(client, django_user_model, permissions, statuses):
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client.force_login(user)
+def test_import_and_export_require_their_permissions(client, permissions, statuses):
+    log_in_with(client, *permissions)
 
     assert (client.get(IMPORT).status_code, client.get(EXPORT).status_code) == statuses

@@ -13,7 +13,6 @@ from tests.admin.test_lists import MODELS, fill
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import TRANSACTION_CONTROL
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.admin_tools import find_site
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -217,26 +216,6 @@ def test_neither_logs_nor_queries_contain_the_secret(admin_client, everything, c
 
     assert secret not in caplog.text
     assert secret not in str(queries.captured_queries)
-
-
-def test_a_search_that_takes_too_long_is_reported(admin_client, everything, monkeypatch):
-    monkeypatch.setattr(find_site, "first_rows", lambda rows: None)
-
-    page = find(admin_client, "Findable").content.decode()
-
-    assert "The search took too long." in page
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for statements")
-def test_postgresql_limits_the_time_and_keeps_the_limit_of_the_transaction(admin_client, everything, monkeypatch):
-    monkeypatch.setattr(find_site, "TIME_LIMIT", "50ms")
-    rows = Team.objects.extra(where=["pg_sleep(1) IS NOT NULL"])
-
-    assert find_site.first_rows(rows) is None
-    assert find_site.first_rows(Team.objects.filter(name="Findable")) == [everything["usergroups_team"]]
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone() != ("50ms",)
 
 
 def queries_of_texts(client, texts):

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import url
+from tests.admin.actions import log_in_with, url
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -152,14 +150,6 @@ def test_a_list_loads_few_static_files(admin_client):
     assert sum(sizes.values()) < 90_000, sizes
 
 
-def admin_with(client, *codenames):
-    """Log in an operator who has only these permissions."""
-    user = get_user_model().objects.create_user("somebody", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
-    client.force_login(user)
-    return client
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_an_empty_list_explains_what_it_is_for_and_an_empty_search_links_to_all_rows(admin_client, model):
     page = admin_client.get(url(f"{model}_changelist")).content.decode()
@@ -196,7 +186,7 @@ def test_the_owners_of_a_row_link_to_their_pages(admin_client, everything, model
 
 @pytest.mark.parametrize(("model", "columns"), OWNERS.items())
 def test_an_owner_is_no_link_for_those_who_may_not_view_it(client, everything, model, columns):
-    page = admin_with(client, f"view_{model.partition('_')[2]}").get(url(f"{model}_changelist"), {"q": "findable"})
+    page = log_in_with(client, f"view_{model.partition('_')[2]}").get(url(f"{model}_changelist"), {"q": "findable"})
 
     for column in columns:
         assert "<a" not in cell(page, column)

@@ -5,10 +5,9 @@ import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from django.contrib.auth.models import Permission
 
 from bookmarks.models import Bookmark
-from tests.admin.actions import url
+from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
@@ -79,11 +78,8 @@ def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
     assert saved.url == f"{url('bookmarks_collection_changelist')}?{query}"
 
 
-def test_rows_that_the_operator_may_not_view_are_not_named(client, django_user_model, collection):
-    operator = django_user_model.objects.create_user("operator", is_staff=True)
-    names = ["view_bookmark", "add_bookmark", "view_collection", "add_collection"]
-    operator.user_permissions.set(Permission.objects.filter(codename__in=names))
-    client.force_login(operator)
+def test_rows_that_the_operator_may_not_view_are_not_named(client, collection):
+    log_in_with(client, "view_bookmark", "add_bookmark", "view_collection", "add_collection")
 
     for filters in (f"user_group__id__exact={collection.user_group_id}", f"collection__id__exact={collection.pk}"):
         for page in ("bookmarks_bookmark_add", "bookmarks_bookmark_import", "bookmarks_bookmark_export"):
@@ -124,11 +120,8 @@ def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_grou
             assert parse_qs(urlsplit(link).query) == {"_changelist_filters": [urlsplit(each["url"]).query]}
 
 
-def test_pages_that_the_operator_may_not_open_are_not_linked(client, django_user_model, user_group):
-    operator = django_user_model.objects.create_user("operator", is_staff=True)
-    names = ["view_team", "view_usergroup", "view_bookmark", "add_usergroup"]
-    operator.user_permissions.set(Permission.objects.filter(codename__in=names))
-    client.force_login(operator)
+def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group):
+    log_in_with(client, "view_team", "view_usergroup", "view_bookmark", "add_usergroup")
 
     links = related(client, "usergroups_team", user_group.team)
 

@@ -2,24 +2,12 @@
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
 
-from tests.admin.actions import ask, url
+from tests.admin.actions import ask, log_in_with, url
 
 pytestmark = pytest.mark.django_db
 
 MESSAGE = "Revealed the user group token."
-
-
-@pytest.fixture
-def log_in(client, django_user_model):
-    def log_in_with(*codenames):
-        user = django_user_model.objects.create_user("somebody", is_staff=True)
-        user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
-        client.force_login(user)
-        return client
-
-    return log_in_with
 
 
 def reveal(client, user_group, **extra):
@@ -73,8 +61,8 @@ def test_opening_the_address_reveals_nothing(admin_client, user_group, method):
         (["reveal_usergroup_token"], 403),
     ],
 )
-def test_revealing_requires_its_permission_and_the_permission_to_view(log_in, user_group, codenames, status):
-    client = log_in(*codenames)
+def test_revealing_requires_its_permission_and_the_permission_to_view(client, user_group, codenames, status):
+    log_in_with(client, *codenames)
 
     response = reveal(client, user_group)
     page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()

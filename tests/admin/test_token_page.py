@@ -126,17 +126,6 @@ def test_a_grace_period_cannot_be_prolonged(admin_client, expiry):
     assert ApiToken.objects.get(pk=token.pk).expires_at == token.expires_at
 
 
-def test_a_grace_period_can_be_shortened(admin_client):
-    token = ApiTokenFactory()
-    token.rotate(timedelta(days=7))
-    token.refresh_from_db()
-    tomorrow = timezone.now() + timedelta(days=1)
-
-    change(admin_client, token, expires_at=f"{tomorrow:%Y-%m-%dT%H:%M}")
-
-    assert ApiToken.objects.get(pk=token.pk).expires_at.date() == tomorrow.date()
-
-
 @pytest.mark.parametrize("trait", ["expired", "revoked"])
 def test_the_expiry_of_an_inactive_token_is_not_editable(admin_client, trait):
     token = ApiTokenFactory(**{trait: True})
@@ -169,15 +158,6 @@ def test_a_token_is_renamed_and_keeps_its_expiry(admin_client, state):
     token = ApiTokenFactory(**state)
 
     change(admin_client, token, name="Renamed")
-
-    stored = ApiToken.objects.get()
-    assert (stored.name, stored.expires_at) == ("Renamed", token.expires_at)
-
-
-def test_an_expired_token_is_renamed_without_the_fields_that_its_form_lacks(admin_client):
-    token = ApiTokenFactory(expired=True)
-
-    admin_client.post(url(f"{MODEL}_change", token.pk), {"name": "Renamed", "initial-name": ""})
 
     stored = ApiToken.objects.get()
     assert (stored.name, stored.expires_at) == ("Renamed", token.expires_at)

@@ -6,14 +6,16 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import MemoryFileUploadHandler
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
 from bookmarks.models import Bookmark
+from tests.admin.actions import log_in_with
 from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
 from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import UserGroupFactory
@@ -60,20 +62,7 @@ def upload(admin_client, user_group):
     return upload
 
 
-def staff(django_user_model, *permissions):
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
 # Refused before the file is stored
-
-
-def test_the_upload_of_an_operator_is_stored_once(upload, stored):
-    response, page = upload()
-
-    assert (response.status_code, stored) == (200, ["a.csv"])
-    assert "1000 new" in page
 
 
 @pytest.mark.parametrize("has_cookie", [False, True])
@@ -88,8 +77,8 @@ def test_an_anonymous_upload_is_not_stored(upload, stored, has_cookie):
     assert stored == []
 
 
-def test_an_upload_without_the_permissions_is_not_stored(upload, stored, client, django_user_model):
-    client.force_login(staff(django_user_model, "add_bookmark", "view_bookmark"))
+def test_an_upload_without_the_permissions_is_not_stored(upload, stored, client):
+    log_in_with(client, "add_bookmark", "view_bookmark")
 
     response, _ = upload(client=client)
 
@@ -119,9 +108,9 @@ def test_an_upload_of_an_unknown_size_is_not_stored(admin_client, stored, length
     assert stored == []
 
 
-def test_an_upload_needs_the_csrf_token(upload, user_group, django_user_model):
+def test_an_upload_needs_the_csrf_token(upload, user_group):
     client = Client(enforce_csrf_checks=True)
-    client.force_login(staff(django_user_model, "add_bookmark", "add_collection", "view_usergroup"))
+    log_in_with(client, "add_bookmark", "add_collection", "view_usergroup")
     client.get(IMPORT)
 
     assert upload(client=client, csrfmiddlewaretoken="a" * 32)[0].status_code == 403
@@ -212,3 +201,17 @@ def test_the_operator_can_name_the_encoding(upload):
 
     assert refused.context["form"].errors.keys() == {"encoding"}
     assert Bookmark.objects.get().title == "Привет"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, monkeypatch, chunks_of_two):  # noqa: F811
+    def fail():
+        raise OperationalError("The disk is full.")
+
+    act_after_first_chunk(monkeypatch)(fail)
+
+    _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
+
+    assert "The database failed. Import the file again to import the rest." in page
+    assert Bookmark.objects.count() == 2
+    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."

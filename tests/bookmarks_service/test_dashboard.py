@@ -34,7 +34,7 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
-    assert '<a href="/admin/usergroups/apitoken/?state=expiring">All 6</a>' in page
+    assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
 
 
 def test_newest_groups_and_recent_changes_are_listed(admin_client):

@@ -44,7 +44,7 @@ def test_a_team_is_created(capsys):
     assert "Acme" in err
 
 
-def test_a_token_and_its_team_are_created_at_once_and_only_the_secret_is_written_to_standard_output(capsys):
+def test_only_the_secret_of_a_new_token_is_written_to_standard_output(capsys):
     call_command("create_api_token", "--team", "Acme", "--create-team")
 
     out, err = capsys.readouterr()

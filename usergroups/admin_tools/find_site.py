@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import ValidationError
-from django.db import OperationalError, connections, models, transaction
+from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -19,11 +19,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from usergroups.database_errors import is_canceled
-
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
-TIME_LIMIT = "1s"  # of the search in one model, on PostgreSQL
 
 TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
@@ -46,22 +43,6 @@ def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
     return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
 
 
-def first_rows(rows: models.QuerySet[Any]) -> list[Any] | None:
-    """Return the rows, or None if PostgreSQL takes too long to find them."""
-    if connections[rows.db].vendor != "postgresql":
-        return list(rows)
-    try:
-        with transaction.atomic(using=rows.db), connections[rows.db].cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [TIME_LIMIT])
-            found = list(rows)
-            transaction.set_rollback(True, using=rows.db)  # restores the time limit of an outer transaction
-            return found
-    except OperationalError as error:
-        if is_canceled(error):
-            return None
-        raise
-
-
 class FindSite(admin.AdminSite):
     """An admin site with the page ``find/``. Its form is the template ``usergroups/admin/find.html``."""
 
@@ -82,8 +63,8 @@ class FindSite(admin.AdminSite):
         except ValidationError as error:
             text, problem = "", " ".join(error.messages)
         found = self.find(request, text) if text else []
-        rows = [(model_admin, row) for model_admin, first in found for row in first or [None]]
-        if len(rows) == 1 and rows[0][1] is not None:
+        rows = [(model_admin, row) for model_admin, first in found for row in first]
+        if len(rows) == 1:
             return redirect(change_url(*rows[0]))
         request.current_app = self.name
         shown = "" if self.is_private(text) else text
@@ -101,18 +82,19 @@ class FindSite(admin.AdminSite):
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def group(self, model_admin: Any, rows: list[Any] | None, text: str) -> dict[str, Any]:
-        """Return what the page shows of the rows of a model. ``rows`` is None if the search took too long."""
-        first = (rows or [])[:MAX_FOUND]
+    def group(self, model_admin: Any, rows: list[Any], text: str) -> dict[str, Any]:
+        """Return what the page shows of the rows of a model."""
         return {
             "opts": model_admin.opts,
-            "took_too_long": rows is None,
-            "lines": [(change_url(model_admin, row), row, [*filter(None, model_admin.details(row))]) for row in first],
-            "has_more": len(rows or []) > MAX_FOUND,
+            "lines": [
+                (change_url(model_admin, row), row, [*filter(None, model_admin.details(row))])
+                for row in rows[:MAX_FOUND]
+            ],
+            "has_more": len(rows) > MAX_FOUND,
             "list_url": list_url(model_admin, text) if text else "",
         }
 
-    def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any] | None]]:
+    def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any]]]:
         """Return the admins and first rows of the models in which the text identifies something.
 
         It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
@@ -134,13 +116,13 @@ class FindSite(admin.AdminSite):
         """Return whether the text may contain a secret, or more of one than the admin shows."""
         return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
-    def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any] | None]]:
+    def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any]]]:
         found = []
         for each, condition in conditions.items():
-            matching = each.get_queryset(request).filter(condition) if condition else None
-            rows = [] if matching is None else first_rows(matching.order_by("-pk")[: MAX_FOUND + 1])
-            if rows is None or (rows := [row for row in rows if each.has_view_permission(request, row)]):
-                found.append((each, rows))
+            if condition:
+                matching = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1]
+                if rows := [row for row in matching if each.has_view_permission(request, row)]:
+                    found.append((each, rows))
         return found
 
 
