@@ -99,7 +99,7 @@ def _store(
             first = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
             first |= _changes(values) if update else {}
     now = timezone.now()
-    new = [{**values, "created_at": values["created_at"] or now} for values in distinct.values()]
+    new = [values if values["created_at"] else {**values, "created_at": now} for values in distinct.values()]
     bookmarks = Bookmark.objects.using(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update or len(created) == len(new):
