@@ -30,7 +30,7 @@ FORMATS = {
         "a URL such as redis://host:6379/0",
     ),
     "CORS_ALLOWED_ORIGINS": (rf"(\s*{ORIGIN}(\s*,\s*{ORIGIN})*\s*)?", "origins such as https://app.example"),
-    "HTTPS": (SWITCH, "1 or 0"),
+    "BEHIND_TLS_PROXY": (SWITCH, "1 or 0"),
     "USERGROUPS_MAX_BODY_SIZE": (SIZE, "a number of bytes such as 1048576"),
     "BOOKMARKS_MAX_IMPORT_SIZE": (SIZE, "a number of bytes such as 8388608"),
     "USERGROUPS_CALL_RATE": (rf"({RATE})?", "calls per s, min, hour or day, such as 60000/min"),

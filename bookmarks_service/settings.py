@@ -195,20 +195,20 @@ STORAGES = {
 }
 
 # Off: plain HTTP, for development. On: behind a proxy that terminates TLS.
-HTTPS = env.bool("HTTPS", False)
+BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
 # Redirect browsers to HTTPS. API clients get an error from handlers.refuse_plain_http instead, because they have sent
 # their token in plain text, and because many clients change the method when they follow a redirect.
 SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
-SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-if HTTPS:
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
+if BEHIND_TLS_PROXY:
     if DEBUG:
-        raise ImproperlyConfigured("DEBUG reveals internals to all visitors. Unset it when HTTPS is on.")
+        raise ImproperlyConfigured("DEBUG reveals internals to all visitors. Unset it when BEHIND_TLS_PROXY is on.")
     if len(SECRET_KEY) < 32:
         raise ImproperlyConfigured("SECRET_KEY is too short. Set it to 50 random characters.")
     if "*" in ALLOWED_HOSTS:
-        raise ImproperlyConfigured("ALLOWED_HOSTS must not contain * when HTTPS is on. List the host names.")
+        raise ImproperlyConfigured("ALLOWED_HOSTS must not contain * when BEHIND_TLS_PROXY is on. List the host names.")
     if OIDC_ISSUER.startswith("http:"):
-        raise ImproperlyConfigured("OIDC_ISSUER must begin with https: when HTTPS is on.")
+        raise ImproperlyConfigured("OIDC_ISSUER must begin with https: when BEHIND_TLS_PROXY is on.")
 # Allow scripts and styles from this host only, and no inline ones.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -223,9 +223,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
-USERGROUPS_TRUSTED_PROXIES = env.int("USERGROUPS_TRUSTED_PROXIES", 1 if HTTPS else 0)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if BEHIND_TLS_PROXY else 0
+USERGROUPS_TRUSTED_PROXIES = env.int("USERGROUPS_TRUSTED_PROXIES", 1 if BEHIND_TLS_PROXY else 0)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and preloading affect the whole domain, not only this host.
     "security.W005",

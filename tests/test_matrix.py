@@ -27,7 +27,7 @@ def test_the_environment_has_the_versions_of_its_name(settings):
 def test_the_lowest_environment_has_the_lower_bounds():
     requirements = [
         each
-        for each in map(Requirement, requires("bookmarks-service"))
+        for each in map(Requirement, requires("django-usergroups-bookmarks"))
         if each.name != "django"
         and any(not each.marker or each.marker.evaluate({"extra": e}) for e in ("service", "postgres", "test"))
     ]

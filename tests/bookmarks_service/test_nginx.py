@@ -18,7 +18,12 @@ MIB = 1024 * 1024
 @pytest.fixture(scope="module")
 def https_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("https_service")
-    variables = {"HTTPS": "1", "SECRET_KEY": "x" * 50, "USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
+    variables = {
+        "BEHIND_TLS_PROXY": "1",
+        "SECRET_KEY": "x" * 50,
+        "USERGROUPS_FAILURE_RATE": "5/day",
+        "GRANIAN_WORKERS": "1",
+    }
     with empty_database(folder) as database_url, Service(folder, database_url, **variables) as service:
         yield service
 

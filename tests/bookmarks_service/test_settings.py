@@ -69,7 +69,7 @@ VALUES = {
             "app.example", "*", "null", "https://app.example/", "https://App.example", "https://app.example:443",
         ],
     ),
-    "HTTPS": (["0", "no"], ["", "maybe"]),
+    "BEHIND_TLS_PROXY": (["0", "no"], ["", "maybe"]),
     "USERGROUPS_MAX_BODY_SIZE": (["1"], ["", "0", "-1", "1e6", "1 MiB"]),
     "BOOKMARKS_MAX_IMPORT_SIZE": (["1"], ["", "0", "-1", "1e6"]),
     "USERGROUPS_CALL_RATE": (["", "1/s", "60000/min"], [" ", "lots", "0/min", "60000", "10/month"]),
@@ -155,4 +155,4 @@ def test_api_calls_without_https_are_refused(client, https, path):
 )
 def test_unsafe_settings_are_refused_in_production(name, unsafe):
     with pytest.raises(ImproperlyConfigured, match=f"^{name}"):
-        load_settings(**{"SECRET_KEY": "x" * 50, "HTTPS": "1", name: unsafe})
+        load_settings(**{"SECRET_KEY": "x" * 50, "BEHIND_TLS_PROXY": "1", name: unsafe})

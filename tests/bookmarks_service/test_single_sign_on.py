@@ -371,7 +371,10 @@ COMPLETE = {"OIDC_ISSUER": "https://sso.example/realms/company", "OIDC_CLIENT_ID
         ({**COMPLETE, "OIDC_CLIENT_SECRET": ""}, "Set all of OIDC_ISSUER, "),
         ({"OIDC_CLIENT_ID": "a"}, "Set all of OIDC_ISSUER, "),
         ({"PASSWORD_LOGIN": "0"}, "PASSWORD_LOGIN is off, "),
-        ({**COMPLETE, "OIDC_ISSUER": "http://sso.example", "HTTPS": "1"}, "OIDC_ISSUER must begin with https:"),
+        (
+            {**COMPLETE, "OIDC_ISSUER": "http://sso.example", "BEHIND_TLS_PROXY": "1"},
+            "OIDC_ISSUER must begin with https:",
+        ),
     ],
     ids=str,
 )
