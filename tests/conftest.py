@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -18,8 +17,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from hypothesis import settings
 
-from tests.partitions import partition
-from tests.queries import ON_CITUS
+from tests.citus.partitions import partition
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import FixedWindowThrottle, blocked_until
@@ -35,7 +33,7 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "test_distributed", "test_pooler")
+LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "citus/test_partitions", "test_pooler")
 
 
 def pytest_configure() -> None:
@@ -73,15 +71,10 @@ def no_secret_is_logged():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Distribute the tables of the test database as TEST_DISTRIBUTE says: a number of partitions, or "citus"."""
-    if "TEST_DISTRIBUTE" in os.environ:
-        with django_db_blocker.unblock():
-            if ON_CITUS:
-                call_command("distribute")
-            else:
-                with connection.cursor() as cursor:
-                    partition(cursor, int(os.environ["TEST_DISTRIBUTE"]))
-            connection.close()  # The command changes settings of new connections.
+    """Divide the tables of the test database into TEST_PARTITIONS partitions, if that is set."""
+    if "TEST_PARTITIONS" in os.environ:
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            partition(cursor, int(os.environ["TEST_PARTITIONS"]))
 
 
 class Caller:

@@ -1,6 +1,5 @@
 import gc
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +11,6 @@ from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 
 from tests.servers import TIMEOUT, wait_until
-
-ON_CITUS = os.environ.get("TEST_DISTRIBUTE") == "citus"
-"""Whether ``manage.py distribute`` ran on the test database."""
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
@@ -119,8 +115,6 @@ def deadlock(
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
-    if ON_CITUS:
-        pytest.skip("on Citus, another node than this one waits for the lock")
     statements: list[str] = []
     is_locked = threading.Event()
 

@@ -86,7 +86,6 @@ class UserGroupAdmin(OperatorAdmin):
     """An admin of user groups that masks their tokens. Only the response to a POST, which is logged, shows a token."""
 
     form = JSONObjectForm
-    auto_now_fields = ("updated_at",)
     deferred_fields = JSON_FIELDS
     owner_columns = {"team": str}
     list_display = ("name", "provided_id", "team", "environment", "updated_at")

@@ -61,7 +61,6 @@ class CollectionAdmin(OperatorAdmin):
     autocomplete_fields = ("user_group",)
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)
-    auto_now_fields = ("updated_at",)
     fields = ("user_group", "name", "id", "created_at", "updated_at")
     empty_text = _("Applications create collections with POST /v1/collections.")
 
@@ -95,7 +94,6 @@ class BookmarkAdmin(ImportAdmin):
     autocomplete_fields = ("user_group", "collection")
     deferred_fields = USER_GROUP_JSON_FIELDS
     ordering = ("-id",)  # the order in which they were added
-    auto_now_fields = ("updated_at",)
     actions = ("move", "export_selected", "delete_selected")
     object_actions = {"move": _("Move")}
     move = move

@@ -10,7 +10,6 @@ from bookmarks.models import Bookmark, Collection
 from tests.answers import collection_json, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import comparable
-from tests.queries import ON_CITUS
 
 URL = "https://example.com/"
 
@@ -124,7 +123,6 @@ def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, col
     assert (kept.pk, kept.collection) == (first.pk, None)
 
 
-@pytest.mark.skipif(ON_CITUS, reason="Citus checks deferred constraints only at the commit")
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
     BookmarkFactory(user_group=user_group, collection=collection)
 

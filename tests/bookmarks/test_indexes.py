@@ -10,7 +10,7 @@ from django.db import connection
 from bookmarks import search
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
-from tests.queries import ON_CITUS, plan_nodes, queries_of
+from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.contract.pagination import Cursor
 from usergroups.models import UserGroup
@@ -92,14 +92,13 @@ def queries(user_group):
 UNKNOWN = pytest.param(
     "unknown to the statistics",
     marks=pytest.mark.skipif(
-        "TEST_DISTRIBUTE" in os.environ,
+        "TEST_PARTITIONS" in os.environ,
         reason="A partition of this size has statistics for each of its user groups. PostgreSQL then expects only one "
         "row of a group that they miss, for which all indexes cost the same.",
     ),
 )
 
 
-@pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read")
 @pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
 def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     token = AccessTokenFactory(user_group=groups[name], recently_used=True)
@@ -114,7 +113,6 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     assert sorting == []
 
 
-@pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read")
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, groups, monkeypatch):
     monkeypatch.setattr(search, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)

@@ -7,13 +7,12 @@ from django.db import connection
 
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.queries import ON_CITUS, plan_nodes, queries_of
+from tests.queries import plan_nodes, queries_of
 from usergroups.models import UserGroup
 
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has such statistics"),
-    pytest.mark.skipif(ON_CITUS, reason="Citus does not say what the shards read"),
 ]
 
 UNIQUE = re.compile("_pkey|_digest_key|usergroups_provided_id|bookmarks_url|_user_group_id_url_digest_")

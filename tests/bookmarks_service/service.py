@@ -15,9 +15,8 @@ from uuid import uuid4
 import httpx
 from django.conf import settings
 
+from tests.citus.partitions import partition
 from tests.documents import ROOT, section
-from tests.partitions import partition
-from tests.queries import ON_CITUS
 from tests.servers import (
     CERTIFICATES,
     TIMEOUT,
@@ -49,13 +48,11 @@ def empty_database(folder: Path) -> Iterator[str]:
     server = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     name = f"service_{uuid4().hex}"
     with new_database(f"{server}/postgres", name):
-        if "TEST_DISTRIBUTE" in os.environ:
-            for command in ("migrate", "distribute") if ON_CITUS else ("migrate",):
-                result = manage(command, DATABASE_URL=f"{server}/{name}")
-                assert result.returncode == 0, result.stderr
-            if not ON_CITUS:
-                with psycopg.connect(f"{server}/{name}") as connection, connection.cursor() as cursor:
-                    partition(cursor, int(os.environ["TEST_DISTRIBUTE"]))
+        if "TEST_PARTITIONS" in os.environ:
+            result = manage("migrate", DATABASE_URL=f"{server}/{name}")
+            assert result.returncode == 0, result.stderr
+            with psycopg.connect(f"{server}/{name}") as connection, connection.cursor() as cursor:
+                partition(cursor, int(os.environ["TEST_PARTITIONS"]))
         yield f"{server}/{name}"
 
 

@@ -72,8 +72,6 @@ class OperatorAdmin(ModelAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
-    auto_now_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that are set to the current time with every change."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
     empty_text: ClassVar[str | Promise] = ""
@@ -190,9 +188,11 @@ class OperatorAdmin(ModelAdmin):
         if not change:
             super().save_model(request, obj, form, change)
         elif form.changed_data:
-            for name in self.auto_now_fields:
-                setattr(obj, name, timezone.now())
-            obj.save(update_fields=[*form.changed_data, *self.auto_now_fields])
+            changed = [*form.changed_data]
+            if hasattr(obj, "updated_at"):
+                obj.updated_at = timezone.now()
+                changed.append("updated_at")
+            obj.save(update_fields=changed)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         message: Any = super().construct_change_message(request, form, formsets, add)

@@ -5,7 +5,7 @@ from django.db import IntegrityError, InternalError, connection
 
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import CollectionFactory
-from tests.queries import ON_CITUS, on_another_connection
+from tests.queries import on_another_connection
 from usergroups.compiled_statements import CompiledInsert
 from usergroups.transactions import ATTEMPTS, retry_on_conflict
 
@@ -51,8 +51,6 @@ def test_what_may_be_a_violation_is_resolved():
 @pytest.fixture
 def refusing():
     """Return a function that lets the database refuse statements on bookmarks as Citus does."""
-    if ON_CITUS:
-        pytest.skip("Citus has no triggers on distributed tables")
 
     def refuse(statement):
         execute(f"""
