@@ -17,9 +17,10 @@ from usergroups.contract.requests import CHUNK_SIZE
 from . import records
 from .encodings import Utf8Text
 from .records import LISTS, NOT_BOOKMARKS, TAGS, CollectionRecord, FileRecord, InvalidRecord, Record, folder_name
-from .report import MAX_NAME_LENGTH
+from .report import MAX_NAME_LENGTH, OTHER_NAMES
 
 MAX_DEPTH = 2000  # arrays and objects
+MAX_KEYS = 100  # of an object; of further ones, only those with a meaning are kept
 
 
 @dataclass(slots=True, eq=False)
@@ -125,7 +126,7 @@ class JsonWalk:
             if is_content and values:
                 around.values[records.NESTED] = values
             if is_left_out and not is_read:
-                around.unread.add(container.key)
+                around.unread.add(container.key if len(around.unread) < MAX_KEYS else OTHER_NAMES)
         container.values = None
 
     def end_object(self, container: Container, values: dict[str, Any]) -> bool:
@@ -160,7 +161,7 @@ class JsonWalk:
     def keep(self, container: Container, values: dict[str, Any], key: str, value: Any) -> None:
         """Keep a value of an object as far as it is needed."""
         if key.casefold() not in records.KEYS:
-            values[key] = records.means_something(value)
+            values[key if len(values) < MAX_KEYS else OTHER_NAMES] = records.means_something(value)
             return
         values[key] = value
         if container.name is None and (name := folder_name(values)) is not None:

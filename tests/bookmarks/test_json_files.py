@@ -159,6 +159,15 @@ def test_keys_in_which_nothing_is_found_are_told(text, keys):
     assert told == [f"The key {key} is not imported." for key in keys]
 
 
+def test_the_keys_of_an_object_are_limited():
+    text = ", ".join(f'"key {number}": [1]' for number in range(1000))
+
+    records = read('{%s, "bookmarks": [%s]}' % (text, OBJECT))
+
+    assert len(records) == 102
+    assert records[-1] == InvalidRecord(102, "The key … is not imported.")
+
+
 # Folders
 
 
