@@ -31,7 +31,6 @@ from tests.bookmarks_service.test_settings import load_settings
 pytestmark = pytest.mark.once
 
 START = "/admin/single-sign-on/"
-CALLBACK = "/admin/single-sign-on/callback/"
 BACKEND = "django.contrib.auth.backends.RemoteUserBackend"
 
 

@@ -1,17 +1,10 @@
 from django.contrib import admin
 from unfold.admin import ModelAdmin
 
-from bookmarks.admin import AccessTokenAdmin, BookmarkAdmin, CollectionAdmin
-from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.admin import ApiTokenAdmin, TeamAdmin, UserGroupAdmin
-from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.admin import ApiTokenAdmin, UserGroupAdmin
+from usergroups.models import ApiToken, UserGroup
 
-admin.site.unregister([AccessToken, ApiToken, Bookmark, Collection, Team, UserGroup])
-
-
-@admin.register(Team)
-class HostTeamAdmin(TeamAdmin, ModelAdmin):
-    pass
+admin.site.unregister([ApiToken, UserGroup])
 
 
 @admin.register(UserGroup)
@@ -21,19 +14,4 @@ class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
 
 @admin.register(ApiToken)
 class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
-    pass
-
-
-@admin.register(AccessToken)
-class HostAccessTokenAdmin(AccessTokenAdmin, ModelAdmin):
-    pass
-
-
-@admin.register(Collection)
-class HostCollectionAdmin(CollectionAdmin, ModelAdmin):
-    pass
-
-
-@admin.register(Bookmark)
-class HostBookmarkAdmin(BookmarkAdmin, ModelAdmin):
     pass
