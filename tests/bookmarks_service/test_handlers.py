@@ -67,7 +67,7 @@ def test_an_error_page_has_a_heading_and_ways_back(template):
 
 def test_the_admin_answers_with_these_pages(admin_client, client):
     missing = admin_client.get("/admin/unknown/")
-    malformed = admin_client.get(reverse("admin:autocomplete") + "?term=%00")
+    malformed = admin_client.get(reverse("admin:usergroups_team_changelist") + "?unknown=1")
     forbidden = admin_client.get(reverse("admin:autocomplete"))
     client.handler.enforce_csrf_checks = True
     forged = client.post(reverse("admin:login"))
