@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
@@ -38,6 +39,10 @@ class OperatorsSite(FindSite):
         order = {"usergroups": 0, "bookmarks": 1}
         return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
 
+    def get_urls(self) -> list[Any]:
+        # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.
+        return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
+
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if request.method == "POST" and not settings.PASSWORD_LOGIN:
             raise Http404
@@ -48,6 +53,11 @@ class OperatorsSite(FindSite):
         if not settings.PASSWORD_LOGIN:
             raise Http404
         return super().password_change(request, extra_context)
+
+    def autocomplete_view(self, request: HttpRequest) -> Any:
+        if "\0" in request.GET.get("term", ""):
+            raise BadRequest("The search term must not contain null characters.")
+        return super().autocomplete_view(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]

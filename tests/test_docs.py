@@ -145,7 +145,7 @@ def test_the_documented_receiver_works():
 
 @pytest.mark.parametrize("path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown/"])
 def test_the_documented_urlconf_answers_unknown_paths_in_json(settings, path):
-    settings.ROOT_URLCONF = run_block(page("plug-in"), "unknown_path")
+    settings.ROOT_URLCONF = run_block(section("plug-in", "Installation"), "unknown_path")
 
     response = Client(enforce_csrf_checks=True).post(path)
 

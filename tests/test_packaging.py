@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import requires
 
 import pytest
+from packaging.requirements import Requirement
 
-from tests.documents import ROOT
+from tests.documents import ROOT, section
 from usergroups import __version__
 
 pytestmark = pytest.mark.once
@@ -39,3 +41,11 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
         for path in (ROOT / app).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
+
+
+def test_the_lower_bounds_of_the_apps_are_documented():
+    requirements = [each for each in map(Requirement, requires("django-usergroups-bookmarks")) if not each.marker]
+    lowest = {each.name: str(each.specifier).partition(">=")[2] for each in requirements if each.name != "django"}
+    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())
+
+    assert {name: bound for name, bound in lowest.items() if f"{name} {bound}" not in documented} == {}

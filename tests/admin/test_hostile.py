@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 
 from tests.admin.actions import url
 from tests.admin.test_lists import MODELS
@@ -102,3 +103,31 @@ def test_a_secret_in_an_address_is_not_logged(admin_client, everything, caplog, 
     assert token.secret not in str([record.getMessage() for record in logged])
     for name in ("DisallowedModelAdminLookup", "DisallowedModelAdminToField"):
         assert not logging.getLogger(f"django.security.{name}").isEnabledFor(logging.ERROR)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_action_accepts_any_selection(admin_client, everything, model):
+    for action in ("delete_selected", "revoke", "rotate", "rotate_token", "move", "export_selected", "nothing", ""):
+        for key in ("zzz", "\0", "9" * 30, ""):
+            sent = {"action": action, "_selected_action": [key], "index": "0"}
+            response = admin_client.post(url(f"{model}_changelist"), sent)
+            assert response.status_code in (200, 302, 400), (action, key)
+
+
+def test_a_confirmation_accepts_any_keys(admin_client, everything):
+    for keys in ("zzz", "\0", ",".join(str(number) for number in range(300_000))):
+        response = admin_client.post(url("usergroups_team_confirm") + "?action=delete_selected", {"confirmed": keys})
+        assert response.status_code in (200, 302), keys[:10]
+
+
+@pytest.mark.parametrize("key", ["abc", "9" * 30])
+def test_rows_have_no_page_outside_the_admin(admin_client, everything, key):
+    content_type = ContentType.objects.get_for_model(everything["bookmarks_bookmark"])
+
+    assert admin_client.get(f"/admin/r/{content_type.pk}/{key}/").status_code in (302, 404)
+
+
+def test_the_autocompletion_of_users_refuses_a_null_character(admin_client):
+    query = "?app_label=admin&model_name=logentry&field_name=user&term=%00"
+
+    assert admin_client.get(url("autocomplete") + query).status_code == 400

@@ -12,8 +12,8 @@ from django.contrib.admin.options import IncorrectLookupParameters, get_content_
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import PermissionDenied
-from django.db import connections, models, router, transaction
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import DataError, connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -243,6 +243,12 @@ class OperatorAdmin(ModelAdmin):
         return [(name, label) for name, label in self.object_actions.items() if name in actions]
 
     # Actions
+
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        try:
+            return super().response_action(request, *args, **kwargs)
+        except (ValueError, OverflowError, ValidationError, DataError):  # a key that no row can have
+            return self.refuse_filters()
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
