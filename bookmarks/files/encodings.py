@@ -14,9 +14,9 @@ import webencodings
 from django.utils.translation import gettext as _
 
 from usergroups.contract.files import PeekableFile
+from usergroups.contract.requests import CHUNK_SIZE
 
 BEGINNING = 1024  # bytes, in which a file declares its encoding
-BUFFER_SIZE = 64 * 1024
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
 
@@ -75,7 +75,7 @@ def open_text(
     for mark, marked_name in BYTE_ORDER_MARKS.items():
         if beginning.startswith(mark):
             name, source.beginning = marked_name, beginning.removeprefix(mark)
-    stream = io.BufferedReader(source, BUFFER_SIZE)
+    stream = io.BufferedReader(source, CHUNK_SIZE)
     errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
     return io.TextIOWrapper(stream, codec(name), errors=errors, newline="")
 

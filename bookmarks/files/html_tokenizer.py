@@ -11,7 +11,8 @@ from typing import TextIO
 
 from django.utils.translation import gettext as _
 
-CHUNK_SIZE = 64 * 1024  # characters
+from usergroups.contract.requests import CHUNK_SIZE
+
 MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
 
 ATTRIBUTE = r"""
@@ -36,7 +37,7 @@ END_OF_BOGUS_COMMENT = re.compile(">")
 
 
 class HtmlTokenizer:
-    """Yields each piece of text, each tag as a match of TAG, and a ValueError for what cannot be read.
+    """Yields each run of text, each tag as a match of TAG, and a ValueError for what cannot be read.
 
     It reads like a browser's tokenizer, except where that could swallow the rest of a file: in what the caller says is
     text, there are no comments that may contain ``>``, and the contents of ``script``, ``title`` and the like are read

@@ -97,7 +97,8 @@ def _store(
         if values:
             key = collections[name] or NO_COLLECTION, values["url_digest"]
             first = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
-            first |= _changes(values) if update else {}
+            if update:
+                first |= _changes(values)
     now = timezone.now()
     new = [values if values["created_at"] else {**values, "created_at": now} for values in distinct.values()]
     bookmarks = Bookmark.objects.using(using)

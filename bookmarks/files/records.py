@@ -49,7 +49,7 @@ NOTHING = {"", "0", "false", "no", "[]"}
 
 
 def means_something(value: Any) -> bool:
-    """Return whether a value that is left out should be told."""
+    """Return whether a value that is left out should be reported."""
     return bool(value) and not (isinstance(value, str) and len(value) <= len("false") and value.lower() in NOTHING)
 
 
