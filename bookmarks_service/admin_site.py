@@ -1,4 +1,4 @@
-"""The admin site, whose index page is a dashboard, and the limit on failed logins."""
+"""The admin site, whose index page shows what needs attention, and the limit on failed logins."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.permissions import can_view
 from usergroups.tokens.addresses import address_of
 
-from . import dashboard
+from . import admin_index
 
 # Stored in place of NULL, because a unique constraint treats NULLs as different. Concurrent failures would otherwise
 # store duplicate attempts, for which django-axes raises an error.
@@ -61,7 +61,7 @@ class OperatorsSite(FindSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "dashboard": dashboard.panels(self, request, visible)})
+        return super().index(request, {**(extra_context or {}), "panels": admin_index.panels(self, request, visible)})
 
 
 def client_address(request: Any) -> str:

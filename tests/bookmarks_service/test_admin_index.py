@@ -73,7 +73,7 @@ def test_each_panel_requires_the_view_permission(client, admin_client, codename)
 def test_the_first_steps_are_shown_until_all_are_done(admin_client):
     BookmarkFactory()
 
-    steps = admin_client.get(INDEX).context["dashboard"]["steps"]
+    steps = admin_client.get(INDEX).context["panels"]["steps"]
 
     assert [step["done"] for step in steps] == [True, False, False, True, True, False]
     assert admin_client.get(steps[1]["url"]).status_code == 200
