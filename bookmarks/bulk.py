@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -200,7 +201,7 @@ def _insert(
         if connection.vendor == "postgresql":
             types = [field.db_type(connection).partition("(")[0] for field in fields[len(shared) :]]
             select = ROWS.format(arrays=", ".join(f"%s::{name}[]" for name in types))
-            arrays = [array_text(row[name] for row in rows) for name in names]
+            arrays = [array_text(map(itemgetter(name), rows)) for name in names]
             cursor.execute(f"{insert} {select} {returning}", [*shared.values(), *arrays])
             return {key for (key,) in cursor.fetchall()}
         size = connection.ops.bulk_batch_size([field.name for field in fields], rows)

@@ -27,10 +27,12 @@ def array_text(values: Iterable[object]) -> str:
 
 
 def _element(value: object) -> str:
+    if isinstance(value, str):  # first, because most values are
+        has_special = '"' in value or "\\" in value
+        text = value.replace("\\", r"\\").replace('"', r"\"") if has_special else value
+        return f'"{text}"'
     if value is None:
         return "NULL"
-    if isinstance(value, str):
-        value = value.replace("\\", r"\\").replace('"', r"\"")
     return rf'"\\x{value.hex()}"' if isinstance(value, bytes) else f'"{value}"'
 
 
