@@ -88,7 +88,7 @@ def server(project, tmp_path_factory):
 
 def test_the_documented_call_has_the_documented_answer(project, server):
     text = section("plug-in", "Installation")
-    call = blocks(text, "sh")[4].replace("<API_TOKEN>", project.secret).replace("http://127.0.0.1:8000", server)
+    call = blocks(text, "sh")[4].replace("<API_TOKEN>", project.secret).replace("http://localhost:8000", server)
     [documented] = blocks(text, "json")
 
     answer, status = project.run(call.replace("curl", "curl -s -w '\n%{http_code}'", 1)).splitlines()
