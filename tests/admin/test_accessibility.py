@@ -222,20 +222,3 @@ def test_an_error_page_is_accessible(visitor, template):
     visitor.goto("/error/")
 
     assert violations(visitor) == []
-
-
-SWAGGER_UI = [
-    # Swagger UI renders these itself, and has no option for them.
-    ("nested-interactive", ".opblock-summary-control"),  # the button of an operation contains a link to it
-    ("target-size", ".opblock-summary-path a"),  # that link, which is inside the larger button
-    ("select-name", ".swagger-ui select"),  # of servers, examples and media types
-    ("heading-order", ".opblock-tag"),
-    ("region", "#swagger-ui *"),
-]
-"""Rules that are ignored for these elements of Swagger UI."""
-
-
-def test_the_documentation_is_accessible(visitor):
-    open_page(visitor, "/docs/", ".opblock-summary-control")
-
-    assert violations(visitor, SWAGGER_UI) == []

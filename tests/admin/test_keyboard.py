@@ -36,11 +36,10 @@ def tab_to(page, name, key="Tab"):
     raise AssertionError(f"{name} was not reached on {page.url}")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_token_is_found_and_revoked_without_a_mouse(browser, service, scheme):
-    result = service.manage("create_api_token", "--team", f"Keys {scheme}", "--create-team", "--name", "Forgotten")
+def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
+    result = service.manage("create_api_token", "--team", "Keys", "--create-team", "--name", "Forgotten")
     secret = result.stdout.strip()
-    with new_page(browser, service, color_scheme=scheme, viewport={"width": 1440, "height": 900}) as page:
+    with new_page(browser, service, color_scheme="dark", viewport={"width": 1440, "height": 900}) as page:
         page.goto("/admin/")
         expect(page.get_by_label("Username")).to_be_focused()
         page.keyboard.type("operator")
@@ -57,8 +56,8 @@ def test_a_token_is_found_and_revoked_without_a_mouse(browser, service, scheme):
         tab_to(page, "Team")
         page.keyboard.press("Enter")
         expect(page.locator(".select2-search__field")).to_be_focused()
-        page.keyboard.type(f"Keys {scheme}")
-        expect(page.locator(".select2-results__option--highlighted")).to_have_text(f"Keys {scheme}")
+        page.keyboard.type("Keys")
+        expect(page.locator(".select2-results__option--highlighted")).to_have_text("Keys")
         page.keyboard.press("Enter")
         rows = page.locator("#result_list tbody tr")
         expect(rows).to_have_count(1)
