@@ -99,5 +99,5 @@ def bookmarks_file(
         text = EXPORT_FORMATS[name].write(load_all(bookmarks), with_owner=True)
     filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    pieces = (piece.encode() for piece in text)
-    return download(pieces, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
+    chunks = (chunk.encode() for chunk in text)
+    return download(chunks, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
