@@ -10,6 +10,6 @@ class BookmarksConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401, PLC0415
-        from .search import create_casefold_function  # noqa: PLC0415
+        from .search import create_lower_function  # noqa: PLC0415
 
-        connection_created.connect(create_casefold_function)
+        connection_created.connect(create_lower_function)

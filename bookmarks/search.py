@@ -72,23 +72,23 @@ class OctetLength(Func):
         return self.as_sql(compiler, connection, function="LENGTH", **context)
 
 
-class Casefold(Func):
-    """Convert text for case-insensitive comparison. SQLite's own LOWER() changes only ASCII letters."""
+class Lowercase(Func):
+    """Convert text to lower case. SQLite's own LOWER() changes only ASCII letters."""
 
     function = "LOWER"
     output_field = TextField()
 
     def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, function="bookmarks_casefold", **context)
+        return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 
 
 def contains(text: str) -> Q:
     """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
-    needle = Casefold(Value(text))
-    return Q(*(GreaterThan(StrIndex(Casefold(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
+    needle = Lowercase(Value(text))
+    return Q(*(GreaterThan(StrIndex(Lowercase(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
 
 
-def create_casefold_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Create the function that Casefold uses on a new SQLite connection."""
+def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Create the function that Lowercase uses on a new SQLite connection."""
     if isinstance(connection.connection, sqlite3.Connection):
-        connection.connection.create_function("bookmarks_casefold", 1, str.casefold, deterministic=True)
+        connection.connection.create_function("bookmarks_lower", 1, str.lower, deterministic=True)

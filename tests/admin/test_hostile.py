@@ -105,6 +105,14 @@ def test_a_secret_in_an_address_is_not_logged(admin_client, everything, caplog, 
         assert not logging.getLogger(f"django.security.{name}").isEnabledFor(logging.ERROR)
 
 
+@pytest.mark.parametrize("model", ["auth_group", "auth_user"])
+@pytest.mark.parametrize("key", ["zzz", "\0", ""])
+def test_an_action_on_accounts_and_roles_accepts_any_selection(admin_client, model, key):
+    sent = {"action": "delete_selected", "_selected_action": [key], "index": "0"}
+
+    assert admin_client.post(url(f"{model}_changelist"), sent).status_code == 302
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_an_action_accepts_any_selection(admin_client, everything, model):
     for action in ("delete_selected", "revoke", "rotate", "rotate_token", "move", "export_selected", "nothing", ""):

@@ -325,6 +325,23 @@ def test_a_search_scans_at_least_one_bookmark(call_bookmarks, user_group, monkey
     assert len(follow(call_bookmarks, page["next"])["bookmarks"]) == 1
 
 
+def test_an_empty_page_of_a_search_leads_back(call_bookmarks, user_group, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED", 1)
+    for number, title in enumerate(["match", "other", "other", "match", "other"]):
+        BookmarkFactory(user_group=user_group, url=f"https://example.com/{number}", title=title)
+
+    pages = [call_bookmarks("GET", "bookmarks", query={"q": "match"}).json()]
+    while pages[-1]["next"]:
+        pages.append(follow(call_bookmarks, pages[-1]["next"]))
+    back = [pages[-1]]
+    while back[-1]["previous"]:
+        back.append(follow(call_bookmarks, back[-1]["previous"]))
+
+    there = [bookmark["id"] for page in pages for bookmark in page["bookmarks"]]
+    assert there == [bookmark["id"] for page in reversed(back) for bookmark in page["bookmarks"]]
+    assert len(there) == 2
+
+
 # POST v1/bookmarks/batch
 
 

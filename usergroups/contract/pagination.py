@@ -26,6 +26,7 @@ from .fields import Envelope
 M = TypeVar("M", bound=Model)
 
 DEFAULT_LIMIT = 50
+EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 MAX_LIMIT = 200
 MAX_PAGE_SIZE = 8 * 1024 * 1024  # characters
 
@@ -164,7 +165,10 @@ class Page(Generic[M]):
         rows, last_scanned = self.select(ordered, limit + 1)
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
-        behind: Position | None = self._position(self.items[0]) if self.items and cursor is not None else None
+        behind: Position | None = None
+        if cursor is not None:  # An empty page leads back from where it ends.
+            end = (LATEST if self.ascending else EARLIEST, cursor.key)
+            behind = self._position(self.items[0]) if self.items else last_scanned or end
         if self.backwards:
             self.items.reverse()
         self.next, self.previous = (behind, ahead) if self.backwards else (ahead, behind)

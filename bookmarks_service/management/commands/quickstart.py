@@ -59,11 +59,11 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         help_text = "Create only what the requests need, and do not start the server."
         parser.add_argument("--no-serve", action="store_true", help=help_text)
-        parser.add_argument(
-            "--port", type=int, default=8000, choices=range(1, 65536), metavar="PORT", help="The port to serve on."
-        )
+        parser.add_argument("--port", type=int, default=8000, help="The port to serve on.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not 0 < options["port"] < 2**16:
+            raise CommandError("--port must be a number from 1 to 65535.")
         if not options["no_serve"]:
             self.check_port(options["port"])  # before the tokens of a running quickstart are revoked
         call_command("migrate", verbosity=0)

@@ -11,8 +11,8 @@ from usergroups.transactions import WritingModel
 
 class Command(OperatorCommand):
     help = (
-        "Deletes a team, user group or collection with everything that belongs to it, in one transaction, however much "
-        "that is."
+        "Deletes an object, such as a team, user group or collection, with everything that belongs to it, in one "
+        "transaction, however much that is."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
