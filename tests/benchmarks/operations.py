@@ -55,7 +55,6 @@ from django.db import connection
 
 from bookmarks.models import AccessToken, Bookmark
 from tests.benchmarks.calls import GET, LIST, POST, PUT, Account, calls_of
-from tests.benchmarks.capacity import WRK, cpu_seconds
 from tests.benchmarks.quartiles import ratios, with_quartiles
 from tests.bookmarks_service.service import ROOT, Service, empty_database, environment
 from tests.servers import ENDED_WITH_ITS_PARENT, TIMEOUT, listens, start_server, stop_server
@@ -75,6 +74,24 @@ PARTS = ("look-up", "write", "validation", "envelope", "405")
 EARLY_ENDS = ("404", "405", "401", "400")
 
 serial = count()
+
+WRK = """
+    local calls, position, start = {}, 0, os.time()
+    for line in io.lines("%s") do calls[#calls + 1] = line end
+    request = function()
+        position = position + 1
+        local method, path, token, body = calls[position %% #calls + 1]:match("(.-)\\t(.-)\\t(.-)\\t(.*)")
+        body = body:gsub("UNIQUE", start .. "-" .. position)
+        local headers = {["Authorization"] = token, ["Content-Type"] = "application/json"}
+        return wrk.format(method, path, headers, method ~= "GET" and body or nil)
+    end
+"""
+"""A script for wrk, which sends the calls in a file in turn: method, path, token and body, separated by tabs."""
+
+
+def cpu_seconds(pids):
+    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(each[11]) + int(each[12]) for each in fields) / 100
 
 
 def variables(name, url):
