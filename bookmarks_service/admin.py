@@ -6,20 +6,18 @@ from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
-from usergroups.admin_tools.lists import BoundedPaginator, OperatorChangeList
+from usergroups.admin_tools.lists import OperatorListMixin
 from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
@@ -51,25 +49,14 @@ class RoleInput(forms.Select):
         return [value] if (value := super().value_from_datadict(data, files, name)) else []
 
 
-class PermissionsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class PermissionsAdmin(OperatorListMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
 
-    change_list_template = "usergroups/admin/change_list.html"
-    paginator = BoundedPaginator
     filter_horizontal = ()
 
     @property
     def media(self) -> forms.Media:
         return super().media + forms.Media(css={"all": ["usergroups/admin.css"]})
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        return OperatorChangeList
-
-    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
-        try:
-            return super().response_action(request, *args, **kwargs)
-        except ValueError:  # a key that no row can have
-            return redirect(f"{admin_url(self.admin_site, self.opts, 'changelist')}?{ERROR_FLAG}=1")
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         context["show_save_and_add_another"] = False

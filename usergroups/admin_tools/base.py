@@ -10,10 +10,10 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
+from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import DataError, connections, models, router, transaction
+from django.core.exceptions import PermissionDenied
+from django.db import connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -33,7 +33,7 @@ from .confirmation import DeletionSummary, deletion_summary, requires_confirmati
 from .find_site import secrets_pattern
 from .forms import JSONObjectFormField, OperatorForm, SingleLineField
 from .history import changed_values, values_of
-from .lists import BoundedPaginator, OperatorChangeList, display_rows
+from .lists import OperatorListMixin, display_rows
 from .permissions import admin_url, can_view
 from .related import list_params, owners_in_filters, related_lists
 
@@ -51,17 +51,15 @@ UNUSED_SCRIPTS = (
 """The scripts of Django's admin for fields that are filled from others. They are a third of what a page loads."""
 
 
-class OperatorAdmin(ModelAdmin):
+class OperatorAdmin(OperatorListMixin, ModelAdmin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
     writes only the changed fields.
     """
 
-    paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
-    change_list_template = "usergroups/admin/change_list.html"
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
     formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
@@ -122,9 +120,6 @@ class OperatorAdmin(ModelAdmin):
         columns = super().get_list_display(request)
         return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        return OperatorChangeList
-
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
             others = request.GET.copy()
@@ -143,10 +138,6 @@ class OperatorAdmin(ModelAdmin):
         listing.GET = list_params(request).copy()
         listing.GET.pop(PAGE_VAR, None)
         return self.get_changelist_instance(listing)
-
-    def refuse_filters(self) -> HttpResponse:
-        """Return to the list without filters, as Django's list does if one is invalid."""
-        return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
@@ -243,12 +234,6 @@ class OperatorAdmin(ModelAdmin):
         return [(name, label) for name, label in self.object_actions.items() if name in actions]
 
     # Actions
-
-    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
-        try:
-            return super().response_action(request, *args, **kwargs)
-        except (ValueError, OverflowError, ValidationError, DataError):  # a key that no row can have
-            return self.refuse_filters()
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""

@@ -2,19 +2,25 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core import paginator
+from django.core.exceptions import ValidationError
 from django.db import DataError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.functional import cached_property
 
 from .autocomplete import AutocompleteFilter
+from .permissions import admin_url
 
 if TYPE_CHECKING:
     Paginator = paginator.Paginator[Any]
+    Mixin = admin.ModelAdmin[Any]
 else:
-    Paginator = paginator.Paginator
+    Paginator, Mixin = paginator.Paginator, object
 
 MAX_LISTED = 10_000
 
@@ -76,3 +82,23 @@ class OperatorChangeList(ChangeList):
         fields = {spec.lookup for spec in self.filter_specs if isinstance(spec, AutocompleteFilter)}
         params: Any = self.filter_params
         return [(name, value) for name, values in params.items() if name not in fields for value in values]
+
+
+class OperatorListMixin(Mixin):
+    """An admin with the lists of this module. Use it before ModelAdmin among the base classes."""
+
+    change_list_template = "usergroups/admin/change_list.html"
+    paginator = BoundedPaginator
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return OperatorChangeList
+
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        try:
+            return super().response_action(request, *args, **kwargs)
+        except (ValueError, OverflowError, ValidationError, DataError):  # a key that no row can have
+            return self.refuse_filters()
+
+    def refuse_filters(self) -> HttpResponse:
+        """Return to the list without filters, as Django's list does if one is invalid."""
+        return redirect(f"{admin_url(self.admin_site, self.opts, 'changelist')}?{ERROR_FLAG}=1")
