@@ -3,7 +3,6 @@
 from django.db import DatabaseError, IntegrityError
 
 CONFLICTS = {"40001", "40P01"}  # PostgreSQL's serialization_failure and deadlock_detected
-QUERY_CANCELED = "57014"
 INTERNAL_ERROR = "XX000"
 """Citus raises this error of PostgreSQL if a worker refuses COPY or COMMIT, whatever the worker's reason is."""
 
@@ -16,11 +15,6 @@ def is_conflict(error: DatabaseError) -> bool:
 def is_violation(error: DatabaseError) -> bool:
     """Return whether the error is, or on Citus may be, the violation of a constraint."""
     return isinstance(error, IntegrityError) or _sqlstate(error) == INTERNAL_ERROR
-
-
-def is_canceled(error: DatabaseError) -> bool:
-    """Return whether PostgreSQL canceled the statement, for example because of ``statement_timeout``."""
-    return _sqlstate(error) == QUERY_CANCELED
 
 
 def _sqlstate(error: DatabaseError) -> str | None:

@@ -30,7 +30,6 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from bookmarks.time_ordered_ids import first_id
 from usergroups.models import ApiToken, Team, UserGroup
 
 Team.objects.all().delete()
@@ -90,7 +89,7 @@ for number, name in enumerate(names):
         moment = days_ago(chance.triangular(0, 34, 2))
         Bookmark.objects.add(
             user_group=groups[-1], url=f"https://{slug}.example/reports/{page}", title=f"Report {page}",
-            collection=chance.choice(shelves), id=first_id(moment), created_at=moment,
+            collection=chance.choice(shelves), created_at=moment,
         )
 log(managers[1], groups[1], CHANGE, [{"changed": {"fields": ["Properties"]}}], 1)
 log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)
