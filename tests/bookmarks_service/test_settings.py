@@ -116,7 +116,7 @@ def test_the_server_and_commands_end_with_one_line():
 
 
 def test_commands_require_neither():
-    assert "create_team" in manage("help").stdout
+    assert "create_roles" in manage("help").stdout
 
 
 @pytest.mark.django_db

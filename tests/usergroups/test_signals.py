@@ -2,10 +2,8 @@
 
 from copy import copy
 from datetime import timedelta
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.db import transaction
 
 from tests.queries import queries_of
@@ -149,18 +147,6 @@ def test_bulk_methods_of_django_send_nothing(user_group):
         UserGroup.objects.bulk_update([user_group], ["name"])
 
     assert sent == []
-
-
-def test_a_command_announces_what_it_writes_unless_it_is_a_dry_run(user_group, tmp_path):
-    path = tmp_path / "groups.jsonl"
-    path.write_text(f'{{"user_group_id": "{user_group.provided_id}", "name": "A"}}\n{{"user_group_id": "new"}}\n')
-
-    with recorded() as sent:
-        call_command("sync_user_groups", str(path), team=user_group.team.name, dry_run=True, stdout=StringIO())
-        call_command("sync_user_groups", str(path), team=user_group.team.name, stdout=StringIO())
-
-    new = UserGroup.objects.get(provided_id="new")
-    assert sent == [expected("created", new), expected("updated", user_group, fields={"name"})]
 
 
 def test_methods_of_django_are_announced():
