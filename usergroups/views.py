@@ -90,7 +90,7 @@ class UserGroupView(ApiTokenView):
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = UserGroup.objects.change_in_scope(self.token.scope, versions=accepted_versions(request), **fields)
+        user_group = UserGroup.objects.change(scope=self.token.scope, versions=accepted_versions(request), **fields)
         return self.respond({"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group
