@@ -1,6 +1,6 @@
 """The bookmark operations, and those on access tokens."""
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -19,10 +19,10 @@ from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.concurrency import expensive_call
 from usergroups.tokens.views import TokenView
-from usergroups.transactions import Modified, TooManyDependants
+from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
-from . import openapi
+from . import openapi, serializers
 from .authentication import AccessTokenAuthentication
 from .exceptions import (
     AccessTokenNotFound,
@@ -36,28 +36,6 @@ from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
 from .search import SearchPage
-from .serializers import (
-    AccessTokenCreateSerializer,
-    AccessTokenListEnvelope,
-    AccessTokenListQuery,
-    BookmarkBatchEnvelope,
-    BookmarkBatchSerializer,
-    BookmarkCreateSerializer,
-    BookmarkDeletionEnvelope,
-    BookmarkEnvelope,
-    BookmarkIdsSerializer,
-    BookmarkListEnvelope,
-    BookmarkListQuery,
-    BookmarkMoveEnvelope,
-    BookmarkMoveSerializer,
-    BookmarkUpdateSerializer,
-    CollectionEnvelope,
-    CollectionListEnvelope,
-    CollectionListQuery,
-    CollectionWriteSerializer,
-    IssuedAccessTokenEnvelope,
-    NewBookmarkEnvelope,
-)
 
 
 class AccessTokenView(TokenView):
@@ -99,13 +77,6 @@ class AccessTokenView(TokenView):
     def _exists(self, collection: Collection) -> bool:
         return self.collections.for_write().filter(pk=collection.pk).exists()
 
-    def look_up_collections(self, items: Any) -> dict[object, Collection]:
-        """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
-        items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
-        return self.collections.for_write().by_public_id(
-            item.get("collection") for item in items if isinstance(item, dict)
-        )
-
     def location_of(self, key: UUID) -> str:
         """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""
         path = escape_uri_path(self.request.path)
@@ -113,8 +84,8 @@ class AccessTokenView(TokenView):
 
 
 class BookmarksView(AccessTokenView):
-    request_serializers = {"GET": BookmarkListQuery, "POST": BookmarkCreateSerializer}
-    response_serializers = {"GET": BookmarkListEnvelope, "POST": NewBookmarkEnvelope}
+    request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
+    response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
     owner_fields = {"POST": ("properties",)}
 
     @openapi.list_bookmarks
@@ -139,8 +110,12 @@ class BookmarksView(AccessTokenView):
 
 
 class BookmarkView(AccessTokenView):
-    request_serializers = {"PATCH": BookmarkUpdateSerializer}
-    response_serializers = {"GET": BookmarkEnvelope, "PATCH": BookmarkEnvelope, "DELETE": Envelope}
+    request_serializers = {"PATCH": serializers.BookmarkUpdateSerializer}
+    response_serializers = {
+        "GET": serializers.BookmarkEnvelope,
+        "PATCH": serializers.BookmarkEnvelope,
+        "DELETE": Envelope,
+    }
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
@@ -163,27 +138,24 @@ class BookmarkView(AccessTokenView):
         return self.respond({})
 
 
-LOOKUP_RETRIES = 2
-
-
 class BookmarkBatchView(AccessTokenView):
-    request_serializers = {"POST": BookmarkBatchSerializer}
-    response_serializers = {"POST": BookmarkBatchEnvelope}
+    request_serializers = {"POST": serializers.BookmarkBatchSerializer}
+    response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     owner_fields = {"POST": ("properties",)}
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        data = cast(dict[str, Any], request.data)
         with expensive_call(self.user_group):
-            for _ in range(LOOKUP_RETRIES):
-                with suppress(IntegrityError):  # a collection was deleted after it was looked up
-                    return self.create(data.get("bookmarks"))
-            return self.create(data.get("bookmarks"))
+            # A collection may be deleted after it was looked up.
+            return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
-    def create(self, unvalidated: Any) -> Response:
+    def create(self) -> Response:
         """Look up the collections and store the valid items. Raises IntegrityError on a conflict."""
-        collections = self.look_up_collections(unvalidated)
+        unvalidated = cast(dict[str, Any], self.request.data).get("bookmarks")
+        sent = unvalidated[: batch.MAX_ITEMS] if isinstance(unvalidated, list) else []
+        ids = [item.get("collection") for item in sent if isinstance(item, dict)]
+        collections = self.collections.for_write().by_public_id(ids)
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
@@ -193,8 +165,8 @@ class BookmarkBatchView(AccessTokenView):
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
-    request_serializers = {"POST": BookmarkIdsSerializer}
-    response_serializers = {"POST": BookmarkDeletionEnvelope}
+    request_serializers = {"POST": serializers.BookmarkIdsSerializer}
+    response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.delete_bookmarks
@@ -207,8 +179,8 @@ class BookmarkBatchDeletionView(AccessTokenView):
 
 
 class BookmarkBatchMoveView(AccessTokenView):
-    request_serializers = {"POST": BookmarkMoveSerializer}
-    response_serializers = {"POST": BookmarkMoveEnvelope}
+    request_serializers = {"POST": serializers.BookmarkMoveSerializer}
+    response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.move_bookmarks
@@ -229,8 +201,8 @@ class BookmarkBatchMoveView(AccessTokenView):
 
 
 class CollectionsView(AccessTokenView):
-    request_serializers = {"GET": CollectionListQuery, "POST": CollectionWriteSerializer}
-    response_serializers = {"GET": CollectionListEnvelope, "POST": CollectionEnvelope}
+    request_serializers = {"GET": serializers.CollectionListQuery, "POST": serializers.CollectionWriteSerializer}
+    response_serializers = {"GET": serializers.CollectionListEnvelope, "POST": serializers.CollectionEnvelope}
 
     @openapi.list_collections
     def get(self, request: Request) -> Response:
@@ -251,8 +223,12 @@ class CollectionsView(AccessTokenView):
 
 
 class CollectionView(AccessTokenView):
-    request_serializers = {"PATCH": CollectionWriteSerializer}
-    response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
+    request_serializers = {"PATCH": serializers.CollectionWriteSerializer}
+    response_serializers = {
+        "GET": serializers.CollectionEnvelope,
+        "PATCH": serializers.CollectionEnvelope,
+        "DELETE": Envelope,
+    }
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
@@ -275,8 +251,8 @@ class CollectionView(AccessTokenView):
 
 
 class AccessTokensView(ApiTokenView):
-    request_serializers = {"GET": AccessTokenListQuery, "POST": AccessTokenCreateSerializer}
-    response_serializers = {"GET": AccessTokenListEnvelope, "POST": IssuedAccessTokenEnvelope}
+    request_serializers = {"GET": serializers.AccessTokenListQuery, "POST": serializers.AccessTokenCreateSerializer}
+    response_serializers = {"GET": serializers.AccessTokenListEnvelope, "POST": serializers.IssuedAccessTokenEnvelope}
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
