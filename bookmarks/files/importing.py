@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
-from bookmarks.bulk import NO_COLLECTION, UniqueKey
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.querysets import NO_COLLECTION, UniqueKey
 from usergroups.contract.files import DecompressedFile, Readable, UnreadableFile
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
