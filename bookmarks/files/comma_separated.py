@@ -127,13 +127,13 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, str(row))
         elif columns is None:
             columns = FieldMap(row)
-            if not columns.url_positions:
+            if columns.positions[0] == columns.length:
                 reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
-            rows.url_position = None if is_our_own else columns.url_positions[0]
+            rows.url_position = None if is_our_own else columns.positions[0]
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
