@@ -22,9 +22,6 @@ from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 DELIMITERS = ",;\t"
-DECLARATION = re.compile(r"sep=([^\r\n\"])[\r\n]*", re.IGNORECASE)
-"""A first line with which spreadsheets declare the delimiter."""
-
 ADDRESS = re.compile("https?://", re.IGNORECASE)
 
 
@@ -53,10 +50,9 @@ class RowReader:
         self.url_position: int | None = None
         """The column in which an address shows that a line is a row and not part of a cell, or None."""
         first = self.take()
-        declared = DECLARATION.fullmatch(first)
-        if first and not declared:
+        if first:
             self.put_back([first])
-        self.delimiter = declared[1] if declared else max(DELIMITERS, key=first.count)
+        self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
         quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
