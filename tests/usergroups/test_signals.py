@@ -186,7 +186,7 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
         with transaction.atomic():
             team = Team.objects.create(name="Acme")
             group, _ = UserGroup.objects.get_or_add("a", {"team_id": team.pk, "environment": ""}, {})
-            UserGroup.objects.filter(team=team).change("a", name="New")
+            UserGroup.objects.change("a", {"team_id": team.pk, "environment": ""}, name="New")
             before = list(sent)
 
         assert before == []
@@ -201,7 +201,7 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
 @pytest.mark.django_db(transaction=True)
 def test_a_rolled_back_write_sends_nothing(user_group):
     with received() as sent, transaction.atomic():
-        UserGroup.objects.change(user_group.provided_id, name="New")
+        UserGroup.objects.change(user_group.provided_id, {"team_id": user_group.team_id, "environment": ""}, name="New")
         user_group.delete()
         transaction.set_rollback(True)
 

@@ -136,7 +136,7 @@ class TokenAdmin(OperatorAdmin):
         is_editable = obj.is_active or request.method == "POST"
         is_shown = {
             "last_used": obj.last_used_at, "last_used_address": obj.last_used_address,
-            "last_used_agent": obj.last_used_agent, "successor": obj.rotated_at, "predecessor_link": obj.predecessor_id,
+            "last_used_agent": obj.last_used_agent,
         }  # fmt: skip
         shown = [name for name, value in is_shown.items() if value]
         return ("name", "expires_at" if is_editable else "expires", *self.owner_fields, "access", "created_at", *shown)
@@ -226,19 +226,6 @@ class TokenAdmin(OperatorAdmin):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
-
-    @admin.display(description=_("successor"))
-    def successor(self, token: Token) -> str:
-        return self.link_to(token.get_successor())
-
-    @admin.display(description=_("predecessor"))
-    def predecessor_link(self, token: Token) -> str:
-        return self.link_to(token.get_predecessor())
-
-    def link_to(self, token: Token | None) -> str:
-        if token is None:
-            return str(self.get_empty_value_display())
-        return format_html('<a href="{}">{}</a> {}', self.url_of("change", token.pk), token, self.badge(token))
 
     # Actions
 
