@@ -10,14 +10,7 @@ from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, USER_GROUP
 from usergroups.tokens.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
 
-from .exceptions import (
-    AccessTokenNotFound,
-    BookmarkExists,
-    BookmarkNotFound,
-    CollectionExists,
-    CollectionNotFound,
-    InvalidCollection,
-)
+from . import exceptions
 
 BOOKMARK = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
@@ -32,6 +25,8 @@ FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
 page_response = partial(success_response, next=None, previous=None)
 
 INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
+
+DUPLICATE = exceptions.BookmarkExists()
 
 bookmark_operation = partial(operation, tags=["Bookmarks"])
 BOOKMARK_ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
@@ -53,7 +48,7 @@ list_bookmarks = bookmark_operation(
     },
     read_only=True,
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
-    failures=[INVALID_LIMIT, InvalidCollection()],
+    failures=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
 
 create_bookmark = bookmark_operation(
@@ -71,7 +66,7 @@ create_bookmark = bookmark_operation(
         200: success_response("The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
         201: success_response("The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
-    failures=[INVALID_URL, InvalidCollection()],
+    failures=[INVALID_URL, exceptions.InvalidCollection()],
 )
 
 get_bookmark = bookmark_operation(
@@ -81,7 +76,7 @@ get_bookmark = bookmark_operation(
     path=BOOKMARK_ID,
     tagged=True,
     responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
-    failures=[BookmarkNotFound()],
+    failures=[exceptions.BookmarkNotFound()],
 )
 
 update_bookmark = bookmark_operation(
@@ -93,7 +88,7 @@ update_bookmark = bookmark_operation(
     tagged=True,
     conditional=True,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[INVALID_URL, InvalidCollection(), BookmarkNotFound(), BookmarkExists()],
+    failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), DUPLICATE],
 )
 
 delete_bookmark = bookmark_operation(
@@ -102,7 +97,7 @@ delete_bookmark = bookmark_operation(
     path=BOOKMARK_ID,
     conditional=True,
     responses={200: success_response("The bookmark was deleted.")},
-    failures=[BookmarkNotFound()],
+    failures=[exceptions.BookmarkNotFound()],
 )
 
 
@@ -139,7 +134,7 @@ delete_bookmarks = bookmark_operation(
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(BookmarkNotFound()).result],
+            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound()).result],
         )
     },
     failures=[missing("ids")],
@@ -156,10 +151,13 @@ move_bookmarks = bookmark_operation(
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1, "bookmark": BOOKMARK}, batch.failed(BookmarkExists()).result],
+            results=[
+                {"status": 200, "success": 1, "bookmark": BOOKMARK},
+                batch.failed(exceptions.BookmarkExists()).result,
+            ],
         )
     },
-    failures=[missing("ids"), InvalidCollection()],
+    failures=[missing("ids"), exceptions.InvalidCollection()],
 )
 
 
@@ -189,7 +187,7 @@ create_collection = collection_operation(
     request={"name": COLLECTION["name"]},
     tagged=True,
     responses={201: success_response("The collection was created.", collection=COLLECTION)},
-    failures=[missing("name"), CollectionExists()],
+    failures=[missing("name"), exceptions.CollectionExists()],
 )
 
 get_collection = collection_operation(
@@ -199,7 +197,7 @@ get_collection = collection_operation(
     path=COLLECTION_ID,
     tagged=True,
     responses={200: success_response("The collection.", collection=COLLECTION)},
-    failures=[CollectionNotFound()],
+    failures=[exceptions.CollectionNotFound()],
 )
 
 update_collection = collection_operation(
@@ -210,7 +208,7 @@ update_collection = collection_operation(
     tagged=True,
     conditional=True,
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
-    failures=[CollectionNotFound(), CollectionExists()],
+    failures=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
 )
 
 delete_collection = collection_operation(
@@ -222,7 +220,7 @@ delete_collection = collection_operation(
     path=COLLECTION_ID,
     conditional=True,
     responses={200: success_response("The collection was deleted.")},
-    failures=[CollectionNotFound(), TooLargeToDelete()],
+    failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
 )
 
 
@@ -269,5 +267,5 @@ revoke_access_token = access_token_operation(
     description="Revokes the token permanently. Revoking it again changes nothing.",
     path=ACCESS_TOKEN_ID,
     responses={200: success_response("The access token is revoked.")},
-    failures=[AccessTokenNotFound()],
+    failures=[exceptions.AccessTokenNotFound()],
 )

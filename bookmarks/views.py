@@ -22,16 +22,8 @@ from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
-from . import openapi, serializers
+from . import exceptions, openapi, serializers
 from .authentication import AccessTokenAuthentication
-from .exceptions import (
-    AccessTokenNotFound,
-    BookmarkExists,
-    BookmarkNotFound,
-    CollectionExists,
-    CollectionNotFound,
-    InvalidCollection,
-)
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
@@ -43,8 +35,8 @@ class AccessTokenView(TokenView):
 
     authentication_classes = [AccessTokenAuthentication]
     errors = {
-        Bookmark.DoesNotExist: BookmarkNotFound,
-        Collection.DoesNotExist: CollectionNotFound,
+        Bookmark.DoesNotExist: exceptions.BookmarkNotFound,
+        Collection.DoesNotExist: exceptions.CollectionNotFound,
         Modified: PreconditionFailed,
         TooManyDependants: TooLargeToDelete,
     }
@@ -71,7 +63,7 @@ class AccessTokenView(TokenView):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, IntegrityError) and self.collection and not self._exists(self.collection):
-            exc = InvalidCollection()  # It has been deleted since it was found.
+            exc = exceptions.InvalidCollection()  # It has been deleted since it was found.
         return super().handle_exception(exc)
 
     def _exists(self, collection: Collection) -> bool:
@@ -129,7 +121,7 @@ class BookmarkView(AccessTokenView):
             bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
             location = self.location_of(duplicate.key)
-            raise BookmarkExists("url" if "url" in fields else "collection", location) from None
+            raise exceptions.BookmarkExists("url" if "url" in fields else "collection", location) from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
@@ -174,7 +166,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
         ids = self.validated()["ids"]
         with expensive_call(self.user_group):
             existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = ({"status": 200} if each else batch.failed(BookmarkNotFound()) for each in existed)
+        deletions = ({"status": 200} if each else batch.failed(exceptions.BookmarkNotFound()) for each in existed)
         return self.respond({"results": batch.results(ids, deletions)})
 
 
@@ -194,9 +186,9 @@ class BookmarkBatchMoveView(AccessTokenView):
     def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
         """Return the result of an item."""
         if moved is None:
-            return batch.failed(BookmarkNotFound())
+            return batch.failed(exceptions.BookmarkNotFound())
         if moved is Duplicate:
-            return batch.failed(BookmarkExists("collection"))
+            return batch.failed(exceptions.BookmarkExists("collection"))
         return {"bookmark": moved, "status": 200}
 
 
@@ -217,7 +209,7 @@ class CollectionsView(AccessTokenView):
         try:
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate as duplicate:
-            raise CollectionExists(self.location_of(duplicate.key)) from None
+            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         location = self.location_of(collection.pk)
         return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
 
@@ -241,7 +233,7 @@ class CollectionView(AccessTokenView):
         try:
             collection = self.collections.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
-            raise CollectionExists(self.location_of(duplicate.key)) from None
+            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
@@ -277,7 +269,7 @@ class AccessTokensView(ApiTokenView):
 
 class AccessTokenDetailView(ApiTokenView):
     response_serializers = {"DELETE": Envelope}
-    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: AccessTokenNotFound}
+    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: exceptions.AccessTokenNotFound}
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
