@@ -43,17 +43,19 @@ def empty_database(folder: Path) -> Iterator[str]:
         return
     import psycopg  # noqa: PLC0415
 
-    from tests.databases import new_database  # noqa: PLC0415
-
     server = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     name = f"service_{uuid4().hex}"
-    with new_database(f"{server}/postgres", name):
-        if "TEST_PARTITIONS" in os.environ:
-            result = manage("migrate", DATABASE_URL=f"{server}/{name}")
-            assert result.returncode == 0, result.stderr
-            with psycopg.connect(f"{server}/{name}") as connection, connection.cursor() as cursor:
-                partition(cursor, int(os.environ["TEST_PARTITIONS"]))
-        yield f"{server}/{name}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            if "TEST_PARTITIONS" in os.environ:
+                result = manage("migrate", DATABASE_URL=f"{server}/{name}")
+                assert result.returncode == 0, result.stderr
+                with psycopg.connect(f"{server}/{name}") as new, new.cursor() as cursor:
+                    partition(cursor, int(os.environ["TEST_PARTITIONS"]))
+            yield f"{server}/{name}"
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def environment(**variables: str) -> dict[str, str]:
