@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,13 +21,10 @@ from tests.servers import (
     TIMEOUT,
     free_port,
     listens,
-    running_server,
     start_server,
     stop_server,
     wait_until,
 )
-
-REDIS = shutil.which("redis-server")
 
 
 @contextmanager
@@ -87,15 +83,6 @@ def workers_have_started(log: Path) -> bool:
     return bool(spawned) and all(
         max(text.rfind(f"Started {name}{end}") for end in '\n"') > text.rfind(f"Spawning {name} ") for name in spawned
     )
-
-
-@contextmanager
-def redis_server(folder: Path) -> Iterator[str]:
-    """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
-    port = free_port()
-    command = [REDIS, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
-    with running_server(command, folder / "redis.log", lambda: listens(port)):
-        yield f"redis://127.0.0.1:{port}/0"
 
 
 class Service:
@@ -209,14 +196,3 @@ class Service:
                 while received := connection.recv(65536):
                     answer += received
             return answer
-
-
-def log_in(service: Service, password: str) -> httpx.Response:
-    """Send the form of the login page, as the operator."""
-    with service.client() as client:
-        client.get("/admin/login/")
-        token = client.cookies["csrftoken"]
-        fields = {"username": "operator", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
-        response = client.post("/admin/login/", data=fields)
-        response.cookies.update(client.cookies)
-        return response

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import socket
-import ssl
 import subprocess
 from contextlib import contextmanager
 
@@ -79,15 +78,11 @@ class Nginx:
         stop_server(self.process)
 
     def send(self, request):
-        """Send bytes as they are, with TLS. Return head and body of the answer."""
-        context = ssl.create_default_context(cafile=self.folder / "tls.pem")
+        """Send bytes as they are, without TLS. Return head and body of the answer."""
         answer = b""
-        with (
-            socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT) as connection,
-            context.wrap_socket(connection, server_hostname="localhost") as tls,
-        ):
-            tls.sendall(request)
-            while received := tls.recv(65536):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT) as connection:
+            connection.sendall(request)
+            while received := connection.recv(65536):
                 answer += received
         head, _, body = answer.partition(b"\r\n\r\n")
         return head.decode(), body
