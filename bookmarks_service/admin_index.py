@@ -10,9 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.columns import relative_time
-from usergroups.admin_tools.history import translate_entries
-from usergroups.admin_tools.permissions import admin_url
+from usergroups.admin_tools.columns import admin_url, relative_time
+from usergroups.admin_tools.history import message_of
 from usergroups.models import ApiToken, Team, UserGroup
 
 MAX_ROWS = 5  # in each list
@@ -26,9 +25,6 @@ def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any
         "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
         "recent_changes": recent_changes(visible) if visible else None,
     }
-    if UserGroup in visible:
-        newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
-        result["newest_user_groups"] = [(group, relative_time(group.created_at)) for group in newest[:MAX_ROWS]]
     return result
 
 
@@ -72,9 +68,9 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     return result
 
 
-def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, Any]]:
-    """Return the latest changes that operators made to these models in the admin, and when."""
+def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
+    """Return the latest changes that operators made to these models in the admin, their messages, and when."""
     content_types = ContentType.objects.get_for_models(*visible).values()
     entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
-    latest = translate_entries(entries.order_by("-pk")[:MAX_ROWS])
-    return [(entry, relative_time(entry.action_time)) for entry in latest]
+    latest = entries.order_by("-pk")[:MAX_ROWS]
+    return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]

@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.admin_tools.columns import can_view
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.permissions import can_view
 from usergroups.tokens.addresses import address_of
 
 from . import admin_index

@@ -17,27 +17,34 @@ from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.history import kept_row, log_rows
+from usergroups.models import UserGroup
 
 LIMIT = "of_user_group"
 """The query parameter that limits the autocompletion of collections to those of a user group."""
 
 
-class MoveForm(ConfirmationForm):
-    """The choice of a collection of the user group to which all bookmarks belong, or of none."""
+class OneGroupForm(ConfirmationForm):
+    """A form that refuses bookmarks of several user groups."""
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
+        self.user_group = rows[0].user_group
+        if any(bookmark.user_group_id != self.user_group.pk for bookmark in rows):
+            self.refusals = [gettext("Select the bookmarks of one user group.")]
+
+
+class MoveForm(OneGroupForm):
+    """The choice of a collection of the user group, or of none."""
 
     no_collection = forms.BooleanField(
         label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
     )
 
-    def __init__(self, rows: list[Bookmark], site: admin.AdminSite, data: Any = None) -> None:
-        super().__init__(rows, site, data)
-        user_group = rows[0].user_group
-        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
-            self.refusal = gettext("The selected bookmarks belong to several user groups. Select those of one only.")
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
         field: Any = Bookmark._meta.get_field("collection")
-        choice = AutocompleteField(field, site, required=False, label=capfirst(field.verbose_name))
-        choice.queryset = user_group.collections.for_write().select_related("user_group__team")
-        choice.widget.query_params = {LIMIT: user_group.pk}
+        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
+        limit_to_group(choice, self.user_group)
         self.fields = {"collection": choice, **self.fields}
 
     def clean(self) -> dict[str, Any]:
@@ -45,6 +52,13 @@ class MoveForm(ConfirmationForm):
         if "collection" in values and (values["collection"] is None) != values["no_collection"]:
             self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
         return values
+
+
+def limit_to_group(field: Any, user_group: UserGroup) -> None:
+    """Let a field for a collection accept and offer only those of the user group."""
+    field.queryset = user_group.collections.for_write().select_related("user_group__team")
+    field.widget.query_params = {LIMIT: user_group.pk}
+    field.error_messages["invalid_choice"] = _("The user group has no such collection.")
 
 
 @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])

@@ -17,7 +17,7 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.contract.files import MAX_LINE
 
 from .encodings import open_text
-from .records import FIELDS, OWNER_FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
+from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -131,7 +131,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
                 return
-            is_our_own = tuple(row) in (FIELDS, OWNER_FIELDS + FIELDS)
+            is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
             rows.url_position = None if is_our_own else columns.url_positions[0]
         elif len(row) > columns.length and any(row[columns.length :]):
@@ -146,13 +146,12 @@ def _without_protection(cell: str | None) -> str | None:
     return cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell
 
 
-def write(items: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
-    """Yield the lines of the file, optionally with the OWNER_FIELDS."""
-    names = [*OWNER_FIELDS, *FIELDS] if with_owner else FIELDS
-    yield csv_line(names)
+def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
+    """Yield the lines of the file."""
+    yield csv_line(FIELDS)
     for item in items:
-        values = to_dict(item, with_owner)
-        yield csv_line([values.get(name) or "" for name in names])
+        values = to_dict(item)
+        yield csv_line([values.get(name) or "" for name in FIELDS])
 
 
 def csv_line(cells: Iterable[str]) -> str:

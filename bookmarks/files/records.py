@@ -40,10 +40,6 @@ class CollectionRecord(NamedTuple):
 FIELDS = Record._fields[1:-1]
 """The keys of a JSON object and the columns of a CSV file."""
 
-OWNER_FIELDS = ("team", "environment", "user_group_id")
-"""The keys and columns that name the owner, in a file with bookmarks of several user groups. Imports ignore them."""
-
-
 NOTHING = {"", "0", "false", "no", "[]"}
 """Texts that say that a bookmark has no such property, in lower case."""
 
@@ -65,20 +61,13 @@ class InvalidRecord(NamedTuple):
 FileRecord = Record | CollectionRecord | InvalidRecord
 
 
-def to_dict(item: Bookmark | Collection, with_owner: bool = False) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection.
-
-    With ``with_owner``, the OWNER_FIELDS come first.
-    """
-    values: dict[str, str | None] = {}
-    if with_owner:
-        group = item.user_group
-        values = dict(zip(OWNER_FIELDS, (group.team.name, group.environment, group.provided_id), strict=True))
+def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
+    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection."""
     if isinstance(item, Collection):
-        return {**values, "collection": item.name}
+        return {"collection": item.name}
     collection = item.collection.name if item.collection else None
     time = format_timestamp(item.created_at)
-    return {**values, "url": item.url, "title": item.title, "collection": collection, "created_at": time}
+    return {"url": item.url, "title": item.title, "collection": collection, "created_at": time}
 
 
 def format_timestamp(value: datetime) -> str:

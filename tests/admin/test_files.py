@@ -49,7 +49,7 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     assert all(count in text for count in ("1 new", "1 already existed", "1 refused"))
     assert "Line 3: The URL has no scheme such as https://." in text
     assert Bookmark.objects.filter(user_group=user_group).count() == 2
-    assert LogEntry.objects.get().change_message == "Imported 1 bookmarks."
+    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1"
 
 
 @pytest.mark.parametrize(

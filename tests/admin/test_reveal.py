@@ -10,8 +10,11 @@ pytestmark = pytest.mark.django_db
 MESSAGE = "Revealed the user group token."
 
 
-def reveal(client, user_group, **extra):
-    return client.post(url("usergroups_usergroup_reveal", user_group.pk), **extra)
+REVEAL = f"{url('usergroups_usergroup_confirm')}?action=reveal_token"
+
+
+def reveal(client, user_group):
+    return client.post(REVEAL, {"confirmed": user_group.pk})
 
 
 def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_group):
@@ -23,6 +26,7 @@ def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_gro
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
         admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True),
         ask(admin_client, "usergroups_usergroup", "rotate_token", user_group),
+        ask(admin_client, "usergroups_usergroup", "reveal_token", user_group),
         ask(admin_client, "usergroups_usergroup", "delete_selected", user_group),
         admin_client.get(url("index")),
     ):
@@ -45,10 +49,10 @@ def test_a_revealed_token_is_in_the_response_only_and_in_the_history(admin_clien
 
 @pytest.mark.parametrize("method", ["get", "head"])
 def test_opening_the_address_reveals_nothing(admin_client, user_group, method):
-    response = getattr(admin_client, method)(url("usergroups_usergroup_reveal", user_group.pk))
+    response = getattr(admin_client, method)(f"{REVEAL}&keys={user_group.pk}")
 
-    assert response.status_code == 302
-    assert response["Location"] == url("usergroups_usergroup_change", user_group.pk)
+    assert response.status_code == 200
+    assert user_group.token not in response.content.decode()
     assert not LogEntry.objects.exists()
 
 

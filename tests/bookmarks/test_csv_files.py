@@ -10,8 +10,7 @@ from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.records import CollectionRecord, InvalidRecord
 from bookmarks.models import Bookmark
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.usergroups.factories import UserGroupFactory
+from tests.bookmarks.factories import BookmarkFactory
 
 MISPLACED = "Not CSV: a quotation mark is missing or misplaced."
 
@@ -132,17 +131,6 @@ def test_formulas_are_exported_as_text_and_imported_again(title):
 
     assert f"'{title}" in text
     assert [record.title for record in read(text)] == [title]
-
-
-def test_names_of_owners_are_not_exported_as_formulas(db):
-    group = UserGroupFactory(team__name="=1", provided_id="@1")
-    bookmark = BookmarkFactory(user_group=group, title="-1", collection=CollectionFactory(user_group=group, name="+1"))
-
-    text = "".join(write([bookmark], with_owner=True))
-    [record] = read(text)
-
-    assert text.splitlines()[1].count("'") == 4
-    assert (record.title, record.collection) == ("-1", "+1")
 
 
 def test_apostrophes_in_files_of_other_programs_are_kept():
