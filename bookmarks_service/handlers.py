@@ -12,15 +12,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 
-from usergroups.contract.errors import (
-    DATABASE_UNAVAILABLE_ERRORS,
-    NO_STORE,
-    BadRequest,
-    DatabaseUnavailable,
-    ServerError,
-    failure_response,
-    unknown_path,
-)
+from usergroups.contract import errors
 
 ADMIN_PREFIX = "admin/"
 """The prefix of the admin's URLs. reverse() would take 15 µs in each request."""
@@ -35,7 +27,7 @@ def page(view: View) -> View:
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)
-        response = failure_response(MethodNotAllowed(str(request.method)))
+        response = errors.failure_response(MethodNotAllowed(str(request.method)))
         response["Allow"] = "GET, HEAD"
         return response
 
@@ -49,7 +41,7 @@ def refuse_plain_http(get_response: View) -> View:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.is_secure():
-            return failure_response(BadRequest("Use HTTPS. Revoke any token that was sent without it."))
+            return errors.failure_response(errors.BadRequest("Use HTTPS. Revoke any token that was sent without it."))
         return get_response(request)
 
     return middleware
@@ -57,33 +49,33 @@ def refuse_plain_http(get_response: View) -> View:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a malformed request, such as one with an invalid Host header."""
-    return error_page(400) if is_page(request) else failure_response(BadRequest())
+    return error_page(400) if is_page(request) else errors.failure_response(errors.BadRequest())
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to an operator without the necessary permission."""
-    return error_page(403) if is_page(request) else failure_response(PermissionDenied())
+    return error_page(403) if is_page(request) else errors.failure_response(PermissionDenied())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a path that no URL pattern matches, or to the admin page of an object that does not exist."""
-    return error_page(404) if is_page(request) else unknown_path(request)
+    return error_page(404) if is_page(request) else errors.unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Respond to an unhandled exception. There is a separate page for an unavailable database."""
     if not is_page(request):
-        return failure_response(ServerError())
-    if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE_ERRORS):
+        return errors.failure_response(errors.ServerError())
+    if isinstance(sys.exc_info()[1], errors.DATABASE_UNAVAILABLE_ERRORS):
         response = error_page(503)
-        response["Retry-After"] = str(DatabaseUnavailable.wait)
+        response["Retry-After"] = str(errors.DatabaseUnavailable.wait)
         return response
     return error_page(500)
 
 
 def error_page(status: int) -> HttpResponse:
     """Return the page with this status. It is rendered without the request, so that it needs no session or database."""
-    return HttpResponse(render_to_string(f"{status}.html"), status=status, headers=NO_STORE)
+    return HttpResponse(render_to_string(f"{status}.html"), status=status, headers=errors.NO_STORE)
 
 
 def is_page(request: HttpRequest) -> bool:

@@ -7,19 +7,22 @@ from urllib.parse import quote
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
+from environs import Env, validate
 
-from bookmarks_service.environment import check_environment
 from usergroups import __version__
+from usergroups.contract.conf import RATE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-check_environment()
 env = Env()
+SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
+CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
+URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
+REDIS_URL = validate.Regexp(r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0.")
 
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
-if not SECRET_KEY:
+if not SECRET_KEY.strip():
     raise ImproperlyConfigured("Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip)
 
@@ -100,6 +103,8 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    if DATABASES["default"]["HOST"]:  # The database would be in memory.
+        raise ImproperlyConfigured("DATABASE_URL is invalid. Write a path with four slashes, as in sqlite:////path.")
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
@@ -108,7 +113,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
-CACHE_URL = env.str("CACHE_URL", "")
+CACHE_URL = env.str("CACHE_URL", "", validate=REDIS_URL)
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -119,17 +124,17 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
-USERGROUPS_CALL_RATE = env.str("USERGROUPS_CALL_RATE", "60000/min") or None
-USERGROUPS_FAILURE_RATE = env.str("USERGROUPS_FAILURE_RATE", "6000/min") or None
-USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024)  # bytes
-BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024)  # bytes
+USERGROUPS_CALL_RATE = env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
+USERGROUPS_FAILURE_RATE = env.str("USERGROUPS_FAILURE_RATE", "6000/min", validate=CALLS) or None
+USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, validate=SIZE)  # bytes
+BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
 if PROMETHEUS_MULTIPROC_DIR and find_spec("prometheus_client") is None:
     raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR needs prometheus-client. Install the extra `metrics`.")
 if PROMETHEUS_MULTIPROC_DIR and not Path(PROMETHEUS_MULTIPROC_DIR).is_dir():
     raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR is invalid. Set it to a folder such as /run/metrics.")
-TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=URL)
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -139,7 +144,7 @@ AUTH_PASSWORD_VALIDATORS = [
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend"]
 
 # Single sign-on with OpenID Connect. Off by default.
-OIDC_ISSUER = env.str("OIDC_ISSUER", "")
+OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=URL)
 OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
@@ -224,7 +229,9 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if BEHIND_TLS_PROXY else 0
-USERGROUPS_TRUSTED_PROXIES = env.int("USERGROUPS_TRUSTED_PROXIES", 1 if BEHIND_TLS_PROXY else 0)
+USERGROUPS_TRUSTED_PROXIES = env.int(
+    "USERGROUPS_TRUSTED_PROXIES", 1 if BEHIND_TLS_PROXY else 0, validate=validate.Range(min=0)
+)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and preloading affect the whole domain, not only this host.

@@ -52,17 +52,6 @@ def test_imports_run_one_way(folder):
     assert {name for name in own if not any(is_within(name, package) for package in allowed)} == set()
 
 
-@pytest.mark.parametrize("module", ["signals", "database_errors"])
-def test_a_leaf_module_imports_nothing_of_the_project(module):
-    own = {
-        name
-        for name in imports_of(ROOT / "usergroups" / f"{module}.py")
-        if any(is_within(name, each) for each in APPS_AND_SERVICE)
-    }
-
-    assert own == set()
-
-
 def test_no_two_classes_have_the_same_name():
     names = Counter(
         node.name

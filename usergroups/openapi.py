@@ -1,5 +1,6 @@
 """The OpenAPI documentation of the user group operations."""
 
+from functools import partial
 from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -41,14 +42,13 @@ TOKEN = {"token": USER_GROUP["token"]}
 ID_MISSING = missing("user_group_id")
 INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
-TAGS = ["User groups"]
+document = partial(operation, tags=["User groups"])
 LOOKUP = "The group is looked up by `user_group_id` in the API token's team and environment."
 
-get_user_group = operation(
+get_user_group = document(
     operation_id="get_user_group",
     summary="Retrieve a user group",
     description=LOOKUP,
-    tags=TAGS,
     query=ID,
     read_only=True,
     tagged=True,
@@ -56,32 +56,27 @@ get_user_group = operation(
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
-resolve_user_group = operation(
+resolve_user_group = document(
     operation_id="resolve_user_group",
     summary="Find the user group of a user group token",
     description=(
         "Finds the group in the API token's team and environment. The token is sent in the body, because URLs are "
         "written to logs. A read-only API token is sufficient."
     ),
-    tags=TAGS,
     read_only=True,
     request=TOKEN,
     tagged=True,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    failures=[
-        missing("token"),
-        UnknownUserGroupToken(),
-    ],
+    failures=[missing("token"), UnknownUserGroupToken()],
 )
 
-create_user_group = operation(
+create_user_group = document(
     operation_id="create_user_group",
     summary="Get or create a user group",
     description=(
         "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
         "environment. Otherwise creates it. `name` defaults to `user_group_id`."
     ),
-    tags=TAGS,
     request=FIELDS,
     tagged=True,
     responses={
@@ -91,7 +86,7 @@ create_user_group = operation(
     failures=[ID_MISSING, INVALID_MAPPING],
 )
 
-update_user_group = operation(
+update_user_group = document(
     operation_id="update_user_group",
     summary="Update a user group",
     description=(
@@ -99,7 +94,6 @@ update_user_group = operation(
         "creates a group: an unknown `user_group_id` results in 404. The response has all six fields of the updated "
         "group. Store its `token` to render embedded dashboards."
     ),
-    tags=TAGS,
     request=FIELDS,
     tagged=True,
     conditional=True,
@@ -107,36 +101,33 @@ update_user_group = operation(
     failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
 
-delete_user_group = operation(
+delete_user_group = document(
     operation_id="delete_user_group",
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
-    tags=TAGS,
     query=ID,
     conditional=True,
     responses={200: success_response("The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
 )
 
-rotate_user_group_token = operation(
+rotate_user_group_token = document(
     operation_id="rotate_user_group_token",
     summary="Rotate the token of a user group",
     description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
-    tags=TAGS,
     request=ID,
     tagged=True,
     responses={200: success_response("The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
-list_user_groups = operation(
+list_user_groups = document(
     operation_id="list_user_groups",
     summary="List user groups",
     description=(
         "Lists the user groups of the API token's team in the API token's environment. Request `next` until it is "
         "null: every user group that existed at the start is listed exactly once."
     ),
-    tags=TAGS,
     query={
         **page_query(USER_GROUP["provided_id"]),
         "name": "Example",
@@ -147,7 +138,7 @@ list_user_groups = operation(
     failures=[INVALID_LIMIT],
 )
 
-put_user_groups = operation(
+put_user_groups = document(
     operation_id="put_user_groups",
     summary="Update or create many user groups",
     description=(
@@ -155,7 +146,6 @@ put_user_groups = operation(
         "and creates the user group if it does not exist. An invalid item does not affect the others: `results` has, "
         "for each item in order, the response and the `status` of a single request."
     ),
-    tags=TAGS,
     request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]},
     responses={
         200: success_response(

@@ -40,29 +40,23 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
         return groups
 
-    def change(self, provided_id: str, versions: Sequence[datetime] | None = None, **changes: Any) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
-
-        Other fields are not written, so that concurrent updates of different fields all take effect.
-        """
-        groups = self.for_write().filter(provided_id=provided_id)
-        return retry_on_conflict(lambda: groups.update_version(versions, **changes), groups.db)
-
-    def change_in_scope(
+    def change(
         self,
-        scope: dict[str, Any],
         provided_id: str,
+        scope: dict[str, Any],
         versions: Sequence[datetime] | None = None,
         **changes: Any,
     ) -> "UserGroup":
-        """Do the same as ``filter(**scope).change(...)``, mostly by a statement that is compiled once.
+        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
 
-        The mapping is not read, because the response to an update lacks it. This is for the manager: the filters of a
-        queryset are ignored.
+        ``scope`` is the team and environment. Other fields are not written, so that concurrent updates of different
+        fields all take effect. Without ``versions``, a statement that is compiled once does it. It does not read the
+        mapping, because the response to an update lacks it. This is for the manager: filters of a queryset are ignored.
         """
-        if not changes or versions is not None:
-            return self.filter(**scope).change(provided_id, versions, **changes)
         using = self.db_for_write
+        if not changes or versions is not None:
+            group = self.using(using).filter(**scope, provided_id=provided_id)
+            return retry_on_conflict(lambda: group.update_version(versions, **changes), using)
         update = _update(type(self), self.model, using, (*scope, "provided_id"), (*changes,))
 
         def change() -> "UserGroup":

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from django.db import (
+    DatabaseError,
     IntegrityError,
     InternalError,
     OperationalError,
@@ -21,13 +22,16 @@ from django.db.models.signals import post_save
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .database_errors import is_conflict, is_violation
 from .signals import announce, announce_save, announce_update, deleted
 
 T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
+CONFLICTS = {"40001", "40P01"}  # the SQLSTATEs serialization_failure and deadlock_detected
+INTERNAL_ERROR = "XX000"
+"""The SQLSTATE with which Citus reports that a worker refuses COPY or COMMIT, whatever the worker's reason is."""
+
 MAX_DELETED = 2_000  # rows in one query with their keys
 MAX_DEPENDANTS = 100_000
 """The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
@@ -206,6 +210,21 @@ def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[mode
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
     """Return whether a statement commits by itself."""
     return not connection.in_atomic_block and connection.get_autocommit()
+
+
+def is_conflict(error: DatabaseError) -> bool:
+    """Return whether the transaction may succeed if it is retried."""
+    return _sqlstate(error) in CONFLICTS
+
+
+def is_violation(error: DatabaseError) -> bool:
+    """Return whether the error is, or on Citus may be, the violation of a constraint."""
+    return isinstance(error, IntegrityError) or _sqlstate(error) == INTERNAL_ERROR
+
+
+def _sqlstate(error: DatabaseError) -> str | None:
+    cause = error.__cause__
+    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
 
 
 def retry_on_conflict(

@@ -7,7 +7,7 @@ from django.utils.http import urlencode
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from . import openapi
+from . import openapi, serializers
 from .authentication import ApiTokenAuthentication
 from .contract import batch
 from .contract.fields import Envelope
@@ -16,19 +16,6 @@ from .contract.requests import BatchParser, PreconditionFailed, accepted_version
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
-from .serializers import (
-    NewUserGroupEnvelope,
-    UserGroupBatchEnvelope,
-    UserGroupBatchSerializer,
-    UserGroupDetailEnvelope,
-    UserGroupEnvelope,
-    UserGroupIdQuery,
-    UserGroupIdSerializer,
-    UserGroupListEnvelope,
-    UserGroupListQuery,
-    UserGroupTokenSerializer,
-    UserGroupUpdateSerializer,
-)
 from .tokens.concurrency import expensive_call
 from .tokens.views import TokenView
 from .transactions import Modified, TooManyDependants
@@ -60,15 +47,15 @@ class ApiTokenView(TokenView):
 
 class UserGroupView(ApiTokenView):
     request_serializers = {
-        "GET": UserGroupIdQuery,
-        "POST": UserGroupUpdateSerializer,
-        "PUT": UserGroupUpdateSerializer,
-        "DELETE": UserGroupIdQuery,
+        "GET": serializers.UserGroupIdQuery,
+        "POST": serializers.UserGroupUpdateSerializer,
+        "PUT": serializers.UserGroupUpdateSerializer,
+        "DELETE": serializers.UserGroupIdQuery,
     }
     response_serializers = {
-        "GET": UserGroupDetailEnvelope,
-        "POST": NewUserGroupEnvelope,
-        "PUT": UserGroupEnvelope,
+        "GET": serializers.UserGroupDetailEnvelope,
+        "POST": serializers.NewUserGroupEnvelope,
+        "PUT": serializers.UserGroupEnvelope,
         "DELETE": Envelope,
     }
 
@@ -90,7 +77,7 @@ class UserGroupView(ApiTokenView):
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = UserGroup.objects.change_in_scope(self.token.scope, versions=accepted_versions(request), **fields)
+        user_group = UserGroup.objects.change(scope=self.token.scope, versions=accepted_versions(request), **fields)
         return self.respond({"user_group": user_group}, tagged=user_group)
 
     @openapi.delete_user_group
@@ -101,8 +88,8 @@ class UserGroupView(ApiTokenView):
 
 
 class RotateUserGroupTokenView(ApiTokenView):
-    request_serializers = {"POST": UserGroupIdSerializer}
-    response_serializers = {"POST": UserGroupEnvelope}
+    request_serializers = {"POST": serializers.UserGroupIdSerializer}
+    response_serializers = {"POST": serializers.UserGroupEnvelope}
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
@@ -111,8 +98,8 @@ class RotateUserGroupTokenView(ApiTokenView):
 
 
 class ResolveView(ApiTokenView):
-    request_serializers = {"POST": UserGroupTokenSerializer}
-    response_serializers = {"POST": UserGroupDetailEnvelope}
+    request_serializers = {"POST": serializers.UserGroupTokenSerializer}
+    response_serializers = {"POST": serializers.UserGroupDetailEnvelope}
     safe_methods = ("POST",)
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
@@ -123,8 +110,8 @@ class ResolveView(ApiTokenView):
 
 
 class UserGroupsView(ApiTokenView):
-    request_serializers = {"GET": UserGroupListQuery}
-    response_serializers = {"GET": UserGroupListEnvelope}
+    request_serializers = {"GET": serializers.UserGroupListQuery}
+    response_serializers = {"GET": serializers.UserGroupListEnvelope}
 
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
@@ -142,8 +129,8 @@ A small batch may refer to many large groups.
 
 
 class UserGroupBatchView(ApiTokenView):
-    request_serializers = {"POST": UserGroupBatchSerializer}
-    response_serializers = {"POST": UserGroupBatchEnvelope}
+    request_serializers = {"POST": serializers.UserGroupBatchSerializer}
+    response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.put_user_groups

@@ -70,7 +70,6 @@ class Migration(migrations.Migration):
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
-                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{BOOKMARKS}.accesstoken', verbose_name='predecessor')),
                 ('user_group', models.ForeignKey(db_index=False, help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
             ],
             options={

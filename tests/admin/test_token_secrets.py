@@ -183,20 +183,6 @@ def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
     assert not LogEntry.objects.exists()
 
 
-@pytest.mark.parametrize("model", FACTORIES)
-def test_a_token_and_its_successor_link_to_each_other(admin_client, model):
-    token = FACTORIES[model](name="CI")
-    successor, _ = token.rotate(timedelta(hours=1))
-
-    old_page, new_page = (
-        admin_client.get(url(f"{model}_change", each.pk)).content.decode() for each in (token, successor)
-    )
-
-    assert f'<a href="{url(f"{model}_change", successor.pk)}">{successor}</a>' in old_page
-    assert f'<a href="{url(f"{model}_change", token.pk)}">{token}</a>' in new_page
-    assert '<span class="badge rotated">Rotated</span>' in new_page
-
-
 def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin_client):
     tokens = ApiTokenFactory.create_batch(30)
     for token in tokens:

@@ -275,7 +275,9 @@ def test_filters_require_permission_to_view_the_related_model(client, admin_clie
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
     user_group = UserGroupFactory(properties={"a": 1})
     form = shown_form(admin_client, user_group)
-    UserGroup.objects.change(user_group.provided_id, properties={"a": True})
+    UserGroup.objects.change(
+        user_group.provided_id, {"team_id": user_group.team_id, "environment": ""}, properties={"a": True}
+    )
     address = url("usergroups_usergroup_change", user_group.pk)
 
     page = admin_client.post(address, {**form, "properties": '{"a": 2}'})

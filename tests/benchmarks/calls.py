@@ -163,7 +163,7 @@ def service_parts(accounts: list[Account]) -> dict[str, Part]:
 
     def change() -> None:
         token, provided_id = next(api_tokens)
-        UserGroup.objects.change_in_scope(token.scope, provided_id, name=unique(), properties=PROPERTIES)
+        UserGroup.objects.change(provided_id, token.scope, name=unique(), properties=PROPERTIES)
 
     def add() -> None:
         url = f"https://www.example.com/articles/2026/11/22/{'x' * 20}/{unique()}"

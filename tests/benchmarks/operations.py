@@ -19,7 +19,7 @@ prints the CPU time of a call, which other load on the machine changes less. It 
 calls. Look-up, write, validation and envelope are measured alone, as a view runs them:
 
 - look-up: ``authenticate()`` of the token's queryset.
-- write: ``change_in_scope()`` or ``add()``, with any transaction.
+- write: ``change()`` or ``add()``, with any transaction.
 - validation: the serializer of the body, created once.
 - envelope: the serializer of the response, created once, and the renderer.
 - 405: a request with a method that the view refuses. It is everything before the authentication (middleware, URLs and

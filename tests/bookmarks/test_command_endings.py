@@ -15,7 +15,7 @@ from bookmarks.models import AccessToken, Collection
 from tests.bookmarks_service.service import ROOT, environment, manage
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.management import options
+from usergroups.management.commands import create_api_token
 from usergroups.models import ApiToken, Team
 
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
@@ -27,7 +27,6 @@ def user_group(db):
 
 
 WRITING = [
-    ["create_team", "New"],
     ["create_api_token", "--team", "Acme"],
     ["create_api_token", "--team", "New", "--create-team"],
     ["create_access_token", *GROUP],
@@ -67,10 +66,10 @@ def test_a_failure_of_any_kind_is_one_line(db, monkeypatch, error, message, stat
     def fail(name):
         raise error
 
-    monkeypatch.setattr(options, "create_team", fail)
+    monkeypatch.setattr(create_api_token, "create_team", fail)
 
     with pytest.raises(CommandError) as raised:
-        call_command("create_team", "Acme")
+        call_command("create_api_token", "--team", "Acme", "--create-team")
 
     assert (str(raised.value), raised.value.returncode) == (message, status)
 
@@ -112,7 +111,7 @@ def test_a_reader_that_leaves_causes_no_traceback(variables):
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as pipe:
-        process = start("create_team", "Acme", stdout=pipe, variables=variables)
+        process = start("create_api_token", "--team", "Demo", stdout=pipe, variables=variables)
 
     assert ending(process) == (1, "CommandError: Standard output: Broken pipe.\n")
 
@@ -121,8 +120,11 @@ def test_a_reader_that_leaves_causes_no_traceback(variables):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("create_team New >&-", "Standard output is closed.\n"),
-        ("sync_user_groups - --team Demo <&-", "CommandError: Standard input is closed.\n"),
+        ("create_api_token --team Demo >&-", "Standard output is closed.\n"),
+        (
+            "import_bookmarks - --format jsonl --team Demo --user-group example_1 <&-",
+            "CommandError: Standard input is closed.\n",
+        ),
     ],
 )
 def test_a_closed_descriptor_is_one_line(variables, command, message):
@@ -139,7 +141,8 @@ def test_a_closed_descriptor_is_one_line(variables, command, message):
 def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    process = start("sync_user_groups", str(pipe), "--team", "Demo", stdout=subprocess.PIPE, variables=variables)
+    command = ["import_bookmarks", str(pipe), "--format", "jsonl", "--team", "Demo", "--user-group", "example_1"]
+    process = start(*command, stdout=subprocess.PIPE, variables=variables)
     with pipe.open("wb"):  # waits until the command opens it
         time.sleep(1)  # until it waits for a line
         while process.poll() is None:  # A signal just before a read does not interrupt it, and is handled afterwards.
@@ -150,6 +153,6 @@ def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
 
     assert status == 130
     assert err == (
-        "CommandError: Interrupted. Run the command again to synchronize the rest. "
-        "Result so far: 0 created, 0 updated, 0 unchanged, 0 refused.\n"
+        "CommandError: Interrupted. Run the command again to import the rest. "
+        "Result so far: 0 created, 0 already existed, 0 refused.\n"
     )

@@ -1,4 +1,3 @@
-import json
 import re
 
 import pytest
@@ -7,7 +6,7 @@ from django.core.management import CommandError, call_command
 from bookmarks.files import EXPORT_FORMATS, importing
 from bookmarks.management.commands import import_bookmarks
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -159,18 +158,3 @@ def test_a_file_without_bookmarks_is_reported(user_group, tmp_path, capsys):
 
     out, err = capsys.readouterr()
     assert (out, err) == ("0 created, 0 already existed, 0 refused.\n", "The file contains no bookmarks.\n")
-
-
-def test_access_tokens_are_listed_rotated_and_revoked(capsys):
-    token = AccessTokenFactory()
-    AccessTokenFactory()
-
-    def run(*arguments):
-        call_command(*arguments)
-        return capsys.readouterr().out
-
-    listed = json.loads(run("list_tokens", "--team", token.user_group.team.name, "--json"))
-    assert (listed["id"], listed["kind"], listed["owner"]) == (token.public_id, "access token", str(token.user_group))
-    successor = AccessToken.objects.authenticate(run("rotate_token", token.public_id).strip())
-    assert successor.user_group == token.user_group
-    assert json.loads(run("revoke_token", token.public_id, "--json"))["state"] == "revoked"

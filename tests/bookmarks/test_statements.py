@@ -43,7 +43,7 @@ def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
     bookmark = BookmarkFactory(user_group=user_group)
     calls = {
         "authenticate": lambda n: ApiToken.objects.authenticate(secret),
-        "change": lambda n: UserGroup.objects.change_in_scope(token.scope, user_group.provided_id, name=f"Name {n}"),
+        "change": lambda n: UserGroup.objects.change(user_group.provided_id, token.scope, name=f"Name {n}"),
         "add": lambda n: Bookmark.objects.add(user_group=user_group, url=f"https://example.com/{n}"),
         "find a bookmark": lambda n: Bookmark.objects.find(user_group, str(bookmark.pk)),
         "find a collection": lambda n: Collection.objects.find(user_group, str(collection.pk)),
@@ -63,7 +63,7 @@ def test_a_write_is_one_statement_without_begin_and_commit(call):
     user_group = UserGroupFactory()
     scope = {"team_id": user_group.team_id, "environment": user_group.environment}
     calls = {
-        "change": lambda: UserGroup.objects.change_in_scope(scope, user_group.provided_id, name="New"),
+        "change": lambda: UserGroup.objects.change(user_group.provided_id, scope, name="New"),
         "add": lambda: Bookmark.objects.add(user_group=user_group, url="https://example.com/"),
     }
 
@@ -147,7 +147,7 @@ def test_statements_run_while_the_type_of_a_column_changes(monkeypatch):
 
     def call(name):
         ApiToken.objects.authenticate(secret)
-        UserGroup.objects.change_in_scope(token.scope, user_group.provided_id, name=name)
+        UserGroup.objects.change(user_group.provided_id, token.scope, name=name)
 
     def change_types(length):
         with connection.cursor() as cursor:

@@ -164,7 +164,7 @@ def test_json_files_have_positions_and_others_have_lines(refusal, expected):
 
 # The commands
 
-EITHER = b"".join(b'{"url": "https://example.com/%d", "user_group_id": "%d"}\n' % (n, n) for n in range(2000))
+LINES = b"".join(b'{"url": "https://example.com/%d"}\n' % n for n in range(2000))
 """Bookmarks or user groups, in JSON Lines."""
 
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
@@ -193,31 +193,29 @@ def feed():
         thread.join(timeout=TIMEOUT)
 
 
-COMMANDS = [["import_bookmarks", "--format", "jsonl", *GROUP], ["sync_user_groups", "--team", "Acme"]]
+COMMAND = ["import_bookmarks", "--format", "jsonl", *GROUP]
 
 
 @pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
-@pytest.mark.parametrize("command", COMMANDS, ids=["import", "sync"])
-def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path, command):
+def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path):
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     with open(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        feed(writing, EITHER)
-        call_command(*command, path.format(reading))
+        feed(writing, LINES)
+        call_command(*COMMAND, path.format(reading))
 
     assert capsys.readouterr().out.startswith("2000 created, 0 ")
 
 
 @pytest.mark.usefixtures("user_group")
-@pytest.mark.parametrize("command", COMMANDS, ids=["import", "sync"])
-def test_a_damaged_file_is_an_error_and_what_comes_before_is_stored(tmp_path, capsys, command):
+def test_a_damaged_file_is_an_error_and_what_comes_before_is_stored(tmp_path, capsys):
     file = tmp_path / "a"
-    file.write_bytes(gzip.compress(EITHER) + b"garbage")
+    file.write_bytes(gzip.compress(LINES) + b"garbage")
 
     with pytest.raises(CommandError) as error:
-        call_command(*command, str(file))
+        call_command(*COMMAND, str(file))
 
     assert str(error.value).startswith(f"{DAMAGED} Only what comes before was read: 2000 created, 0 ")
     assert error.value.returncode == 1

@@ -1,5 +1,6 @@
 """Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
+import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -19,7 +20,6 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from .renderers import CompactJSONRenderer
-from .tracebacks import release_cursors
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger than its request."""
@@ -92,6 +92,19 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> ErrorRes
         )
         release_cursors(exception)
     return response
+
+
+def release_cursors(error: Exception) -> None:
+    """Release the database cursors that the traceback of ``error`` refers to.
+
+    The traceback is part of a reference cycle. On SQLite, a thread whose garbage collection finds the cursor of another
+    thread waits until that thread's connection is idle. If that connection waits for a lock of the first thread, both
+    wait until the time limit for locks, 20 seconds by default.
+    """
+    chained: BaseException | None = error
+    while chained is not None:
+        traceback.clear_frames(chained.__traceback__)
+        chained = chained.__cause__ or chained.__context__
 
 
 def failure_response(exception: exceptions.APIException) -> HttpResponse:

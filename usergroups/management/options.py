@@ -1,20 +1,15 @@
 """Command line options that several commands share, and the objects that they name."""
 
-import json
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.apps import apps
 from django.core.management.base import CommandError, CommandParser
-from django.core.serializers.json import DjangoJSONEncoder
-from django.db import IntegrityError, router, transaction
 from django.utils import timezone
 
 from usergroups.models import MAX_ID_LENGTH, MAX_NAME_LENGTH, Environment, Team, UserGroup
-from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Token
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 
 MAX_DAYS = 36_500
 
@@ -79,15 +74,6 @@ def team(options: dict[str, Any]) -> Team:
         raise CommandError(f"There is no team named {options['team']!r}.") from None
 
 
-def create_team(name: str) -> Team:
-    """Create a team. Raises CommandError if there is one with this name."""
-    try:
-        with transaction.atomic(using=router.db_for_write(Team)):
-            return Team.objects.create(name=name)
-    except IntegrityError:
-        raise CommandError(f"There already is a team named {name!r}.") from None
-
-
 def user_group(options: dict[str, Any]) -> UserGroup:
     """Return the user group that the options name. Raises CommandError if it does not exist."""
     try:
@@ -101,44 +87,3 @@ def user_group(options: dict[str, Any]) -> UserGroup:
         raise CommandError(
             f"The team {options['team']!r} has no user group {options['user_group']!r} in {environment}."
         ) from None
-
-
-def token_models() -> list[type[Token]]:
-    """Return the models of all kinds of tokens, also those of the host project."""
-    return [model for model in apps.get_models() if issubclass(model, Token)]
-
-
-def add_token_id(parser: CommandParser) -> None:
-    """Add the argument that names a token, and the option ``--json``."""
-    parser.add_argument("id", help="The id of the token, as list_tokens prints it.")
-    add_json(parser)
-
-
-def add_json(parser: CommandParser) -> None:
-    """Add the option ``--json``."""
-    parser.add_argument("--json", action="store_true", help="Print JSON, with the fields of the token.")
-
-
-def token(options: dict[str, Any]) -> Token:
-    """Return the token that the argument ``id`` names. Raises CommandError if it does not exist."""
-    for model in token_models():
-        with suppress(model.DoesNotExist):
-            found: Token = model.objects.for_write().get_by_public_id(options["id"])
-            return found
-    raise CommandError(f"There is no token with the id {options['id']!r}.")
-
-
-def token_json(token: Token, **more: str) -> str:
-    """Return the fields of a token in JSON, without its secret unless it is among ``more``."""
-    times = ("created_at", "expires_at", "rotated_at", "revoked_at", "last_used_at")
-    described = {
-        "id": token.public_id,
-        "kind": token._meta.verbose_name,
-        "owner": str(token.owner),
-        "name": token.name,
-        "hint": token.hint,
-        "state": token.state,
-        "read_only": token.read_only,
-        **{name: getattr(token, name) for name in times},
-    }
-    return json.dumps({**described, **more}, cls=DjangoJSONEncoder)

@@ -47,7 +47,6 @@ class Migration(migrations.Migration):
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
                 ('environment', models.CharField(blank=True, choices=[('Customer', 'Customer'), ('Testing', 'Testing')], help_text='The token gives access only to user groups in this environment. If empty, only to those without an environment.', max_length=8, verbose_name='environment')),
-                ('predecessor', models.ForeignKey(db_constraint=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.apitoken', verbose_name='predecessor')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=f'{USERGROUPS}.team', verbose_name='team')),
             ],
             options={

@@ -104,7 +104,7 @@ class TokenAdmin(OperatorAdmin):
             return ("name", *self.owner_fields, "read_only", "lifetime")
         is_shown = {
             "last_used": obj.last_used_at, "last_used_address": obj.last_used_address,
-            "last_used_agent": obj.last_used_agent, "successor": obj.rotated_at, "predecessor_link": obj.predecessor_id,
+            "last_used_agent": obj.last_used_agent,
         }  # fmt: skip
         shown = [name for name, value in is_shown.items() if value]
         return ("name", "expires", *self.owner_fields, "access", "created_at", *shown)
@@ -186,17 +186,6 @@ class TokenAdmin(OperatorAdmin):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
-
-    @admin.display(description=_("successor"))
-    def successor(self, token: Token) -> str:
-        return self.token_link(token.get_successor())
-
-    @admin.display(description=_("predecessor"))
-    def predecessor_link(self, token: Token) -> str:
-        return self.token_link(token.get_predecessor())
-
-    def token_link(self, token: Token | None) -> str:
-        return format_html("{} {}", self.link_to(token), self.badge(token)) if token else "-"
 
     # Actions
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from usergroups.contract.tracebacks import release_cursors
+from usergroups.contract.errors import release_cursors
 
 from .addresses import address_of
 from .secret_format import redact

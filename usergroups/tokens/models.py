@@ -144,7 +144,7 @@ def _look_up(
 
 MAX_TOKEN_NAME_LENGTH = 255
 
-OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at", "predecessor"} | {
+OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at"} | {
     f"last_used_{name}" for name in ("at", "address", "agent")
 }
 """The fields that a successor does not inherit."""
@@ -189,17 +189,6 @@ class Token(WritingModel):
         editable=False,
         help_text=_("What the client calls itself: its User-Agent header."),
     )
-    # Only for display. A foreign key in the database, or SET_NULL, would make each deletion of a token look for others.
-    predecessor = models.ForeignKey(
-        "self",
-        models.DO_NOTHING,
-        null=True,
-        related_name="+",
-        db_constraint=False,
-        editable=False,
-        verbose_name=_("predecessor"),
-    )
-    predecessor_id: Any
 
     objects = TokenQuerySet.as_manager()
 
@@ -264,7 +253,7 @@ class Token(WritingModel):
         expires_at = self.expires_at
         with suppress(OverflowError):  # then keep the old time, thousands of years from now
             expires_at = expires_at and now + (expires_at - self.created_at)
-        successor: Any = type(self)(predecessor_id=self.pk, created_at=now, expires_at=expires_at)  # type: ignore[misc]
+        successor: Any = type(self)(created_at=now, expires_at=expires_at)
         for field in self.inherited_fields():
             # The owner itself if it is loaded, so that it need not be read again.
             name = field.name if field.is_relation and field.name in self._state.fields_cache else field.attname
@@ -275,14 +264,6 @@ class Token(WritingModel):
     def inherited_fields(cls) -> "list[models.Field[Any, Any]]":
         """Return the fields that a successor inherits: name, owner and permissions."""
         return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in OWN_FIELDS]
-
-    def get_predecessor(self) -> "Token | None":
-        """Return the token that this one succeeds, or None if there is none or it was deleted."""
-        return self._tokens.filter(pk=self.predecessor_id).first() if self.predecessor_id else None
-
-    def get_successor(self) -> "Token | None":
-        """Return the token that succeeds this one, or None if there is none or it was deleted."""
-        return self._tokens.filter(predecessor=self.pk).first() if self.rotated_at else None
 
     @property
     def _tokens(self) -> Any:

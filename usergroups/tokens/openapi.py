@@ -15,58 +15,36 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse, extend_schema
-from rest_framework import serializers
-from rest_framework.exceptions import (
-    APIException,
-    AuthenticationFailed,
-    ErrorDetail,
-    MethodNotAllowed,
-    NotAuthenticated,
-    NotFound,
-    ParseError,
-    PermissionDenied,
-    Throttled,
-    UnsupportedMediaType,
-    ValidationError,
-)
+from rest_framework import exceptions, serializers
+from rest_framework.exceptions import ErrorDetail
 
+from usergroups.contract import openapi as contract
 from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
 from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
-from usergroups.contract.openapi import (
-    DESCRIPTIONS,
-    HEADERS,
-    IF_MATCH,
-    FailureSerializer,
-    bodies_by_status,
-    class_name,
-    component_name,
-    header_names,
-    validation_codes,
-)
 from usergroups.contract.pagination import Cursor
 from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
 
 from .views import TokenView
 
 with translation.override(None):  # DRF's details in English, as the views do
-    FAILURES: list[APIException] = [
+    FAILURES: list[exceptions.APIException] = [
         BadRequest(),
-        ParseError("The query string is not UTF-8 or has too many parameters."),
+        exceptions.ParseError("The query string is not UTF-8 or has too many parameters."),
         UnknownParameter(["update_since"], ["updated_since"]),
-        NotAuthenticated(),
-        NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
-        AuthenticationFailed("The token is unknown, expired or revoked."),
-        AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
-        MethodNotAllowed("TRACE"),
-        Throttled(17),
+        exceptions.NotAuthenticated(),
+        exceptions.NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
+        exceptions.AuthenticationFailed("The token is unknown, expired or revoked."),
+        exceptions.AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        exceptions.MethodNotAllowed("TRACE"),
+        exceptions.Throttled(17),
         ServerError(),
         DatabaseUnavailable(),
     ]
-    FAILURES_OF_BODIES: list[APIException] = [
+    FAILURES_OF_BODIES: list[exceptions.APIException] = [
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-        UnsupportedMediaType("text/plain"),
+        exceptions.UnsupportedMediaType("text/plain"),
     ]
-    UNKNOWN_PATH = NotFound()
+    UNKNOWN_PATH = exceptions.NotFound()
 
 MAX_CODES_IN_NAME = 2  # of a response
 
@@ -82,7 +60,7 @@ class Documentation:
     query: Mapping[str, Any] = field(default_factory=dict)
     """An example of each query parameter."""
     path: OpenApiParameter | None = None
-    failures: Sequence[APIException] = ()
+    failures: Sequence[exceptions.APIException] = ()
     """The errors that not every operation of this kind can return."""
     read_only: bool = False
     tagged: bool = False
@@ -125,14 +103,14 @@ class OperationSchema(AutoSchema):
         return f"{self.get_summary()}."
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        return component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
+        return contract.component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
 
     def get_override_parameters(self) -> list[Any]:
         operation = self.documentation
         query = self._request_serializer if self._has_query else None
         return [
             *(parameter for parameter in (operation.path, query) if parameter),
-            *([IF_MATCH] if operation.conditional else []),
+            *([contract.IF_MATCH] if operation.conditional else []),
         ]
 
     def get_request_serializer(self) -> Any:
@@ -183,18 +161,19 @@ class OperationSchema(AutoSchema):
     def _failure_responses(self) -> dict[str, Any]:
         """Return the error responses. All operations share those that do not depend on the operation."""
         failures, codes_of_fields, codes_of_items = self._failures()
-        schema = self.resolve_serializer(FailureSerializer, "response").ref
+        schema = self.resolve_serializer(contract.FailureSerializer, "response").ref
         responses, every_code = {}, {*codes_of_fields, *codes_of_items}
-        for status, bodies in bodies_by_status(failures).items():
+        for status, bodies in contract.bodies_by_status(failures).items():
             codes = {problem["code"] for body in bodies.values() for problem in body["errors"]}
             codes |= codes_of_fields if status == 400 else set()
             every_code |= codes
             examples = {
-                class_name(name): self._shared("examples", class_name(name), {"value": body})
+                contract.class_name(name): self._shared("examples", contract.class_name(name), {"value": body})
                 for name, body in bodies.items()
             }
+            listed = ", ".join(f"`{code}`" for code in sorted(codes))
             response = {
-                "description": f"{DESCRIPTIONS[status]} Codes: {', '.join(f'`{code}`' for code in sorted(codes))}.",
+                "description": f"{contract.DESCRIPTIONS[status]} Codes: {listed}.",
                 "headers": self._headers(status),
                 "content": {"application/json": {"schema": schema, "examples": examples}},
             }
@@ -202,15 +181,15 @@ class OperationSchema(AutoSchema):
                 responses["400"] = response
             else:
                 name = " or ".join(sorted(codes)) if len(codes) <= MAX_CODES_IN_NAME else HTTPStatus(status).phrase
-                responses[str(status)] = self._shared("responses", class_name(name), response)
+                responses[str(status)] = self._shared("responses", contract.class_name(name), response)
         component = self.registry["UsergroupsErrorCode", "schemas"]
         component.schema = {**component.schema, "enum": sorted({*component.schema["enum"], *every_code})}
         return responses
 
     def _headers(self, status: int) -> dict[str, Any]:
         """Return the headers of the responses with this status."""
-        names = header_names(status, self.documentation.tagged, bool(self.documentation.returned_file))
-        return {name: self._shared("headers", name.replace("-", ""), HEADERS[name]) for name in names}
+        names = contract.header_names(status, self.documentation.tagged, bool(self.documentation.returned_file))
+        return {name: self._shared("headers", name.replace("-", ""), contract.HEADERS[name]) for name in names}
 
     def _shared(self, kind: str, name: str, content: Any) -> Any:
         """Return a reference to a component with this content, or the content if another one has the name."""
@@ -218,10 +197,10 @@ class OperationSchema(AutoSchema):
         self.registry.register_on_missing(component)
         return component.ref if self.registry[component].schema == content else content
 
-    def _failures(self) -> tuple[list[APIException], set[str], set[str]]:
+    def _failures(self) -> tuple[list[exceptions.APIException], set[str], set[str]]:
         """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
         denials = [
-            PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
+            exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
             for permission in self.contract_view.get_permissions()
             if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
         ]
@@ -233,12 +212,12 @@ class OperationSchema(AutoSchema):
         if self._request_serializer is None:
             return failures, set(), set()
         fields = self._request_serializer().fields.values()
-        codes = set[str]().union(*map(validation_codes, fields))
+        codes = set[str]().union(*map(contract.validation_codes, fields))
         if self._has_query:
             of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
             return [*failures, *of_body], codes - {"null"}, set()
         items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
-        codes_of_items = set[str]().union(*map(validation_codes, items))
+        codes_of_items = set[str]().union(*map(contract.validation_codes, items))
         if any(isinstance(each, serializers.DictField) for each in fields):
             codes.add(TOO_MANY["code"])
         if self.method == "PATCH":
@@ -248,12 +227,12 @@ class OperationSchema(AutoSchema):
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
+INVALID_LIMIT = exceptions.ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
 
 
-def missing(field: str) -> ValidationError:
+def missing(field: str) -> exceptions.ValidationError:
     """Return the error that a required field is missing."""
-    return ValidationError({field: [ErrorDetail("This field is required.", "required")]})
+    return exceptions.ValidationError({field: [ErrorDetail("This field is required.", "required")]})
 
 
 def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
@@ -315,7 +294,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     @property
     def name(self) -> str:  # type: ignore[override]
         model = self.target.model
-        return component_name(model.__module__, model.__name__)
+        return contract.component_name(model.__module__, model.__name__)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         secret = f"{self.target.model.prefix}_..."
