@@ -16,7 +16,6 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.columns import two_lines
-from usergroups.admin_tools.confirmation import DeletionSummary
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
@@ -78,7 +77,7 @@ class CollectionAdmin(OwnedAdmin):
             queryset = queryset.filter(user_group=key)
         return super().get_search_results(request, queryset, search_term)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         note = gettext(
             "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."

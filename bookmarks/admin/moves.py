@@ -72,7 +72,9 @@ def move(
 ) -> str:
     """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
     rows = list(queryset)
-    if collection is not None and not _lock(collection):
+    # Lock the collection, so that it cannot be deleted until the transaction ends.
+    stored = Collection.objects.for_write().select_for_update(no_key=True)
+    if collection is not None and stored.filter(pk=collection.pk).first() is None:
         return gettext("The collection no longer exists. Nothing was changed.")
     others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
     of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
@@ -95,9 +97,3 @@ def _message(old: Collection | None, new: Collection | None) -> str:
     """Return the message of the history, as it is written when the form of a bookmark is saved."""
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
-
-
-def _lock(collection: Collection) -> bool:
-    """Prevent the deletion of the collection until the transaction ends. Return whether it still exists."""
-    rows = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
-    return rows.select_for_update(no_key=True).first() is not None

@@ -96,25 +96,6 @@ def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, u
     assert (user_group.properties, user_group.mapping) == (None, {})
 
 
-DUPLICATES = {
-    '{"a": 1, "a": 1}': '"a"',
-    '{"b": [{"a": {}}, {"x": 1, "a": 2, "\\u0061": 3}]}': '"a"',
-    '{"ü": 1, "ü": 2}': '"ü"',
-    '{"' + "a" * 100 + '": 1, "' + "a" * 100 + '": 2}': '"' + "a" * 78 + "…",
-}
-
-
-@pytest.mark.parametrize("text", DUPLICATES)
-def test_a_key_that_occurs_twice_is_refused_in_the_form_only(admin_client, update_user_group, user_group, text):
-    page = save(admin_client, user_group, properties=text)
-
-    [error] = page.context["adminform"].errors["properties"]
-    assert error == f"The key {DUPLICATES[text]} occurs more than once."
-    assert page.context["adminform"].form["properties"].value() == text
-    body = f'{{"user_group_id": "{user_group.provided_id}", "properties": {text}}}'
-    assert update_user_group(body.encode()).status_code == 200
-
-
 def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
     user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
     form = shown_form(admin_client, user_group)

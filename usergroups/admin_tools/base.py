@@ -1,6 +1,7 @@
 """The base class of the admin of every model."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +13,7 @@ from django.contrib.admin.options import IncorrectLookupParameters, get_content_
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
@@ -26,11 +28,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.signals import acting_as
-from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, retry_on_conflict
+from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
 from .autocomplete import AutocompleteFilter, AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
 from .columns import admin_url, badge, can_view, joined, short_date
-from .confirmation import DeletionForm, DeletionSummary, deletion_summary, requires_confirmation
+from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .find_site import secrets_pattern
 from .forms import OperatorForm, SingleLineField
 from .history import changed_values, values_of
@@ -267,10 +269,9 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
-        action: Any = self.get_actions(request).get(request.GET.get("action", ""))
-        function = action[0] if isinstance(action, tuple) else getattr(action, "func", None)  # a tuple until Django 6.0
-        confirmation = getattr(function, "confirmation", None)
-        if confirmation is None:
+        name = request.GET.get("action", "")
+        confirmation = getattr(getattr(self, name, None), "confirmation", None)
+        if confirmation is None or name not in self.get_actions(request):
             raise PermissionDenied
         try:
             with acting_as(request.user):
@@ -299,17 +300,34 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         request.GET = query
         return self.confirm_view(request)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
-        descriptions, counts, perms_needed, protected = deletion_summary(self, objs, request)
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Return what Django's method returns, with counts in place of a list of all related rows."""
+        counts = {str(self.opts.verbose_name_plural): intcomma(len(objs))}
+        perms_needed, protected = set(), []
+        cascading: dict[Any, models.Q] = defaultdict(models.Q)
+        protecting: dict[Any, models.Q] = defaultdict(models.Q)
+        for relation, way in dependants(self.model):
+            paths = cascading if relation.on_delete is models.CASCADE else protecting
+            paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+        for model, condition in cascading.items():
+            if number := bounded_count(all_rows(model).filter(condition)):
+                other: Any = self.admin_site._registry.get(model)
+                if other is None or other.has_view_permission(request):
+                    counts[str(model._meta.verbose_name_plural)] = display_number(number)
+                if other is not None and not other.has_delete_permission(request):
+                    perms_needed.add(str(model._meta.verbose_name))
+        for model, condition in protecting.items():
+            if model not in cascading:  # Otherwise a cascade may delete these rows first.
+                rows = all_rows(model).filter(condition)[:MAX_DESCRIBED]
+                protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
         try:
-            rows: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
-            rows.require_few_dependants()
+            deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
+            deleted.require_few_dependants()
         except TooManyDependants as error:
             [model] = error.args
             text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
-            rows = display_rows(MAX_DEPENDANTS, model._meta)
-            protected.append(text % {"rows": rows, "model": self.opts.label})
-        return descriptions, counts, perms_needed, protected
+            protected.append(text % {"rows": display_rows(MAX_DEPENDANTS, model._meta), "model": self.opts.label})
+        return describe(self, objs), counts, perms_needed, protected
 
     # History
 
@@ -351,3 +369,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 def any_of(lookups: dict[str, Any]) -> models.Q:
     """Return the condition that one of the lookups holds."""
     return models.Q(*lookups.items(), _connector=models.Q.OR)
+
+
+def all_rows(model: Any) -> Any:
+    """Return all rows of a model in the database for writes."""
+    return model._base_manager.using(router.db_for_write(model))

@@ -1,6 +1,5 @@
 """Admin actions that ask for confirmation, and summaries of what they change."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db import models, router
+from django.db import models
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.functional import Promise
@@ -20,11 +19,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from usergroups.transactions import dependants, retry_on_conflict
+from usergroups.transactions import retry_on_conflict
 
 from .autocomplete import is_valid_value
 from .columns import joined
-from .lists import MAX_LISTED, bounded_count, display_number, display_rows
+from .lists import MAX_LISTED, display_rows
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
@@ -36,9 +35,6 @@ MAX_DESCRIBED = 20
 
 Action = Callable[..., HttpResponse | str]
 """Takes the model admin, the request, the rows and the form's values. Returns a response, or a message to show."""
-
-DeletionSummary = tuple[list[str], dict[str, str], set[str], list[str]]
-"""Descriptions of the rows, counts by model, the models without permission to delete, and the protected rows."""
 
 
 class ConfirmationForm(forms.Form):
@@ -173,29 +169,3 @@ def describe(model_admin: Any, rows: Sequence[models.Model]) -> list[str]:
     if others := len(rows[MAX_DESCRIBED:]):
         texts.append(ngettext("and %(number)s more", "and %(number)s more", others) % {"number": intcomma(others)})
     return texts
-
-
-def deletion_summary(model_admin: Any, objs: Sequence[models.Model], request: HttpRequest) -> DeletionSummary:
-    """Return what ModelAdmin.get_deleted_objects() returns, with counts in place of a list of all related rows."""
-    counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(objs))}
-    perms_needed, protected, site = set(), [], model_admin.admin_site
-    cascading: dict[Any, models.Q] = defaultdict(models.Q)
-    protecting: dict[Any, models.Q] = defaultdict(models.Q)
-    for relation, way in dependants(model_admin.model):
-        paths = cascading if relation.on_delete is models.CASCADE else protecting
-        paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
-    for model, path in cascading.items():
-        if number := bounded_count(_rows(model).filter(path)):
-            other = site.get_model_admin(model) if site.is_registered(model) else None
-            if other is None or other.has_view_permission(request):
-                counts[str(model._meta.verbose_name_plural)] = display_number(number)
-            if other is not None and not other.has_delete_permission(request):
-                perms_needed.add(str(model._meta.verbose_name))
-    for model, path in protecting.items():
-        if model not in cascading:  # Otherwise a cascade may delete these rows first.
-            protected += [f"{model._meta.verbose_name}: {row}" for row in _rows(model).filter(path)[:MAX_DESCRIBED]]
-    return describe(model_admin, objs), counts, perms_needed, protected
-
-
-def _rows(model: Any) -> Any:
-    return model._base_manager.using(router.db_for_write(model))

@@ -40,10 +40,7 @@ class SingleLineField(forms.CharField):
 
 
 class JSONObjectFormField(forms.CharField):
-    """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``.
-
-    Duplicate keys are refused as well.
-    """
+    """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``."""
 
     widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false", "dir": "ltr"})
 
@@ -60,8 +57,6 @@ class JSONObjectFormField(forms.CharField):
             return self.empty
         try:
             json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
-            # In a call, the last one of duplicate keys wins. A person who typed a key twice has made a mistake.
-            json.loads(text, object_pairs_hook=refuse_duplicates)
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
@@ -79,16 +74,6 @@ class JSONObjectFormField(forms.CharField):
             return json.dumps(self.to_python(data) or None) != json.dumps(initial or None)
         except ValidationError:
             return True
-
-
-def refuse_duplicates(pairs: list[tuple[str, Any]]) -> None:
-    """Raise ValueError if a key occurs twice in these pairs of keys and values. For use as ``object_pairs_hook``."""
-    seen: set[str] = set()
-    for key, _value in pairs:
-        if key in seen:
-            text = json.dumps(key, ensure_ascii=False)
-            raise ValueError(_("The key %(key)s occurs more than once.") % {"key": Truncator(text).chars(80)})
-        seen.add(key)
 
 
 class OperatorForm(ModelForm):
