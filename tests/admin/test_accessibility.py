@@ -38,7 +38,10 @@ ADMIN = {
     "no user group found": ["/admin/usergroups/usergroup/?q=nowhere"],
     "user group": ["/admin/usergroups/usergroup/1/change/"],
     "add user group": ["/admin/usergroups/usergroup/add/"],
-    "revealed user group token": ["/admin/usergroups/usergroup/1/change/", ".field-revealable_token button"],
+    "reveal user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]"],
+    "revealed user group token": [
+        "/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]", ".submit-row input", "[data-copies]"
+    ],
     "rotate user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=rotate_token]"],
     "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
     "API tokens": ["/admin/usergroups/apitoken/"],
@@ -143,7 +146,7 @@ def test_the_results_of_find_are_accessible(operator, text):
     ("rows", "heading"), [(b"none", "No bookmarks imported"), (b"https://example.com/imported", "Bookmarks imported")]
 )
 def test_the_result_of_an_import_is_accessible(operator, rows, heading):
-    operator.goto("/admin/bookmarks/bookmark/import/?_changelist_filters=user_group__id__exact%3D1")
+    operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
     operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"url\n" + rows})
     operator.get_by_role("button", name="Import bookmarks").click()
     operator.get_by_role("heading", name=heading, exact=True).wait_for()
@@ -167,7 +170,7 @@ def test_targets_are_large_enough_in_any_font(operator, path, style):
 
 
 def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
-    operator.goto("/admin/bookmarks/bookmark/import/?_changelist_filters=user_group__id__exact%3D1")
+    operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
     rows = b"url,collection\nhttps://example.com/checked,Checked\nnone,\n"
     operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": rows})
     operator.get_by_role("button", name="Check the file").click()

@@ -100,7 +100,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         """Show rows with their secrets, each with the row that it replaces, if any. Reloading the page leaves it."""
         reload_url = self.url_of("change", secrets[0][0].pk) if len(secrets) == 1 else self.url_of("changelist")
         rows = [
-            (secret, joined(self.link_to(row), *self.details(row)), self.link_to(old) if old else "-")
+            (secret, joined(self.link_to(row), *self.details(row)), old and self.link_to(old))
             for row, secret, old in secrets
         ]
         template = "usergroups/admin/secrets.html"
