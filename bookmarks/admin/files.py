@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
-from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, guess_format, positions
+from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, store
@@ -93,12 +93,25 @@ class ImportForm(UserGroupForm):
         required=False,
     )
 
+    encoding = forms.CharField(
+        label=_("Encoding"),
+        help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),
+        required=False,
+    )
+
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if guess_format(file.name) is None:
             text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
             raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
         return file
+
+    def clean_encoding(self) -> str | None:
+        label: str = self.cleaned_data["encoding"]
+        try:
+            return encodings.lookup(label) if label else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 @dataclass
@@ -215,7 +228,7 @@ class FilesAdmin(OperatorAdmin):
         name = str(user_group)  # Load the team before the import, during which it may be deleted.
         file_format = str(guess_format(file.name))
         report = DetailedReport()
-        records = report.watch(read(file, file_format, None, conf.max_import_size()))
+        records = report.watch(read(file, file_format, data["encoding"], conf.max_import_size()))
         collections: list[str] = []
         try:
             with acting_as(request.user), transaction.atomic(using) if is_check else nullcontext():
