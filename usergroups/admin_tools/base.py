@@ -347,7 +347,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         if not key or not is_valid_value(LogEntry._meta.pk, key):
             return {}
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        return {each.field.name: each.former_value for entry in entries for each in values_of(entry, self.model)}
+        values = [each for entry in entries for each in values_of(entry, self.model)]
+        return {field.name: old["key"] if old and field.is_relation else old for field, old, _new in values}
 
     # Find
 

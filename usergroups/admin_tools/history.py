@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -70,35 +69,18 @@ def _kept(field: Any, value: Any) -> Any:
     return value if isinstance(value, dict | str | int | None) else str(value)
 
 
-@dataclass
-class ChangedValue:
-    """The old and the new value of a field, as an entry keeps them."""
-
-    field: Any
-    pair: list[Any]
-
-    @property
-    def texts(self) -> list[str]:
-        """The old and the new value as text."""
-        return [self._text(value) or "-" for value in self.pair]
-
-    @property
-    def former_value(self) -> Any:
-        """The old value, as a form begins with it."""
-        value = self.pair[0]
-        return value["key"] if value and self.field.is_relation else value
-
-    def _text(self, value: Any) -> str:
-        if isinstance(self.field, models.JSONField):
-            return indent_json(value)
-        return str(value["text"] if value and self.field.is_relation else localize(value) or "")
+def text_of(field: Any, value: Any) -> str:
+    """Return a value that an entry keeps as text."""
+    if isinstance(field, models.JSONField):
+        return indent_json(value) or "-"
+    return str(value["text"] if value and field.is_relation else localize(value) or "-")
 
 
-def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[ChangedValue]:
-    """Yield the values that an entry keeps, except those that were too long to be kept."""
+def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield each changed field with its old and its new value, except values that were too long to be kept."""
     fields = {field.name: field for field in model._meta.concrete_fields}
     parts = json.loads(entry.change_message) if entry.change_message.startswith("[") else []
     for part in parts:
         for name, pair in part.get("changed", {}).get("values", {}).items():
             if name in fields and pair != [None, None]:
-                yield ChangedValue(fields[name], pair)
+                yield fields[name], *pair

@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop, pgettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
@@ -160,9 +160,6 @@ class TokenAdmin(OperatorAdmin):
                 times = (relative_time(token.rotated_at), relative_time(token.expires_at))
                 return format_html(gettext("Rotated {}, and expires {}. Until then, both tokens work."), *times)
         scope = gettext("It can only read.") if token.read_only else gettext("It can read and write.")
-        if hasattr(token, "environment"):
-            environment = token.environment or pgettext("environment", "None")
-            scope = f"{scope} {gettext('Environment: %(name)s.') % {'name': environment}}"
         if token.state == TokenState.EXPIRING:
             return format_html(gettext("Expires {}. {}"), relative_time(token.expires_at), scope)
         return format_html(gettext("The token works. {}"), scope)
