@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
-from bookmarks.files.exporting import StorageUnavailable, download, load, load_all
+from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.confirmation import selection, valid_keys
@@ -30,21 +30,11 @@ OF_GROUP = "user_group__id__exact"
 
 
 class FormatForm(forms.Form):
-    """The choice of a format. HTML cannot name the user group of each bookmark."""
+    """The choice of a format."""
 
     format = forms.ChoiceField(
         label=_("Format"), choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")]
     )
-
-    def __init__(self, data: Any, user_group: UserGroup | None) -> None:
-        super().__init__(data)
-        field: Any = self.fields["format"]
-        if user_group is None:
-            field.choices = [choice for choice in field.choices if choice[0] != "html"]
-            field.help_text = _(
-                "The file also names the team, the environment and the user group of each bookmark. An HTML file "
-                "cannot, and is offered only for the bookmarks of one user group."
-            )
 
 
 class ExportAdmin(OperatorAdmin):
@@ -65,9 +55,13 @@ class ExportAdmin(OperatorAdmin):
         if keys is not None:
             bookmarks = self.get_queryset(request).filter(pk__in=valid_keys(Bookmark, keys))
         user_group = common_group(bookmarks, [key for key in filters.get(OF_GROUP, []) if key])
-        form = FormatForm(request.POST if request.method == "POST" else None, user_group)
+        form = FormatForm(request.POST if request.method == "POST" else None)
         problem = ""
-        if form.is_valid():
+        if user_group is None:
+            problem = gettext(
+                "A file has the bookmarks of one user group. Filter the list by it, or select only its own."
+            )
+        elif form.is_valid():
             is_whole_group = keys is None and not changelist.query and filters.keys() == {OF_GROUP}
             try:
                 return bookmarks_file(form.cleaned_data["format"], bookmarks, user_group, is_whole_group)
@@ -90,14 +84,11 @@ def common_group(bookmarks: QuerySet[Bookmark], filtered_by: list[str]) -> UserG
 
 
 def bookmarks_file(
-    name: str, bookmarks: QuerySet[Bookmark], user_group: UserGroup | None, is_whole_group: bool
+    name: str, bookmarks: QuerySet[Bookmark], user_group: UserGroup, is_whole_group: bool
 ) -> HttpResponseBase:
     """Return a file of this format with the bookmarks, and with the empty collections of a whole user group."""
-    if user_group is not None:
-        text = EXPORT_FORMATS[name].write(load(user_group, among=None if is_whole_group else bookmarks))
-    else:
-        text = EXPORT_FORMATS[name].write(load_all(bookmarks), with_owner=True)
-    filename = f"{(user_group and slugify(user_group.name)) or 'bookmarks'}.{name}"
+    text = EXPORT_FORMATS[name].write(load(user_group, among=None if is_whole_group else bookmarks))
+    filename = f"{slugify(user_group.name) or 'bookmarks'}.{name}"
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
     chunks = (chunk.encode() for chunk in text)
     return download(chunks, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)

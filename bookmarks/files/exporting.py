@@ -55,16 +55,6 @@ def load(
                 yield each
 
 
-def load_all(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
-    """Yield bookmarks of any user groups as ``load`` does, in the order in which they were added.
-
-    ``bookmarks`` should load the collections, and whatever else the caller reads, with ``select_related``.
-    """
-    rows = bookmarks.using(bookmarks.db)
-    with _snapshot(rows.db):
-        yield from _in_order(rows)
-
-
 @contextmanager
 def _snapshot(using: str) -> Iterator[None]:
     """Let the statements of the block see the database as it was at the first of them.

@@ -22,7 +22,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield objects.record(line, value)
 
 
-def write(bookmarks: Iterable[Bookmark | Collection], with_owner: bool = False) -> Iterator[str]:
-    """Yield the lines of the file, optionally with the OWNER_FIELDS."""
+def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:
+    """Yield the lines of the file."""
     for bookmark in bookmarks:
-        yield json.dumps(to_dict(bookmark, with_owner), ensure_ascii=False) + "\n"
+        yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"

@@ -40,10 +40,6 @@ class CollectionRecord(NamedTuple):
 FIELDS = Record._fields[1:-1]
 """The keys of a JSON object and the columns of a CSV file."""
 
-OWNER_FIELDS = ("team", "environment", "user_group_id")
-"""The keys and columns that name the owner, in a file with bookmarks of several user groups. Imports ignore them."""
-
-
 NOTHING = {"", "0", "false", "no", "[]"}
 """Texts that say that a bookmark has no such property, in lower case."""
 
@@ -65,25 +61,13 @@ class InvalidRecord(NamedTuple):
 FileRecord = Record | CollectionRecord | InvalidRecord
 
 
-def to_dict(item: Bookmark | Collection, with_owner: bool = False) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection.
-
-    With ``with_owner``, the OWNER_FIELDS come first.
-    """
-    values: dict[str, str | None] = {}
-    if with_owner:
-        group = item.user_group
-        values = dict(zip(OWNER_FIELDS, (group.team.name, group.environment, group.provided_id), strict=True))
+def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
+    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection."""
     if isinstance(item, Collection):
-        return {**values, "collection": item.name}
+        return {"collection": item.name}
     collection = item.collection.name if item.collection else None
-    time = format_timestamp(item.created_at)
-    return {**values, "url": item.url, "title": item.title, "collection": collection, "created_at": time}
-
-
-def format_timestamp(value: datetime) -> str:
-    """Return a UTC time as in RFC 3339."""
-    return value.isoformat().replace("+00:00", "Z")
+    time = item.created_at.isoformat().replace("+00:00", "Z")
+    return {"url": item.url, "title": item.title, "collection": collection, "created_at": time}
 
 
 # Names of values
@@ -125,22 +109,21 @@ class FieldMap:
         accepted = dict(NAMES)
         if "href" in positions and "url" not in positions:
             accepted["title"] += (PINBOARD_TITLE,)
-        found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
         self.length = len(names)
-        self.url_positions = found[0]
-        self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
+        self.positions = [
+            next((positions[name] for name in accepted[field] if name in positions), self.length) for field in FIELDS
+        ]
         self.others = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in self.first_positions and name.strip().casefold() not in IDENTIFIERS
+            if position not in self.positions and name.strip().casefold() not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
         """Return the record of the values, of which there are as many as names."""
         values = [*values, None]  # the value of a field without a name
-        url, *others = [values[position] for position in self.first_positions]
+        url, *others = [values[position] for position in self.positions]
         left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
-        url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
         if url:
             return Record._make((line, url.strip() if isinstance(url, str) else url, *others, left_out))
         present = {field: value for field, value in zip(FIELDS[1:], others, strict=True) if value}

@@ -10,8 +10,7 @@ from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.records import CollectionRecord, InvalidRecord
 from bookmarks.models import Bookmark
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.usergroups.factories import UserGroupFactory
+from tests.bookmarks.factories import BookmarkFactory
 
 MISPLACED = "Not CSV: a quotation mark is missing or misplaced."
 
@@ -81,7 +80,6 @@ def test_lines_are_read_at_most_twice(monkeypatch, seed):
     [
         pytest.param("url;title\nhttps://a/;b", id="semicolons"),
         pytest.param("url\ttitle\nhttps://a/\tb", id="tabs"),
-        pytest.param("sep=|\r\nurl|title\r\nhttps://a/|b\r\n", id="declared"),
         pytest.param('"Title","URL"\r"b","https://a/"\r', id="carriage returns"),
         pytest.param("\ufeffurl,title\r\n\r\nhttps://a/,b\r\n,\r\n", id="empty rows"),
         pytest.param("url,title\nhttps://a/,b,,", id="empty cells at the end"),
@@ -132,17 +130,6 @@ def test_formulas_are_exported_as_text_and_imported_again(title):
 
     assert f"'{title}" in text
     assert [record.title for record in read(text)] == [title]
-
-
-def test_names_of_owners_are_not_exported_as_formulas(db):
-    group = UserGroupFactory(team__name="=1", provided_id="@1")
-    bookmark = BookmarkFactory(user_group=group, title="-1", collection=CollectionFactory(user_group=group, name="+1"))
-
-    text = "".join(write([bookmark], with_owner=True))
-    [record] = read(text)
-
-    assert text.splitlines()[1].count("'") == 4
-    assert (record.title, record.collection) == ("-1", "+1")
 
 
 def test_apostrophes_in_files_of_other_programs_are_kept():
