@@ -31,7 +31,7 @@ from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
 from .autocomplete import AutocompleteFilter, AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
-from .columns import admin_url, badge, can_view, joined, short_date
+from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .find_site import secrets_pattern
 from .forms import OperatorForm, SingleLineField
@@ -231,7 +231,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         """Return what to show of each list that can be filtered by the row and that the user may view."""
         related = []
         for model in self.opts.apps.get_models():
-            other: Any = self.admin_site._registry.get(model)
+            other = admin_of(self.admin_site, model)
             if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
                 for path in other.owner_paths(request, self.model):
                     query = {f"{path}__{self.opts.pk.name}__exact": obj.pk}
@@ -311,7 +311,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
         for model, condition in cascading.items():
             if number := bounded_count(all_rows(model).filter(condition)):
-                other: Any = self.admin_site._registry.get(model)
+                other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
                     counts[str(model._meta.verbose_name_plural)] = display_number(number)
                 if other is not None and not other.has_delete_permission(request):
