@@ -15,10 +15,9 @@ from usergroups.tokens.models import Token
 from usergroups.transactions import DatedModel
 
 from . import web_url
-from .bulk import NO_COLLECTION, UniqueKey
 from .exceptions import BOOKMARK_EXISTS
 from .fields import SameGroupForeignKey, URLDigestField
-from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000

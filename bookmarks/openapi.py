@@ -1,5 +1,6 @@
 """The OpenAPI documentation of the bookmark operations, and of those on access tokens."""
 
+from functools import partial
 from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -7,23 +8,9 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from usergroups.contract import batch
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, USER_GROUP
-from usergroups.tokens.openapi import (
-    INVALID_LIMIT,
-    id_parameter,
-    missing,
-    operation,
-    page_query,
-    success_response,
-)
+from usergroups.tokens.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
 
-from .exceptions import (
-    AccessTokenNotFound,
-    BookmarkExists,
-    BookmarkNotFound,
-    CollectionExists,
-    CollectionNotFound,
-    InvalidCollection,
-)
+from . import exceptions
 
 BOOKMARK = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
@@ -35,19 +22,22 @@ BOOKMARK = {
 }
 FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
 
+page_response = partial(success_response, next=None, previous=None)
+
 INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
 
-BOOKMARK_TAGS = ["Bookmarks"]
+DUPLICATE = exceptions.BookmarkExists()
+
+bookmark_operation = partial(operation, tags=["Bookmarks"])
 BOOKMARK_ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
 
-list_bookmarks = operation(
+list_bookmarks = bookmark_operation(
     operation_id="list_bookmarks",
     summary="List bookmarks",
     description=(
         "Lists the bookmarks of the access token's user group that match all filters. Request `next` "
         "until it is null: every bookmark that existed at the start is listed exactly once."
     ),
-    tags=BOOKMARK_TAGS,
     query={
         **page_query(BOOKMARK["id"]),
         "collection": "",
@@ -57,11 +47,11 @@ list_bookmarks = operation(
         "q": "reports",
     },
     read_only=True,
-    responses={200: success_response("A page of bookmarks.", bookmarks=[BOOKMARK], next=None, previous=None)},
-    failures=[INVALID_LIMIT, InvalidCollection()],
+    responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
+    failures=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
 
-create_bookmark = operation(
+create_bookmark = bookmark_operation(
     operation_id="create_bookmark",
     summary="Create a bookmark",
     description=(
@@ -70,55 +60,51 @@ create_bookmark = operation(
         "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serializes them to the "
         "same text. The URL is stored exactly as sent and never fetched."
     ),
-    tags=BOOKMARK_TAGS,
     request=FIELDS,
     tagged=True,
     responses={
         200: success_response("The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
         201: success_response("The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
     },
-    failures=[INVALID_URL, InvalidCollection()],
+    failures=[INVALID_URL, exceptions.InvalidCollection()],
 )
 
-get_bookmark = operation(
+get_bookmark = bookmark_operation(
     operation_id="get_bookmark",
     summary="Retrieve a bookmark",
-    tags=BOOKMARK_TAGS,
     read_only=True,
     path=BOOKMARK_ID,
     tagged=True,
     responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
-    failures=[BookmarkNotFound()],
+    failures=[exceptions.BookmarkNotFound()],
 )
 
-update_bookmark = operation(
+update_bookmark = bookmark_operation(
     operation_id="update_bookmark",
     summary="Update a bookmark",
     description="Changes the URL, the collection or the title. Omitted fields stay unchanged.",
-    tags=BOOKMARK_TAGS,
     path=BOOKMARK_ID,
     request=FIELDS,
     tagged=True,
     conditional=True,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[INVALID_URL, InvalidCollection(), BookmarkNotFound(), BookmarkExists()],
+    failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), DUPLICATE],
 )
 
-delete_bookmark = operation(
+delete_bookmark = bookmark_operation(
     operation_id="delete_bookmark",
     summary="Delete a bookmark",
-    tags=BOOKMARK_TAGS,
     path=BOOKMARK_ID,
     conditional=True,
     responses={200: success_response("The bookmark was deleted.")},
-    failures=[BookmarkNotFound()],
+    failures=[exceptions.BookmarkNotFound()],
 )
 
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
 
 
-create_bookmarks = operation(
+create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",
     summary="Create many bookmarks",
     description=(
@@ -126,55 +112,52 @@ create_bookmarks = operation(
         "An invalid item does not affect the others: `results` has, for each item in order, the response and the "
         "`status` of a single create request, without the user group."
     ),
-    tags=BOOKMARK_TAGS,
     request={"bookmarks": [FIELDS, {"url": "example.com"}]},
     responses={
         200: success_response(
             "The result of each item.",
             user_group=USER_GROUP,
-            results=[
-                {"status": 201, "success": 1, "bookmark": BOOKMARK},
-                batch.failed(INVALID_URL).result,
-            ],
+            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL).result],
         )
     },
     failures=[missing("bookmarks")],
 )
 
-delete_bookmarks = operation(
+delete_bookmarks = bookmark_operation(
     operation_id="delete_bookmarks",
     summary="Delete many bookmarks",
     description=(
         "Takes up to 1,000 ids. `results` has, for each id in order, the response and the `status` of a single delete "
         "request."
     ),
-    tags=BOOKMARK_TAGS,
     request={"ids": IDS},
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(BookmarkNotFound()).result],
+            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound()).result],
         )
     },
     failures=[missing("ids")],
 )
 
-move_bookmarks = operation(
+move_bookmarks = bookmark_operation(
     operation_id="move_bookmarks",
     summary="Move many bookmarks",
     description=(
         "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of their collections if `collection` is "
         "null. `results` has, for each id in order, the response and the `status` of a single update request."
     ),
-    tags=BOOKMARK_TAGS,
     request={"ids": IDS, "collection": BOOKMARK["collection"]},
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1, "bookmark": BOOKMARK}, batch.failed(BookmarkExists()).result],
+            results=[
+                {"status": 200, "success": 1, "bookmark": BOOKMARK},
+                batch.failed(exceptions.BookmarkExists()).result,
+            ],
         )
     },
-    failures=[missing("ids"), InvalidCollection()],
+    failures=[missing("ids"), exceptions.InvalidCollection()],
 )
 
 
@@ -185,64 +168,59 @@ COLLECTION = {
     "updated_at": "2026-01-31T09:26:10.112233Z",
 }
 
-COLLECTION_TAGS = ["Collections"]
+collection_operation = partial(operation, tags=["Collections"])
 COLLECTION_ID = id_parameter("The collection's `id`.", COLLECTION["id"])
 
-list_collections = operation(
+list_collections = collection_operation(
     operation_id="list_collections",
     summary="List collections",
     description="Lists the collections of the access token's user group. Request `next` until it is null.",
-    tags=COLLECTION_TAGS,
     query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
     read_only=True,
-    responses={200: success_response("A page of collections.", collections=[COLLECTION], next=None, previous=None)},
+    responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     failures=[INVALID_LIMIT],
 )
 
-create_collection = operation(
+create_collection = collection_operation(
     operation_id="create_collection",
     summary="Create a collection",
-    tags=COLLECTION_TAGS,
     request={"name": COLLECTION["name"]},
     tagged=True,
     responses={201: success_response("The collection was created.", collection=COLLECTION)},
-    failures=[missing("name"), CollectionExists()],
+    failures=[missing("name"), exceptions.CollectionExists()],
 )
 
-get_collection = operation(
+get_collection = collection_operation(
     operation_id="get_collection",
     summary="Retrieve a collection",
-    tags=COLLECTION_TAGS,
     read_only=True,
     path=COLLECTION_ID,
     tagged=True,
     responses={200: success_response("The collection.", collection=COLLECTION)},
-    failures=[CollectionNotFound()],
+    failures=[exceptions.CollectionNotFound()],
 )
 
-update_collection = operation(
+update_collection = collection_operation(
     operation_id="update_collection",
     summary="Rename a collection",
-    tags=COLLECTION_TAGS,
     path=COLLECTION_ID,
     request={"name": COLLECTION["name"]},
     tagged=True,
     conditional=True,
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
-    failures=[CollectionNotFound(), CollectionExists()],
+    failures=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
 )
 
-delete_collection = operation(
+delete_collection = collection_operation(
     operation_id="delete_collection",
     summary="Delete a collection",
     description=(
         "Its bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
     ),
-    tags=COLLECTION_TAGS,
     path=COLLECTION_ID,
     conditional=True,
     responses={200: success_response("The collection was deleted.")},
-    failures=[CollectionNotFound(), TooLargeToDelete()],
+    failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
 )
 
 
@@ -258,51 +236,36 @@ ACCESS_TOKEN: dict[str, Any] = {
 }
 SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an example
 
-ACCESS_TOKEN_TAGS = ["Access tokens"]
+access_token_operation = partial(operation, tags=["Access tokens"])
 ACCESS_TOKEN_ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 
-list_access_tokens = operation(
+list_access_tokens = access_token_operation(
     operation_id="list_access_tokens",
     summary="List access tokens",
     description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
-    tags=ACCESS_TOKEN_TAGS,
     query={"user_group_id": "example_1", **page_query(bytes.fromhex(ACCESS_TOKEN["id"]))},
     read_only=True,
-    responses={
-        200: success_response(
-            "A page of access tokens.",
-            access_tokens=[ACCESS_TOKEN],
-            next=None,
-            previous=None,
-        )
-    },
+    responses={200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])},
     failures=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
 )
 
-issue_access_token = operation(
+issue_access_token = access_token_operation(
     operation_id="issue_access_token",
     summary="Issue an access token",
     description=(
         "Issues an access token, which gives access to the bookmarks and collections of the user group. Only "
         "this response has its `secret`."
     ),
-    tags=ACCESS_TOKEN_TAGS,
     request={"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
-    responses={
-        201: success_response(
-            "The access token was issued.",
-            access_token={**ACCESS_TOKEN, "secret": SECRET},
-        )
-    },
+    responses={201: success_response("The access token was issued.", access_token={**ACCESS_TOKEN, "secret": SECRET})},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
-revoke_access_token = operation(
+revoke_access_token = access_token_operation(
     operation_id="revoke_access_token",
     summary="Revoke an access token",
     description="Revokes the token permanently. Revoking it again changes nothing.",
-    tags=ACCESS_TOKEN_TAGS,
     path=ACCESS_TOKEN_ID,
     responses={200: success_response("The access token is revoked.")},
-    failures=[AccessTokenNotFound()],
+    failures=[exceptions.AccessTokenNotFound()],
 )

@@ -10,9 +10,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Func, IntegerField, Q, QuerySet, TextField, Value
+from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import StrIndex
+from django.db.models.functions import Length, StrIndex
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThanOrEqual
 
 from usergroups.contract.pagination import Page, Position, comes_after
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAX_QUERY_LENGTH = 100  # characters
 MAX_SCANNED = 5_000
 """The maximum number of bookmarks that one call searches. The next page continues the search."""
-MAX_SCANNED_SIZE = 2 * 1024 * 1024
-"""The maximum size of the text that one call searches, in bytes."""
+MAX_SCANNED_SIZE = 2_000_000
+"""The maximum length of the text that one call searches, in characters."""
 
 
 class SearchPage(Page["Bookmark"]):
@@ -41,7 +41,7 @@ class SearchPage(Page["Bookmark"]):
             self.condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
             self.condition &= contains(filters["q"])
-            self.size = OctetLength("url") + OctetLength("title")
+            self.size = Length("url") + Length("title")
         super().__init__(bookmarks, "id", **position)
 
     def select(self, ordered: "QuerySet[Bookmark]", number: int) -> "tuple[list[Bookmark], Position | None]":
@@ -60,16 +60,6 @@ class SearchPage(Page["Bookmark"]):
         if number >= len(sizes):
             return None
         return next(iter(ordered.values_list("created_at", self.key)[number - 1 : number]), None)
-
-
-class OctetLength(Func):
-    """The size of a text in bytes, which PostgreSQL knows without reading it. On SQLite, its number of characters."""
-
-    function = "OCTET_LENGTH"
-    output_field = IntegerField()
-
-    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, function="LENGTH", **context)
 
 
 class Lowercase(Func):

@@ -73,20 +73,13 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     )
 
 
-class CollectionIdField(serializers.CharField):
-    """The id of a collection."""
-
-    def to_representation(self, value: Any) -> str:
-        return str(value)
-
-
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
     id = serializers.CharField()
     url = serializers.CharField(help_text="The URL exactly as it was sent.")
     title = serializers.CharField(help_text="The title of the page. It may be empty.")
-    collection = CollectionIdField(
+    collection = serializers.CharField(
         source="collection_id", allow_null=True, help_text="The id of the bookmark's collection, or null."
     )
     created_at = TimestampField()

@@ -1,6 +1,6 @@
 """The bookmark operations, and those on access tokens."""
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -19,45 +19,15 @@ from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.concurrency import expensive_call
 from usergroups.tokens.views import TokenView
-from usergroups.transactions import Modified, TooManyDependants
+from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
-from . import openapi
+from . import exceptions, openapi, serializers
 from .authentication import AccessTokenAuthentication
-from .exceptions import (
-    AccessTokenNotFound,
-    BookmarkExists,
-    BookmarkNotFound,
-    CollectionExists,
-    CollectionNotFound,
-    InvalidCollection,
-)
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
 from .search import SearchPage
-from .serializers import (
-    AccessTokenCreateSerializer,
-    AccessTokenListEnvelope,
-    AccessTokenListQuery,
-    BookmarkBatchEnvelope,
-    BookmarkBatchSerializer,
-    BookmarkCreateSerializer,
-    BookmarkDeletionEnvelope,
-    BookmarkEnvelope,
-    BookmarkIdsSerializer,
-    BookmarkListEnvelope,
-    BookmarkListQuery,
-    BookmarkMoveEnvelope,
-    BookmarkMoveSerializer,
-    BookmarkUpdateSerializer,
-    CollectionEnvelope,
-    CollectionListEnvelope,
-    CollectionListQuery,
-    CollectionWriteSerializer,
-    IssuedAccessTokenEnvelope,
-    NewBookmarkEnvelope,
-)
 
 
 class AccessTokenView(TokenView):
@@ -65,8 +35,8 @@ class AccessTokenView(TokenView):
 
     authentication_classes = [AccessTokenAuthentication]
     errors = {
-        Bookmark.DoesNotExist: BookmarkNotFound,
-        Collection.DoesNotExist: CollectionNotFound,
+        Bookmark.DoesNotExist: exceptions.BookmarkNotFound,
+        Collection.DoesNotExist: exceptions.CollectionNotFound,
         Modified: PreconditionFailed,
         TooManyDependants: TooLargeToDelete,
     }
@@ -93,18 +63,11 @@ class AccessTokenView(TokenView):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, IntegrityError) and self.collection and not self._exists(self.collection):
-            exc = InvalidCollection()  # It has been deleted since it was found.
+            exc = exceptions.InvalidCollection()  # It has been deleted since it was found.
         return super().handle_exception(exc)
 
     def _exists(self, collection: Collection) -> bool:
         return self.collections.for_write().filter(pk=collection.pk).exists()
-
-    def look_up_collections(self, items: Any) -> dict[object, Collection]:
-        """Return the user group's collections that the unvalidated ``items`` refer to, by id, in at most one query."""
-        items = items[: batch.MAX_ITEMS] if isinstance(items, list) else []
-        return self.collections.for_write().by_public_id(
-            item.get("collection") for item in items if isinstance(item, dict)
-        )
 
     def location_of(self, key: UUID) -> str:
         """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""
@@ -113,8 +76,8 @@ class AccessTokenView(TokenView):
 
 
 class BookmarksView(AccessTokenView):
-    request_serializers = {"GET": BookmarkListQuery, "POST": BookmarkCreateSerializer}
-    response_serializers = {"GET": BookmarkListEnvelope, "POST": NewBookmarkEnvelope}
+    request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
+    response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
     owner_fields = {"POST": ("properties",)}
 
     @openapi.list_bookmarks
@@ -139,8 +102,12 @@ class BookmarksView(AccessTokenView):
 
 
 class BookmarkView(AccessTokenView):
-    request_serializers = {"PATCH": BookmarkUpdateSerializer}
-    response_serializers = {"GET": BookmarkEnvelope, "PATCH": BookmarkEnvelope, "DELETE": Envelope}
+    request_serializers = {"PATCH": serializers.BookmarkUpdateSerializer}
+    response_serializers = {
+        "GET": serializers.BookmarkEnvelope,
+        "PATCH": serializers.BookmarkEnvelope,
+        "DELETE": Envelope,
+    }
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
@@ -154,7 +121,7 @@ class BookmarkView(AccessTokenView):
             bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
             location = self.location_of(duplicate.key)
-            raise BookmarkExists("url" if "url" in fields else "collection", location) from None
+            raise exceptions.BookmarkExists("url" if "url" in fields else "collection", location) from None
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.delete_bookmark
@@ -163,27 +130,24 @@ class BookmarkView(AccessTokenView):
         return self.respond({})
 
 
-LOOKUP_RETRIES = 2
-
-
 class BookmarkBatchView(AccessTokenView):
-    request_serializers = {"POST": BookmarkBatchSerializer}
-    response_serializers = {"POST": BookmarkBatchEnvelope}
+    request_serializers = {"POST": serializers.BookmarkBatchSerializer}
+    response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     owner_fields = {"POST": ("properties",)}
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        data = cast(dict[str, Any], request.data)
         with expensive_call(self.user_group):
-            for _ in range(LOOKUP_RETRIES):
-                with suppress(IntegrityError):  # a collection was deleted after it was looked up
-                    return self.create(data.get("bookmarks"))
-            return self.create(data.get("bookmarks"))
+            # A collection may be deleted after it was looked up.
+            return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
-    def create(self, unvalidated: Any) -> Response:
+    def create(self) -> Response:
         """Look up the collections and store the valid items. Raises IntegrityError on a conflict."""
-        collections = self.look_up_collections(unvalidated)
+        unvalidated = cast(dict[str, Any], self.request.data).get("bookmarks")
+        sent = unvalidated[: batch.MAX_ITEMS] if isinstance(unvalidated, list) else []
+        ids = [item.get("collection") for item in sent if isinstance(item, dict)]
+        collections = self.collections.for_write().by_public_id(ids)
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
@@ -193,8 +157,8 @@ class BookmarkBatchView(AccessTokenView):
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
-    request_serializers = {"POST": BookmarkIdsSerializer}
-    response_serializers = {"POST": BookmarkDeletionEnvelope}
+    request_serializers = {"POST": serializers.BookmarkIdsSerializer}
+    response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.delete_bookmarks
@@ -202,13 +166,13 @@ class BookmarkBatchDeletionView(AccessTokenView):
         ids = self.validated()["ids"]
         with expensive_call(self.user_group):
             existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = ({"status": 200} if each else batch.failed(BookmarkNotFound()) for each in existed)
+        deletions = ({"status": 200} if each else batch.failed(exceptions.BookmarkNotFound()) for each in existed)
         return self.respond({"results": batch.results(ids, deletions)})
 
 
 class BookmarkBatchMoveView(AccessTokenView):
-    request_serializers = {"POST": BookmarkMoveSerializer}
-    response_serializers = {"POST": BookmarkMoveEnvelope}
+    request_serializers = {"POST": serializers.BookmarkMoveSerializer}
+    response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
     parser_classes = [BatchParser]
 
     @openapi.move_bookmarks
@@ -222,15 +186,15 @@ class BookmarkBatchMoveView(AccessTokenView):
     def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
         """Return the result of an item."""
         if moved is None:
-            return batch.failed(BookmarkNotFound())
+            return batch.failed(exceptions.BookmarkNotFound())
         if moved is Duplicate:
-            return batch.failed(BookmarkExists("collection"))
+            return batch.failed(exceptions.BookmarkExists("collection"))
         return {"bookmark": moved, "status": 200}
 
 
 class CollectionsView(AccessTokenView):
-    request_serializers = {"GET": CollectionListQuery, "POST": CollectionWriteSerializer}
-    response_serializers = {"GET": CollectionListEnvelope, "POST": CollectionEnvelope}
+    request_serializers = {"GET": serializers.CollectionListQuery, "POST": serializers.CollectionWriteSerializer}
+    response_serializers = {"GET": serializers.CollectionListEnvelope, "POST": serializers.CollectionEnvelope}
 
     @openapi.list_collections
     def get(self, request: Request) -> Response:
@@ -245,14 +209,18 @@ class CollectionsView(AccessTokenView):
         try:
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate as duplicate:
-            raise CollectionExists(self.location_of(duplicate.key)) from None
+            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         location = self.location_of(collection.pk)
         return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
 
 
 class CollectionView(AccessTokenView):
-    request_serializers = {"PATCH": CollectionWriteSerializer}
-    response_serializers = {"GET": CollectionEnvelope, "PATCH": CollectionEnvelope, "DELETE": Envelope}
+    request_serializers = {"PATCH": serializers.CollectionWriteSerializer}
+    response_serializers = {
+        "GET": serializers.CollectionEnvelope,
+        "PATCH": serializers.CollectionEnvelope,
+        "DELETE": Envelope,
+    }
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
@@ -265,7 +233,7 @@ class CollectionView(AccessTokenView):
         try:
             collection = self.collections.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
-            raise CollectionExists(self.location_of(duplicate.key)) from None
+            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.delete_collection
@@ -275,8 +243,8 @@ class CollectionView(AccessTokenView):
 
 
 class AccessTokensView(ApiTokenView):
-    request_serializers = {"GET": AccessTokenListQuery, "POST": AccessTokenCreateSerializer}
-    response_serializers = {"GET": AccessTokenListEnvelope, "POST": IssuedAccessTokenEnvelope}
+    request_serializers = {"GET": serializers.AccessTokenListQuery, "POST": serializers.AccessTokenCreateSerializer}
+    response_serializers = {"GET": serializers.AccessTokenListEnvelope, "POST": serializers.IssuedAccessTokenEnvelope}
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
@@ -301,7 +269,7 @@ class AccessTokensView(ApiTokenView):
 
 class AccessTokenDetailView(ApiTokenView):
     response_serializers = {"DELETE": Envelope}
-    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: AccessTokenNotFound}
+    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: exceptions.AccessTokenNotFound}
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:

@@ -14,17 +14,14 @@ from typing import BinaryIO, TextIO
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.files import MAX_LINE
 
+from .content import MAX_LINE
 from .encodings import open_text
 from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 DELIMITERS = ",;\t"
-DECLARATION = re.compile(r"sep=([^\r\n\"])[\r\n]*", re.IGNORECASE)
-"""A first line with which spreadsheets declare the delimiter."""
-
 ADDRESS = re.compile("https?://", re.IGNORECASE)
 
 
@@ -53,10 +50,9 @@ class RowReader:
         self.url_position: int | None = None
         """The column in which an address shows that a line is a row and not part of a cell, or None."""
         first = self.take()
-        declared = DECLARATION.fullmatch(first)
-        if first and not declared:
+        if first:
             self.put_back([first])
-        self.delimiter = declared[1] if declared else max(DELIMITERS, key=first.count)
+        self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
         quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
@@ -127,13 +123,13 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, str(row))
         elif columns is None:
             columns = FieldMap(row)
-            if not columns.url_positions:
+            if columns.positions[0] == columns.length:
                 reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")
                 yield InvalidRecord(line, reason)
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
-            rows.url_position = None if is_our_own else columns.url_positions[0]
+            rows.url_position = None if is_our_own else columns.positions[0]
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)

@@ -13,8 +13,9 @@ from typing import BinaryIO
 import webencodings
 from django.utils.translation import gettext as _
 
-from usergroups.contract.files import PeekableFile
 from usergroups.contract.requests import CHUNK_SIZE
+
+from .content import PeekableFile
 
 BEGINNING = 1024  # bytes, in which a file declares its encoding
 
@@ -77,18 +78,14 @@ def open_text(
             name, source.beginning = marked_name, beginning.removeprefix(mark)
     stream = io.BufferedReader(source, CHUNK_SIZE)
     errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
-    return io.TextIOWrapper(stream, codec(name), errors=errors, newline="")
+    codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
+    return io.TextIOWrapper(stream, codec, errors=errors, newline="")
 
 
 UNDECODABLE = "bookmarks.undecodable"
 """A handler of errors for encodings in which ``surrogateescape`` fails, because an invalid byte may be ASCII."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
-
-
-def codec(name: str) -> str:
-    """Return the name of Python's codec for an encoding of the standard."""
-    return "gb18030" if name == "gbk" else str(webencodings.lookup(name).codec_info.name)
 
 
 class Utf8Text:

@@ -13,27 +13,20 @@ from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
-from bookmarks.bulk import NO_COLLECTION, UniqueKey
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
-from usergroups.contract.files import DecompressedFile, Readable, UnreadableFile
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.querysets import NO_COLLECTION, UniqueKey
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
-from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
+from .content import DecompressedFile, Readable, UnreadableFile
+from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 
 ROWS_PER_TRANSACTION = 1000
 
-UPDATED = [field for field in FIELDS if field not in ("url", "collection")]
+UPDATED = ("title", "created_at")
 """The fields that an update changes."""
-
-TEXT_FIELDS = {
-    field.name: field.max_length
-    for field in Bookmark._meta.concrete_fields
-    if field.name in UPDATED and field.name != "created_at"
-}
-"""The fields whose text is shortened, with their maximum lengths."""
 
 
 def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
@@ -144,29 +137,19 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             report.shortened += 1
     if isinstance(record, CollectionRecord):
         return Row(name, {})
-    values = {"url": record.url, "url_digest": _digest(record.url)}
-    for field, max_length in TEXT_FIELDS.items():
-        values[field] = text = "" if (value := getattr(record, field)) is None else value
-        _validate_text(field, text)
-        if max_length and len(text) > max_length:
-            values[field] = f"{text[: max_length - 1]}…"
-            report.shortened += 1
-    values["created_at"] = None
-    if record.created_at is not None and record.created_at != "":
-        values["created_at"] = time = parse_date(record.created_at)
-        report.unusable_dates += time is None
-    if record.left_out:
-        report.left_out.add(record.left_out)
-    return Row(name, values)
-
-
-def _digest(url: Any) -> bytes:
-    """Return the digest of a URL. Raises ValueError if it is invalid."""
-    _validate_text("url", url)
-    if len(url) > web_url.MAX_LENGTH:
-        web_url.check_protocol(url)  # Bookmarklets may be long.
+    _validate_text("url", record.url)
+    url_digest = web_url.digest(record.url)
+    if len(record.url) > web_url.MAX_LENGTH:
         raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
-    return web_url.digest(url)
+    title = "" if record.title is None else record.title
+    _validate_text("title", title)
+    if len(title) > MAX_TITLE_LENGTH:
+        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
+        report.shortened += 1
+    created_at = parse_date(record.created_at)
+    report.unusable_dates += created_at is None and record.created_at not in (None, "")
+    report.left_out.add(record.left_out)
+    return Row(name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at})
 
 
 def _validate_text(name: str, value: Any) -> None:

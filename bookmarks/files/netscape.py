@@ -17,15 +17,7 @@ from bookmarks.models import Bookmark, Collection
 
 from .encodings import declared_in_html, open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
-from .records import (
-    CollectionRecord,
-    FileRecord,
-    InvalidRecord,
-    ObjectReader,
-    split,
-    to_dict,
-    within,
-)
+from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, split, to_dict, within
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -127,7 +119,6 @@ class NetscapeReader:
             self.start_link(values)
         elif name in HEADINGS:
             self.end_link()
-            self.end_heading()
             self.text, self.heading = StringIO(), {"tag": name, **values}
         elif name in LISTS:
             self.start_list(LISTS[name])
@@ -147,7 +138,6 @@ class NetscapeReader:
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
-        self.end_heading()
         self.is_empty = False
         if "created_at" in values:
             values.pop("add_date", None)  # the same date, in whole seconds
@@ -176,13 +166,6 @@ class NetscapeReader:
             self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
         self.text, self.heading = None, {}
 
-    def end_heading(self) -> None:
-        """Add the collection of a heading that no list has followed."""
-        if self.next_name and self.depth and not self.is_title:
-            self.records.append(CollectionRecord(self.tokens.line, self.next_name))
-            self.is_empty = False
-        self.next_name = ""
-
     def start_list(self, kind: str) -> None:
         if not self.depth:
             self.kind = kind
@@ -196,8 +179,7 @@ class NetscapeReader:
         self.next_name, self.is_empty = "", True
 
     def end_list(self) -> None:
-        """Add the collections of folders that turn out to be empty."""
-        self.end_heading()
+        """Add the collection of a folder that turns out to be empty."""
         if self.is_empty and self.collection:
             self.records.append(CollectionRecord(self.tokens.line, self.collection))
         if self.depth <= MAX_DEPTH:

@@ -66,13 +66,8 @@ def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
     if isinstance(item, Collection):
         return {"collection": item.name}
     collection = item.collection.name if item.collection else None
-    time = format_timestamp(item.created_at)
+    time = item.created_at.isoformat().replace("+00:00", "Z")
     return {"url": item.url, "title": item.title, "collection": collection, "created_at": time}
-
-
-def format_timestamp(value: datetime) -> str:
-    """Return a UTC time as in RFC 3339."""
-    return value.isoformat().replace("+00:00", "Z")
 
 
 # Names of values
@@ -114,22 +109,21 @@ class FieldMap:
         accepted = dict(NAMES)
         if "href" in positions and "url" not in positions:
             accepted["title"] += (PINBOARD_TITLE,)
-        found = [[positions[name] for name in accepted[field] if name in positions] for field in FIELDS]
         self.length = len(names)
-        self.url_positions = found[0]
-        self.first_positions = [of_field[0] if of_field else self.length for of_field in found]
+        self.positions = [
+            next((positions[name] for name in accepted[field] if name in positions), self.length) for field in FIELDS
+        ]
         self.others = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in self.first_positions and name.strip().casefold() not in IDENTIFIERS
+            if position not in self.positions and name.strip().casefold() not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
         """Return the record of the values, of which there are as many as names."""
         values = [*values, None]  # the value of a field without a name
-        url, *others = [values[position] for position in self.first_positions]
+        url, *others = [values[position] for position in self.positions]
         left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
-        url = url or next(filter(None, (values[position] for position in self.url_positions)), None)
         if url:
             return Record._make((line, url.strip() if isinstance(url, str) else url, *others, left_out))
         present = {field: value for field, value in zip(FIELDS[1:], others, strict=True) if value}

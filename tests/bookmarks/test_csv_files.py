@@ -80,7 +80,6 @@ def test_lines_are_read_at_most_twice(monkeypatch, seed):
     [
         pytest.param("url;title\nhttps://a/;b", id="semicolons"),
         pytest.param("url\ttitle\nhttps://a/\tb", id="tabs"),
-        pytest.param("sep=|\r\nurl|title\r\nhttps://a/|b\r\n", id="declared"),
         pytest.param('"Title","URL"\r"b","https://a/"\r', id="carriage returns"),
         pytest.param("\ufeffurl,title\r\n\r\nhttps://a/,b\r\n,\r\n", id="empty rows"),
         pytest.param("url,title\nhttps://a/,b,,", id="empty cells at the end"),
