@@ -30,7 +30,7 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .autocomplete import AutocompleteFilter, AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
+from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
 from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .find_site import secrets_pattern
@@ -73,7 +73,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        return super().media + autocomplete_media() + own
+        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+        return super().media + of_filters + own
 
     def get_urls(self) -> list[URLPattern]:
         return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
