@@ -357,9 +357,6 @@ def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
     assert len(attempts) == 2
 
 
-# Tokens
-
-
 # Queries
 
 
