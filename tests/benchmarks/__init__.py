@@ -1,7 +1,4 @@
-"""Benchmarks: commands that print figures, without the log of each call.
-
-``calls.py`` and ``rivals/`` are parts of ``operations``.
-"""
+"""Benchmarks: commands that print figures, without the log of each call. ``rivals/`` is a part of ``operations``."""
 
 import logging
 import os

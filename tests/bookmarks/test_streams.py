@@ -7,9 +7,9 @@ import io
 import pytest
 
 from bookmarks.files import guess_format, positions
+from bookmarks.files.content import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
-from usergroups.contract.files import UnreadableFile
 
 ROWS = 6000
 FILES = {

@@ -1,6 +1,5 @@
-"""Three applications that ``tests.benchmarks.operations`` compares with the service. They use the same tables.
+"""Two applications that ``tests.benchmarks.operations`` compares with the service. They use the same tables.
 
 - ``orm``: plain Django views with the ORM and nothing else.
 - ``sql``: plain Django views with SQL.
-- ``drf``: a project as the tutorials of Django and Django REST framework describe it. It fails if a bookmark exists.
 """

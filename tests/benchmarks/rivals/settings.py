@@ -32,16 +32,3 @@ INSTALLED_APPS = [
     "django.contrib.messages",
 ]
 MIDDLEWARE = []
-
-if RIVAL == "drf":
-    MIDDLEWARE = [  # of startproject
-        "django.middleware.security.SecurityMiddleware",
-        "django.contrib.sessions.middleware.SessionMiddleware",
-        "django.middleware.common.CommonMiddleware",
-        "django.middleware.csrf.CsrfViewMiddleware",
-        "django.contrib.auth.middleware.AuthenticationMiddleware",
-        "django.contrib.messages.middleware.MessageMiddleware",
-        "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    ]
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    REST_FRAMEWORK = {"DEFAULT_THROTTLE_RATES": {"token": "1000000/min"}}
