@@ -65,7 +65,6 @@ def view(**attributes):
 
 urlpatterns = [
     path("anyone", view(permission_classes=[AllowAny])),
-    path("suspended", view(permission_classes=[*UserGroupView.permission_classes, Suspended])),
     path("refused", view(permission_classes=[Refusing])),
     path("throttled", view(throttle_classes=[OncePerDay])),
     path("never", view(throttle_classes=[Never])),
@@ -105,12 +104,6 @@ def test_the_permissions_of_all_views_are_documented(settings):
     refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}
     assert refusals["get"] == "#/components/responses/UsergroupsSuspended"
     assert refusals["put"] == "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
-
-
-def test_a_permission_is_answered_with_its_message_and_code(call):
-    response = call("suspended")
-
-    assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
 def test_any_detail_of_an_exception_has_the_shape_of_the_contract(call):
