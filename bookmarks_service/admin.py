@@ -12,34 +12,22 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
+from usergroups.admin_tools.columns import admin_url
 from usergroups.admin_tools.lists import OperatorListMixin
-from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
-
-VERBS = {
-    "view": _("view"),
-    "add": _("add"),
-    "change": _("change"),
-    "delete": _("delete"),
-    "revoke": _("revoke"),
-    "reveal": _("reveal the token"),
-}
-"""What the permissions allow, by the beginning of their codenames. Django stores their names in English."""
 
 
 class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     widget = forms.CheckboxSelectMultiple
 
     def label_from_instance(self, obj: Permission) -> str:
-        verb = obj.codename.partition("_")[0]
-        return f"{capfirst(obj.content_type.name)}: {VERBS.get(verb, obj.name)}"
+        return obj.name
 
 
 class RoleInput(forms.Select):

@@ -13,8 +13,9 @@ from typing import BinaryIO
 import webencodings
 from django.utils.translation import gettext as _
 
-from usergroups.contract.files import PeekableFile
 from usergroups.contract.requests import CHUNK_SIZE
+
+from .content import PeekableFile
 
 BEGINNING = 1024  # bytes, in which a file declares its encoding
 

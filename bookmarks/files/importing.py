@@ -15,11 +15,11 @@ from uuid_utils.compat import uuid7
 from bookmarks import web_url
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
-from usergroups.contract.files import DecompressedFile, Readable, UnreadableFile
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
+from .content import DecompressedFile, Readable, UnreadableFile
 from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 

@@ -10,11 +10,11 @@ from django.utils.http import urlencode
 
 from bookmarks.files import EXPORT_FORMATS, exporting
 from bookmarks.files import api as views
+from bookmarks.files.api import MAX_FILE_TRANSFERS_PER_OWNER
 from bookmarks.files.exporting import load
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
-from usergroups.tokens.concurrency import MAX_FILE_TRANSFERS_PER_OWNER
 
 TYPES = {
     "html": "text/html; charset=utf-8",

@@ -10,6 +10,7 @@ from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from bookmarks.files.api import MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER, file_transfer
 from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
@@ -19,12 +20,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import (
-    MAX_FILE_TRANSFERS,
-    MAX_FILE_TRANSFERS_PER_OWNER,
-    expensive_call,
-    file_transfer,
-)
+from usergroups.tokens.concurrency import expensive_call
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'

@@ -10,12 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from bookmarks.files import guess_format, positions
+from bookmarks.files.content import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
 from bookmarks.models import Bookmark
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract.files import UnreadableFile
 
 ROWS = 6000
 FILES = {

@@ -1,4 +1,4 @@
-"""nginx with the configuration in docs/deploy.md."""
+"""nginx with the configuration in docs/examples/bookmarks_service.conf."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from tests.documents import blocks, page
+from tests.documents import ROOT
 from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
@@ -55,7 +55,7 @@ class Nginx:
             "/etc/ssl/bookmarks.example.pem": str(folder / "tls.pem"),
             "/etc/ssl/bookmarks.example.key": str(folder / "tls.key"),
         }
-        [server] = blocks(page("deploy"), "nginx")
+        server = (ROOT / "docs/examples/bookmarks_service.conf").read_text()
         for old, new in replaced.items():
             assert server.count(old) == 1, old
             server = server.replace(old, new)

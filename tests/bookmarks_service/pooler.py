@@ -1,4 +1,4 @@
-"""PgBouncer with the configuration in docs/scaling.md."""
+"""PgBouncer with the configuration in docs/examples/pgbouncer.ini."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.documents import blocks, section
+from tests.documents import ROOT
 from tests.servers import free_port, listens, start_server, stop_server
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
@@ -40,7 +40,7 @@ class Pooler:
             "/etc/pgbouncer/": f"{self.folder}/",
             "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
         }
-        [configuration] = blocks(section("scaling", "Behind PgBouncer"), "ini")
+        configuration = (ROOT / "docs/examples/pgbouncer.ini").read_text()
         for old, new in replaced.items():
             assert configuration.count(old) == 1, old
             configuration = configuration.replace(old, new)

@@ -56,7 +56,7 @@ def test_the_page_about_an_unavailable_database_is_german(client, admin_client, 
     def fail(*args):
         raise OperationalError
 
-    monkeypatch.setattr("bookmarks_service.admin_index.panels", fail)
+    monkeypatch.setattr("bookmarks_service.admin_site.panels", fail)
     page = client.get(INDEX, **GERMAN)
 
     assert page.status_code == 503

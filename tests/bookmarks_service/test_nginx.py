@@ -1,4 +1,4 @@
-"""The nginx configuration in docs/deploy.md, in front of a running service."""
+"""The nginx configuration in docs/examples/bookmarks_service.conf, in front of a running service."""
 
 import json
 

@@ -10,6 +10,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.documents import blocks, section
@@ -95,6 +96,14 @@ def test_the_documented_call_has_the_documented_answer(project, server):
     token = json.loads(answer)["user_group"]["token"]
     assert json.loads(answer) == json.loads(documented.replace("<USER_GROUP_TOKEN>", token))
     assert f"The response has the status {status}:" in text
+
+
+@pytest.mark.parametrize("path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown"])
+def test_unknown_paths_are_answered_in_json(server, path):
+    response = httpx.post(server + path)
+
+    assert response.status_code == 404
+    assert response.json()["errors"][0]["code"] == "not_found"
 
 
 def test_the_documented_steps_to_an_openapi_document_work(project):

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, router
 from django.http import HttpRequest
 
-from .permissions import can_view
+from .columns import can_view
 
 if TYPE_CHECKING:
     ModelChoiceField = forms.ModelChoiceField[models.Model]
