@@ -142,7 +142,7 @@ def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_empty_list_explains_what_it_is_for_and_an_empty_search_links_to_all_rows(admin_client, model):
+def test_an_empty_list_explains_itself_and_a_search_without_results_links_to_all_rows(admin_client, model):
     page = admin_client.get(url(f"{model}_changelist")).content.decode()
     searched = admin_client.get(url(f"{model}_changelist"), {"q": "nowhere"}).content.decode()
 

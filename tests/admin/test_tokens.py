@@ -189,11 +189,13 @@ def page_of(client, token):
     return client.get(url(f"{token._meta.app_label}_{token._meta.model_name}_change", token.pk))
 
 
-def sentence(page):
+def state_and_explanation(page):
+    """Return the text at the top of the page of a token: its state, what it means, and what to do."""
     [text] = re.findall(r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
 
 
+# The times are a minute longer than the text says, because the page is rendered a moment later.
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
@@ -211,11 +213,11 @@ def sentence(page):
         ),
     ],
 )
-def test_one_sentence_says_what_matters(admin_client, fields, shown):
+def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client, fields, shown):
     now = timezone.now()
     times = {name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
 
-    assert sentence(page_of(admin_client, ApiTokenFactory(**times))) == shown
+    assert state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
 
 
 @pytest.mark.parametrize("model", FACTORIES)
