@@ -23,13 +23,6 @@ admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
 
 
-class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    widget = forms.CheckboxSelectMultiple
-
-    def label_from_instance(self, obj: Permission) -> str:
-        return obj.name
-
-
 class RoleInput(forms.Select):
     """A choice of one group or none, for a field with several."""
 
@@ -46,18 +39,12 @@ class PermissionsAdmin(OperatorListMixin, admin.ModelAdmin):  # type: ignore[typ
     def media(self) -> forms.Media:
         return super().media + forms.Media(css={"all": ["usergroups/admin.css"]})
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        context["show_save_and_add_another"] = False
-        return super().render_change_form(request, context, *args, **kwargs)
-
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
             models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
             content_types = ContentType.objects.get_for_models(*models).values()
-            kwargs["queryset"] = Permission.objects.filter(content_type__in=content_types).select_related(
-                "content_type"
-            )
-            kwargs["form_class"] = PermissionsField
+            permissions = Permission.objects.filter(content_type__in=content_types).select_related("content_type")
+            kwargs |= {"queryset": permissions, "widget": forms.CheckboxSelectMultiple}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 

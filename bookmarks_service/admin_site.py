@@ -75,12 +75,11 @@ class OperatorsSite(FindSite):
 def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
     """Return the panels for the models that the user may view, by name."""
     kinds = [model for model in (ApiToken, AccessToken) if model in visible]
-    result: dict[str, Any] = {
+    return {
         "steps": first_steps(site, request),
         "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
         "recent_changes": recent_changes(visible) if visible else None,
     }
-    return result
 
 
 def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:

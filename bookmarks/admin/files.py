@@ -92,7 +92,6 @@ class ImportForm(UserGroupForm):
         help_text=_("Give them the titles and the dates that are in the file."),
         required=False,
     )
-
     encoding = forms.CharField(
         label=_("Encoding"),
         help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from os import SEEK_END
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import Error, connections
@@ -21,6 +21,8 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.contract.pagination import comes_after
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
+
+M = TypeVar("M", Bookmark, Collection)
 
 PAGE_SIZE = 2000  # rows
 
@@ -38,11 +40,11 @@ def load(user_group: UserGroup, collection: Collection | None = None) -> Iterato
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
         if collection is None:
-            yield from _oldest_first(bookmarks.filter(collection=None))
+            yield from _in_order(bookmarks.filter(collection=None))
         collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
         for each in [collection] if collection else _in_order(collections):
             is_empty = True
-            for bookmark in _oldest_first(bookmarks.filter(collection=each)):
+            for bookmark in _in_order(bookmarks.filter(collection=each)):
                 is_empty = False
                 bookmark.collection = each
                 yield bookmark
@@ -70,22 +72,14 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _in_order(rows: QuerySet[Collection]) -> Iterator[Collection]:
-    """Yield the rows in the order in which they were added."""
-    rows = following = rows.order_by("pk")
-    while page := list(following[:PAGE_SIZE]):
-        yield from page
-        following = rows.filter(pk__gt=page[-1].pk)
-
-
-def _oldest_first(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
-    """Yield the bookmarks of one collection, or of none."""
-    rows = following = bookmarks.order_by("created_at", "pk")
+def _in_order(rows: QuerySet[M]) -> Iterator[M]:
+    """Yield the bookmarks of one collection or of none, or the collections, from the oldest to the newest."""
+    rows = following = rows.order_by("created_at", "pk")
     while page := list(following[:PAGE_SIZE]):
         yield from page
         if len(page) < PAGE_SIZE:
             return
-        following = rows.filter(comes_after(Bookmark, "id", (page[-1].created_at, page[-1].pk)))
+        following = rows.filter(comes_after(rows.model, "id", (page[-1].created_at, page[-1].pk)))
 
 
 class StorageUnavailable(APIException):

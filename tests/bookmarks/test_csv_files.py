@@ -134,6 +134,3 @@ def test_formulas_are_exported_as_text_and_imported_again(title):
 
 def test_apostrophes_in_files_of_other_programs_are_kept():
     assert titles(read("url,title\nhttps://a/,'=b")) == ["'=b"]
-
-
-# Round trip

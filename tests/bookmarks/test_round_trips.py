@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
 from bookmarks.files.importing import read
-from bookmarks.files.records import Record
-from bookmarks.models import Bookmark, Collection
+from bookmarks.files.records import Record, joined
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
 from tests.usergroups.factories import UserGroupFactory
@@ -33,7 +33,8 @@ def imported(name, text):
 
 
 def names(user_group):
-    return list(Collection.objects.filter(user_group=user_group).order_by("pk").values_list("name", flat=True))
+    collections = Collection.objects.filter(user_group=user_group).order_by("created_at", "pk")
+    return list(collections.values_list("name", flat=True))
 
 
 def stored(user_group):
@@ -51,28 +52,10 @@ def fill(user_group, places):
             )
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
-@pytest.mark.parametrize(
-    "places",
-    [
-        [("first, empty", 0), ("B", 2), ("A", 1)],
-        [(None, 2), ("B", 1), ("between", 0), ("empty too", 0), ("A", 3)],
-        [(None, 1), ("B", 1), ("last", 0)],
-        [("only", 0)],
-        [],
-    ],
-)
-def test_order_and_empty_collections_survive(user_group, name, places):
-    fill(user_group, places)
-    text = exported(user_group, name)
-
-    copy = imported(name, text)
-
-    assert names(copy) == [place for place, _ in places if place]
-    assert exported(copy, name) == text
-
-
-place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.integers(0, 2))
+folder_names = st.text("A/ \r\n<&é\t\"'~", min_size=1, max_size=12)
+paths = st.lists(folder_names, min_size=1, max_size=4).map(joined)
+long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
+place = st.tuples(st.none() | folder_names | paths | long_names, st.integers(0, 2))
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)

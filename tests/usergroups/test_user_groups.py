@@ -284,3 +284,12 @@ def test_an_operation_takes_few_statements(call_usergroups, api_token, call, num
     UserGroupFactory(team=api_token.team, provided_id="there", token="ugt_there")
 
     assert len(queries_of(call_usergroups, *call)) == number
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group, method):
+    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
+
+    assert errors(response) == [("user_group_id", "required")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == "This parameter is required. Send it in the query string, not in the body."

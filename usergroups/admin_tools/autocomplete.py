@@ -54,11 +54,6 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
 
 
-def autocomplete_media() -> forms.Media:
-    """Return the media of the widget, for pages that use it in a filter."""
-    return AutocompleteSelect(None, None).media  # type: ignore[arg-type]
-
-
 class AutocompleteField(ModelChoiceField):
     """A choice of the rows that the foreign key ``field`` can refer to."""
 

@@ -30,8 +30,8 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .autocomplete import AutocompleteFilter, AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
-from .columns import admin_url, badge, can_view, joined, short_date
+from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
+from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .find_site import secrets_pattern
 from .forms import OperatorForm, SingleLineField
@@ -73,7 +73,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        return super().media + autocomplete_media() + own
+        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+        return super().media + of_filters + own
 
     def get_urls(self) -> list[URLPattern]:
         return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
@@ -231,7 +232,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         """Return what to show of each list that can be filtered by the row and that the user may view."""
         related = []
         for model in self.opts.apps.get_models():
-            other: Any = self.admin_site._registry.get(model)
+            other = admin_of(self.admin_site, model)
             if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
                 for path in other.owner_paths(request, self.model):
                     query = {f"{path}__{self.opts.pk.name}__exact": obj.pk}
@@ -311,7 +312,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
         for model, condition in cascading.items():
             if number := bounded_count(all_rows(model).filter(condition)):
-                other: Any = self.admin_site._registry.get(model)
+                other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
                     counts[str(model._meta.verbose_name_plural)] = display_number(number)
                 if other is not None and not other.has_delete_permission(request):

@@ -14,9 +14,15 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, npgettext_lazy
 
 
+def admin_of(site: admin.AdminSite, model: Any) -> Any:
+    """Return the admin of the model, or None if it is not registered."""
+    return site.get_model_admin(model) if site.is_registered(model) else None
+
+
 def can_view(site: admin.AdminSite, request: HttpRequest, model: Any) -> bool:
     """Return whether the model is registered and the user may view it."""
-    return site.is_registered(model) and site.get_model_admin(model).has_view_permission(request)
+    model_admin = admin_of(site, model)
+    return model_admin is not None and model_admin.has_view_permission(request)
 
 
 def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:

@@ -48,10 +48,7 @@ class ConfirmationForm(forms.Form):
         self.refusals: list[str] = []
         """Why the action cannot be performed on these rows."""
         self.counts: dict[str, str] = {}
-        self.descriptions = self.describe(model_admin, request, rows)
-
-    def describe(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> list[str]:
-        return describe(model_admin, rows)
+        self.descriptions = describe(model_admin, rows)
 
 
 class DeletionForm(ConfirmationForm):
@@ -59,11 +56,11 @@ class DeletionForm(ConfirmationForm):
 
     max_rows = MAX_LISTED
 
-    def describe(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> list[str]:
-        descriptions, self.counts, perms_needed, protected = model_admin.get_deleted_objects(rows, request)
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
+        super().__init__(model_admin, request, rows)
+        self.descriptions, self.counts, perms_needed, protected = model_admin.get_deleted_objects(rows, request)
         text = _("You do not have permission to delete: %(name)s.")
         self.refusals = [*(text % {"name": name} for name in sorted(perms_needed)), *protected]
-        return list(descriptions)
 
 
 def requires_confirmation(

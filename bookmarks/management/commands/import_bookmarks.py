@@ -53,7 +53,9 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
-        add_file_options(parser, FORMATS, "Import into this collection, not into those that the file names.")
+        add_file_options(
+            parser, FORMATS, help_of_collection="Import into this collection, not into those that the file names."
+        )
         help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
         parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
         parser.add_argument(
