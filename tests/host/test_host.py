@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.admin.browser import browser, log_in, needs_chromium, new_page  # noqa: F401
-from tests.documents import blocks, section
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
@@ -30,15 +29,32 @@ def test_the_apps_work_in_a_foreign_host(host, tests):
 # Unfold
 
 UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'host']"
+ADMIN = """
+from django.contrib import admin
+from unfold.admin import ModelAdmin
+from usergroups.admin import ApiTokenAdmin, UserGroupAdmin
+from usergroups.models import ApiToken, UserGroup
+
+admin.site.unregister([ApiToken, UserGroup])
+
+
+@admin.register(UserGroup)
+class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
+    pass
+
+
+@admin.register(ApiToken)
+class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
+    pass
+"""
 NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"
 
 
 @pytest.fixture
 def unfold_page(browser, tmp_path):  # noqa: F811
-    """Log in to a project with the documented admin classes. The test fails if the browser reports an error."""
+    """Log in to a project with the admin classes above. The test fails if the browser reports an error."""
     host = new_project(tmp_path, ["django", "runserver", "--noreload", "{port}"], UNFOLD, NO_FAVICON)
-    documented, *_ = blocks(section("plug-in", "Admin"), "python")
-    (tmp_path / "host" / "admin.py").write_text(documented + documented.replace("UserGroup", "ApiToken"))
+    (tmp_path / "host" / "admin.py").write_text(ADMIN)
     host.environment.update(DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error")
     with host.serve(tmp_path / "log") as address:
         host.run("django", "createsuperuser", "--noinput", "--username=operator", "--email=operator@example.com")
