@@ -135,12 +135,10 @@ class Bookmark(DatedModel):
             raise ValidationError({"collection": _("The user group has no such collection.")})
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        exclude = set(exclude or ())
-        field = next((name for name in ("url", "collection") if name not in exclude), NON_FIELD_ERRORS)
+        field = next((name for name in ("url", "collection") if name not in (exclude or ())), NON_FIELD_ERRORS)
         with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
-            exclude -= {"url_digest", "user_group"}  # for the reason given in Collection.validate_constraints()
-        try:
-            super().validate_constraints(exclude)
-        except ValidationError:
-            raise ValidationError({field: BOOKMARK_EXISTS}) from None
+        # Django would not compare the expression for the collection with the value of this row.
+        same = Bookmark.objects.for_write().filter(user_group=self.user_group_id, collection=self.collection_id)
+        if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
+            raise ValidationError({field: BOOKMARK_EXISTS})

@@ -109,8 +109,8 @@ create_bookmarks = bookmark_operation(
     summary="Create many bookmarks",
     description=(
         "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the fields of a single create request. "
-        "An invalid item does not affect the others: `results` has, for each item in order, the response and the "
-        "`status` of a single create request, without the user group."
+        "An invalid item does not affect the others. `results` lists one result for each item, in the same order: the "
+        "`status` and the body that a single create request would return, without the user group."
     ),
     request={"bookmarks": [FIELDS, {"url": "example.com"}]},
     responses={
@@ -127,8 +127,8 @@ delete_bookmarks = bookmark_operation(
     operation_id="delete_bookmarks",
     summary="Delete many bookmarks",
     description=(
-        "Takes up to 1,000 ids. `results` has, for each id in order, the response and the `status` of a single delete "
-        "request."
+        "Takes up to 1,000 ids. `results` lists one result for each id, in the same order: the `status` and the body "
+        "that a single delete request would return."
     ),
     request={"ids": IDS},
     responses={
@@ -145,7 +145,8 @@ move_bookmarks = bookmark_operation(
     summary="Move many bookmarks",
     description=(
         "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of their collections if `collection` is "
-        "null. `results` has, for each id in order, the response and the `status` of a single update request."
+        "null. `results` lists one result for each id, in the same order: the `status` and the body that a single "
+        "update request would return."
     ),
     request={"ids": IDS, "collection": BOOKMARK["collection"]},
     responses={

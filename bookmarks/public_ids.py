@@ -1,4 +1,4 @@
-"""Look up, update and delete rows by their opaque id in the API, the text of a UUID."""
+"""Look up, update and delete rows by their public id. Clients treat it as opaque text. It is a UUID."""
 
 from collections.abc import Sequence
 from contextlib import suppress

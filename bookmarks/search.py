@@ -54,8 +54,9 @@ class SearchPage(Page["Bookmark"]):
 
     def _last_scanned(self, ordered: "QuerySet[Bookmark]") -> Position | None:
         """Return the position of the last bookmark that may be scanned, or None if all of them may be."""
-        # The size alone, because 5,000 positions would take longer than the search for a common text.
+        # Fetch only the sizes first: to fetch 5,000 positions takes longer than the search for a common text.
         sizes = list(ordered.annotate(size=self.size).values_list("size", flat=True)[: MAX_SCANNED + 1])
+        # Scan at least one bookmark, however large, so that each page makes progress.
         number = max(1, sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])))
         if number >= len(sizes):
             return None

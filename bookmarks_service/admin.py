@@ -12,34 +12,15 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
+from usergroups.admin_tools.columns import admin_url
 from usergroups.admin_tools.lists import OperatorListMixin
-from usergroups.admin_tools.permissions import admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
-
-VERBS = {
-    "view": _("view"),
-    "add": _("add"),
-    "change": _("change"),
-    "delete": _("delete"),
-    "revoke": _("revoke"),
-    "reveal": _("reveal the token"),
-}
-"""What the permissions allow, by the beginning of their codenames. Django stores their names in English."""
-
-
-class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    widget = forms.CheckboxSelectMultiple
-
-    def label_from_instance(self, obj: Permission) -> str:
-        verb = obj.codename.partition("_")[0]
-        return f"{capfirst(obj.content_type.name)}: {VERBS.get(verb, obj.name)}"
 
 
 class RoleInput(forms.Select):
@@ -58,18 +39,12 @@ class PermissionsAdmin(OperatorListMixin, admin.ModelAdmin):  # type: ignore[typ
     def media(self) -> forms.Media:
         return super().media + forms.Media(css={"all": ["usergroups/admin.css"]})
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        context["show_save_and_add_another"] = False
-        return super().render_change_form(request, context, *args, **kwargs)
-
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
             models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
             content_types = ContentType.objects.get_for_models(*models).values()
-            kwargs["queryset"] = Permission.objects.filter(content_type__in=content_types).select_related(
-                "content_type"
-            )
-            kwargs["form_class"] = PermissionsField
+            permissions = Permission.objects.filter(content_type__in=content_types).select_related("content_type")
+            kwargs |= {"queryset": permissions, "widget": forms.CheckboxSelectMultiple}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 

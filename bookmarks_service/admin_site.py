@@ -4,20 +4,28 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from bookmarks.models import AccessToken, Bookmark
+from usergroups.admin_tools.columns import admin_url, can_view, relative_time
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.permissions import can_view
+from usergroups.admin_tools.history import message_of
+from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.addresses import address_of
-
-from . import admin_index
 
 # Stored in place of NULL, because a unique constraint treats NULLs as different. Concurrent failures would otherwise
 # store duplicate attempts, for which django-axes raises an error.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
+
+MAX_ROWS = 5  # in each list of the index page
 
 NAMES = {"LogEntry": _("Changes"), "Group": _("Roles")}
 """What the links to the lists of Django's models say."""
@@ -61,7 +69,65 @@ class OperatorsSite(FindSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "panels": admin_index.panels(self, request, visible)})
+        return super().index(request, {**(extra_context or {}), "panels": panels(self, request, visible)})
+
+
+def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
+    """Return the panels for the models that the user may view, by name."""
+    kinds = [model for model in (ApiToken, AccessToken) if model in visible]
+    return {
+        "steps": first_steps(site, request),
+        "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
+        "recent_changes": recent_changes(visible) if visible else None,
+    }
+
+
+def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
+    """Return what sets the service up: the texts, URLs and whether each is done. It is empty if everything is done."""
+    documentation = reverse("docs")
+    operator: Any = request.user.pk
+    steps: list[tuple[Any, str, str]] = [
+        (Team.objects.all(), "add", gettext("Add a team")),
+        (ApiToken.objects.all(), "add", gettext("Issue an API token to the team's application")),
+        (ApiToken.objects.exclude(last_used_at=None), documentation, gettext("Call the API with the token")),
+        (UserGroup.objects.all(), documentation, gettext("Create a user group with POST /api/user")),
+        (Bookmark.objects.all(), "import", gettext("Import bookmarks, or create them with POST /v1/bookmarks")),
+        (User.objects.exclude(pk=operator), "add", gettext("Create an account for each operator")),
+    ]
+    result = []
+    for rows, page, text in steps:
+        if site.get_model_admin(rows.model).has_add_permission(request):
+            url = page if page.startswith("/") else admin_url(site, rows.model._meta, page)
+            result.append({"text": text, "url": url, "done": rows.exists()})
+    return [] if all(step["done"] for step in result) else result
+
+
+def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, Any]]:
+    """Return the tokens of a model that need attention, with their owners, in up to two lists."""
+    rows, names = site.get_model_admin(model).get_queryset(request), {"names": model._meta.verbose_name_plural}
+    expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
+    lists = [
+        (expiring, "expires_at", "expiring", gettext("%(names)s that expire within 14 days") % names),
+        (unused, "last_used_at", "unused", gettext("%(names)s that were not used for 90 days") % names),
+    ]
+    result = []
+    for tokens, time, state, title in lists:
+        shown = [
+            (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time)))
+            for token in tokens[: MAX_ROWS + 1]
+        ]
+        if shown:
+            url = f"{admin_url(site, model._meta, 'changelist')}?state={state}" if len(shown) > MAX_ROWS else ""
+            result.append({"title": title, "tokens": shown[:MAX_ROWS], "url": url})
+    return result
+
+
+def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
+    """Return the latest changes that operators made to these models in the admin, their messages, and when."""
+    content_types = ContentType.objects.get_for_models(*visible).values()
+    entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
+    latest = entries.order_by("-pk")[:MAX_ROWS]
+    return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]
 
 
 def client_address(request: Any) -> str:

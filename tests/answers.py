@@ -1,10 +1,10 @@
-"""The answers of the service: the shape of errors and the representation of objects."""
+"""The responses of the service: the shape of errors and the representation of objects."""
 
 NOT_ABOUT_A_FIELD = {"parse_error", "bad_request"}
 
 
 def errors(response, status=400):
-    """Check that an answer is an error of this status, and return the field and the code of each of its errors.
+    """Check that a response is an error of this status, and return the field and the code of each of its errors.
 
     Takes the responses of Django's test client and of httpx.
     """
@@ -28,13 +28,13 @@ def error_type(status, listed):
 
 
 def error_code(response, status):
-    """Check that an answer is a single error of this status, and return its code."""
+    """Check that a response is a single error of this status, and return its code."""
     [(_, code)] = errors(response, status)
     return code
 
 
 def detail(response):
-    """Return the text of an answer's first error."""
+    """Return the text of the first error in a response."""
     return response.json()["errors"][0]["detail"]
 
 

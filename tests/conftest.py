@@ -33,13 +33,7 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = (
-    "tests/host/test_",
-    "test_generated_client",
-    "test_schemathesis",
-    "citus/test_partitions",
-    "test_postgresql_connections",
-)
+LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "holds_on_partitions", "test_faults")
 
 
 def pytest_configure() -> None:

@@ -26,7 +26,6 @@ def rows(text):
     return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in re.findall(r"^\| .*", text, re.MULTILINE)]
 
 
-def names(text, column=0):
-    """Return the names in code style that begin the cells of a column of all tables."""
-    found = (re.match(r"`([\w.]+)", row[column]) for row in rows(text) if len(row) > column)
-    return {match[1] for match in found if match}
+def names(text):
+    """Return the first words of the texts in code style in the first column of all tables."""
+    return {name for row in rows(text) for name in re.findall(r"`([\w.]+)[^`]*`", row[0])}

@@ -6,25 +6,20 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
-from .admin_tools.columns import two_lines
+from .admin_tools.columns import can_view
 from .admin_tools.confirmation import requires_confirmation
-from .admin_tools.forms import JSONObjectForm, JSONObjectFormField, indent_json
+from .admin_tools.forms import JSONObjectFormField, indent_json
 from .admin_tools.history import log_rows
-from .admin_tools.permissions import can_view
-from .admin_tools.related import related_list
 from .fields import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
@@ -55,13 +50,17 @@ class TeamAdmin(OperatorAdmin):
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin):
     owner_fields = ("team", "environment")
-    owner_columns = {"team": str}
+    owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
     list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
     empty_text = _("An API token lets a team's applications manage its user groups.")
+
+    @admin.display(description=_("team"))
+    def team_link(self, token: ApiToken) -> str:
+        return self.link_to(token.team)
 
 
 SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
@@ -72,23 +71,13 @@ READ_ONLY_JSON = ("mapping_json", "properties_json")
 MAX_OPEN = 2_000
 """The number of characters of JSON above which the page of a user group shows it collapsed."""
 
-MASKED = "ugt_••••"
-
-
-def user_group_cell(user_group: UserGroup) -> str:
-    """Return what lists show of a user group: its name, and what tells groups with the same name apart."""
-    identity = filter(None, (user_group.provided_id, user_group.environment))
-    return two_lines(user_group.name, ", ".join(identity))
-
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
-    """An admin of user groups that masks their tokens. Only the response to a POST, which is logged, shows a token."""
+    """An admin of user groups. Only the response to a POST, which is in the history, shows their tokens."""
 
-    form = JSONObjectForm
     deferred_fields = JSON_FIELDS
-    owner_columns = {"team": str}
-    list_display = ("name", "provided_id", "team", "environment", "updated_at")
+    list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
     list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
@@ -96,30 +85,25 @@ class UserGroupAdmin(OperatorAdmin):
     secret_prefix = USER_GROUP_TOKEN_PREFIX
     autocomplete_fields = ("team",)
     ordering = ("-id",)
-    actions = ("rotate_token", "delete_selected")
-    object_actions = {"rotate_token": _("Rotate token")}
+    actions = ("reveal_token", "rotate_token", "delete_selected")
+    object_actions = {"reveal_token": _("Reveal token"), "rotate_token": _("Rotate token")}
     empty_text = _("Applications create user groups with POST /api/user.")
 
     fixed_fields = ("team", "environment", "provided_id")
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.page_path("<path:key>/reveal/", self.reveal_view, "reveal"), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
         can_change = self.has_change_permission(request, obj)
-        token = "revealable_token" if self.has_reveal_permission(request) else "masked_token"
         is_long = any(len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS)
         json_fields = {"fields": JSON_FIELDS if can_change else READ_ONLY_JSON}
-        fields = ("name", *self.fixed_fields, token, "created_at", "updated_at", *(["version"] if can_change else []))
         return [
-            (None, {"fields": fields}),
+            (None, {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")}),
             ("JSON", {**json_fields, "classes": ["collapse"] if is_long else []}),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        fields = (*self.fixed_fields, *READ_ONLY_JSON, "masked_token", "revealable_token", "created_at", "updated_at")
+        fields = (*self.fixed_fields, *READ_ONLY_JSON, "created_at", "updated_at")
         return fields if obj else ()
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -132,11 +116,16 @@ class UserGroupAdmin(OperatorAdmin):
         """Also return the API tokens that reach the user group."""
         related = super().get_related(request, obj)
         if can_view(self.admin_site, request, ApiToken):
+            tokens: Any = self.admin_site.get_model_admin(ApiToken)
             conditions = {"team": obj.team_id, "environment": obj.environment}
-            query = {"team__id__exact": str(obj.team_id), "environment": obj.environment or "none"}
-            tokens = related_list(self.admin_site.get_model_admin(ApiToken), request, conditions, query)
-            related.append({**tokens, "name": gettext("API tokens that reach it"), "links": []})
+            query = {"team__id__exact": obj.team_id, "environment": obj.environment or "none"}
+            row = tokens.related_list(request, conditions, query)
+            related.append({**row, "name": gettext("API tokens that reach it")})
         return related
+
+    @admin.display(description=_("team"))
+    def team_link(self, user_group: UserGroup) -> str:
+        return self.link_to(user_group.team)
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         return Q(token__in=secrets)
@@ -152,7 +141,8 @@ class UserGroupAdmin(OperatorAdmin):
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
             UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
-        log_rows(request.user, CHANGE, [(user_group, "Rotated the user group token.") for user_group in queryset])
+        message = gettext_noop("Rotated the user group token.")
+        log_rows(request.user, CHANGE, [(user_group, message) for user_group in queryset])
         return gettext("User group tokens rotated: %(number)s.") % {"number": intcomma(len(queryset))}
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
@@ -160,30 +150,14 @@ class UserGroupAdmin(OperatorAdmin):
             f"{self.opts.app_label}.reveal_usergroup_token"
         )
 
-    @admin.display(description=_("user group token"))
-    def masked_token(self, user_group: UserGroup) -> str:
-        return MASKED
-
-    @admin.display(description=_("user group token"))
-    def revealable_token(self, user_group: UserGroup) -> str:
-        return format_html(
-            '{} <button type="submit" class="button" form="reveal" formaction="{}">{}</button>',
-            MASKED,
-            self.url_of("reveal", user_group.pk),
-            gettext("Reveal"),
-        )
-
-    def reveal_view(self, request: HttpRequest, key: str) -> HttpResponse:
-        if not self.has_reveal_permission(request):
-            raise PermissionDenied
-        if request.method != "POST":  # for example after a login that was necessary in between
-            return redirect(self.url_of("change", key))
-        user_group = self.get_object(request, key)
-        if user_group is None:
-            raise Http404
-        self.log_change(request, user_group, "Revealed the user group token.")
-        title = gettext("User group token")
-        return self.render_page(request, "usergroups/admin/user_group_token.html", title, user_group=user_group)
+    @admin.action(description=_("Reveal the user group tokens of selected user groups"), permissions=["reveal"])
+    @requires_confirmation(_("Reveal the token of %(rows)s"), _("The history of each user group will record this."))
+    def reveal_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> HttpResponse:
+        message = gettext_noop("Revealed the user group token.")
+        log_rows(request.user, CHANGE, [(user_group, message) for user_group in queryset])
+        text = gettext("The history of each user group records that you revealed its token.")
+        secrets = [(user_group, user_group.token, None) for user_group in queryset]
+        return self.render_secrets(request, gettext("User group tokens"), text, secrets)
 
     @admin.display(description=_("mapping"))
     def mapping_json(self, user_group: UserGroup) -> str:

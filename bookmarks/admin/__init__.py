@@ -1,7 +1,7 @@
 """The admin of access tokens, collections and bookmarks."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Q
@@ -13,54 +13,57 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks import web_url
 from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.admin import user_group_cell
 from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import Describe
-from usergroups.admin_tools.confirmation import DeletionSummary
-from usergroups.admin_tools.permissions import can_view
+from usergroups.admin_tools.columns import two_lines
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
-from .imports import ImportAdmin
-from .moves import LIMIT, move
-
-USER_GROUP_JSON_FIELDS = ("user_group__mapping", "user_group__properties")
+from .files import FilesAdmin
+from .moves import LIMIT, limit_to_group, move
 
 MAX_SHOWN = 80
 """The maximum length of a URL or title in a list."""
 
-GROUP_FILTERS = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
 
-OWNERS = ("user_group", "user_group__team")
+class OwnedAdmin(OperatorAdmin):
+    """An admin of rows that belong to a user group."""
 
-OWNER_COLUMNS: dict[str, Describe] = {"user_group": user_group_cell, "user_group__team": str}
+    list_filter: ClassVar[Any] = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
+    list_select_related: ClassVar[Any] = ("user_group__team",)
+    deferred_fields = ("user_group__mapping", "user_group__properties")
+    autocomplete_fields: ClassVar[Any] = ("user_group",)
+    ordering = ("-id",)
+
+    @admin.display(description=_("user group"))
+    def user_group_link(self, row: Any) -> str:
+        group = row.user_group
+        return self.link_to(
+            group, two_lines(group.name, ", ".join(filter(None, (group.provided_id, group.environment))))
+        )
+
+    @admin.display(description=_("team"))
+    def team_link(self, row: Any) -> str:
+        return self.link_to(row.user_group.team)
+
+
+OWNERS = ("user_group_link", "team_link")
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(TokenAdmin):
+class AccessTokenAdmin(TokenAdmin, OwnedAdmin):
     owner_fields = ("user_group",)
-    owner_columns = OWNER_COLUMNS
-    autocomplete_fields = ("user_group",)
-    list_filter = (*TokenAdmin.list_filter, *GROUP_FILTERS)
-    list_select_related = ("user_group__team",)
+    owner_columns = OWNERS
+    list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
-    deferred_fields = USER_GROUP_JSON_FIELDS
-    ordering = ("-id",)
     empty_text = _("An access token lets an application manage the bookmarks of a user group.")
 
 
 @admin.register(Collection)
-class CollectionAdmin(OperatorAdmin):
-    owner_columns = OWNER_COLUMNS
-    list_display = ("name", *OWNERS, "created_at")
-    list_filter = GROUP_FILTERS
-    list_select_related = ("user_group__team",)
+class CollectionAdmin(OwnedAdmin):
+    list_display = ("name", *OWNERS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
-    autocomplete_fields = ("user_group",)
-    deferred_fields = USER_GROUP_JSON_FIELDS
-    ordering = ("-id",)
     fields = ("user_group", "name", "id", "created_at", "updated_at")
     empty_text = _("Applications create collections with POST /v1/collections.")
 
@@ -74,7 +77,7 @@ class CollectionAdmin(OperatorAdmin):
             queryset = queryset.filter(user_group=key)
         return super().get_search_results(request, queryset, search_term)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         note = gettext(
             "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
@@ -83,17 +86,14 @@ class CollectionAdmin(OperatorAdmin):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(ImportAdmin):
-    owner_columns = OWNER_COLUMNS
-    list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created_at")
-    list_filter = (*GROUP_FILTERS, ("collection", AutocompleteFilter))
+class BookmarkAdmin(FilesAdmin, OwnedAdmin):
+    list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created")
+    list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     find_fields = ("id",)
-    sortable_by = ()  # Only the default ordering has an index on every database.
-    autocomplete_fields = ("user_group", "collection")
-    deferred_fields = USER_GROUP_JSON_FIELDS
-    ordering = ("-id",)  # the order in which they were added
+    sortable_by = ()  # Only the default ordering, in which they were added, has an index on every database.
+    autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
     actions = ("move", "export_selected", "delete_selected")
     object_actions = {"move": _("Move")}
     move = move
@@ -114,32 +114,16 @@ class BookmarkAdmin(ImportAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:
-            return ("user_group", "collection", "url", "title")
+            return ("user_group", "url", "title")
         return ("collection", "title", "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[2:] if obj else ()
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return self.with_user_group(request, super().get_changeform_initial_data(request))
-
-    def with_user_group(self, request: HttpRequest, initial: dict[str, Any]) -> dict[str, Any]:
-        """Return the initial values of a form with the user group of the collection, if there is one."""
-        is_complete = "user_group" in initial or "collection" not in initial
-        if is_complete or not can_view(self.admin_site, request, UserGroup):
-            return initial
-        collections = Collection.objects.for_write().filter(pk=initial["collection"])
-        return {**initial, "user_group": collections.values_list("user_group", flat=True).first()}
-
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
-        field = form.base_fields.get("collection")
-        if obj is None and field:
-            field.widget.attrs["data-limited-by"] = "user_group"
-        elif obj is not None and field:
-            field.queryset = obj.user_group.collections.for_write()
-            field.error_messages["invalid_choice"] = _("The user group has no such collection.")
-            field.widget.query_params = {LIMIT: obj.user_group_id}
+        if obj is not None and "collection" in form.base_fields:
+            limit_to_group(form.base_fields["collection"], obj.user_group)
         return form
 
     @admin.display(description="URL")

@@ -17,27 +17,34 @@ from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.history import kept_row, log_rows
+from usergroups.models import UserGroup
 
 LIMIT = "of_user_group"
 """The query parameter that limits the autocompletion of collections to those of a user group."""
 
 
-class MoveForm(ConfirmationForm):
-    """The choice of a collection of the user group to which all bookmarks belong, or of none."""
+class OneGroupForm(ConfirmationForm):
+    """A form that refuses bookmarks of several user groups."""
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
+        self.user_group = rows[0].user_group
+        if any(bookmark.user_group_id != self.user_group.pk for bookmark in rows):
+            self.refusals = [gettext("Select the bookmarks of one user group.")]
+
+
+class MoveForm(OneGroupForm):
+    """The choice of a collection of the user group, or of none."""
 
     no_collection = forms.BooleanField(
         label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
     )
 
-    def __init__(self, rows: list[Bookmark], site: admin.AdminSite, data: Any = None) -> None:
-        super().__init__(rows, site, data)
-        user_group = rows[0].user_group
-        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
-            self.refusal = gettext("The selected bookmarks belong to several user groups. Select those of one only.")
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
         field: Any = Bookmark._meta.get_field("collection")
-        choice = AutocompleteField(field, site, required=False, label=capfirst(field.verbose_name))
-        choice.queryset = user_group.collections.for_write().select_related("user_group__team")
-        choice.widget.query_params = {LIMIT: user_group.pk}
+        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
+        limit_to_group(choice, self.user_group)
         self.fields = {"collection": choice, **self.fields}
 
     def clean(self) -> dict[str, Any]:
@@ -45,6 +52,13 @@ class MoveForm(ConfirmationForm):
         if "collection" in values and (values["collection"] is None) != values["no_collection"]:
             self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
         return values
+
+
+def limit_to_group(field: Any, user_group: UserGroup) -> None:
+    """Let a field for a collection accept and offer only those of the user group."""
+    field.queryset = user_group.collections.for_write().select_related("user_group__team")
+    field.widget.query_params = {LIMIT: user_group.pk}
+    field.error_messages["invalid_choice"] = _("The user group has no such collection.")
 
 
 @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
@@ -58,7 +72,9 @@ def move(
 ) -> str:
     """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
     rows = list(queryset)
-    if collection is not None and not _lock(collection):
+    # Lock the collection, so that it cannot be deleted until the transaction ends.
+    stored = Collection.objects.for_write().select_for_update(no_key=True)
+    if collection is not None and stored.filter(pk=collection.pk).first() is None:
         return gettext("The collection no longer exists. Nothing was changed.")
     others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
     of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
@@ -81,9 +97,3 @@ def _message(old: Collection | None, new: Collection | None) -> str:
     """Return the message of the history, as it is written when the form of a bookmark is saved."""
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
-
-
-def _lock(collection: Collection) -> bool:
-    """Prevent the deletion of the collection until the transaction ends. Return whether it still exists."""
-    rows = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
-    return rows.select_for_update(no_key=True).first() is not None

@@ -1,5 +1,7 @@
 """The operations of the API that import and export a file: their serializers, documentation and views."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
@@ -16,7 +18,8 @@ from bookmarks.serializers import CollectionField
 from bookmarks.views import AccessTokenView
 from usergroups.contract.fields import Envelope
 from usergroups.contract.requests import content_length, read_body
-from usergroups.tokens.concurrency import file_transfer
+from usergroups.models import UserGroup
+from usergroups.tokens.concurrency import ConcurrentCalls, expensive_call
 from usergroups.tokens.openapi import missing, operation, success_response
 
 from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
@@ -149,6 +152,20 @@ export_bookmarks = operation(
     responses={200: success_response("The file.")},
     failures=[INVALID_FORMAT, InvalidCollection()],
 )
+
+
+MAX_FILE_TRANSFERS = 3
+"""The maximum number of concurrent imports and exports in a process, which leaves three expensive calls for others."""
+MAX_FILE_TRANSFERS_PER_OWNER = 2
+
+_file_transfers = ConcurrentCalls(MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER)
+
+
+@contextmanager
+def file_transfer(owner: UserGroup) -> Iterator[None]:
+    """Limit the concurrent imports and exports, which are expensive calls too. Raises TooManyExpensiveCalls."""
+    with _file_transfers.add(owner), expensive_call(owner):
+        yield
 
 
 class ImportView(AccessTokenView):

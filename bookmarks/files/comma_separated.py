@@ -14,8 +14,8 @@ from typing import BinaryIO, TextIO
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.files import MAX_LINE
 
+from .content import MAX_LINE
 from .encodings import open_text
 from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 

@@ -13,8 +13,9 @@ from typing import BinaryIO
 import webencodings
 from django.utils.translation import gettext as _
 
-from usergroups.contract.files import PeekableFile
 from usergroups.contract.requests import CHUNK_SIZE
+
+from .content import PeekableFile
 
 BEGINNING = 1024  # bytes, in which a file declares its encoding
 
@@ -26,7 +27,6 @@ UNUSABLE = ("replacement", "x-user-defined")
 DECLARATION = re.compile(
     r"""
     <!--(?:-?>|.*?-->|.*)
-    | <\?xml[^>]*?encoding\s*=\s*["'](?P<xml>[^"'>]+)
     | <[!?/][^>]*>
     | <meta[\s/][^>]*?charset\s*=\s*["']?\s*(?P<meta>[^\s"'/>;]+)(?=[^>]*>)
     """,
@@ -47,7 +47,7 @@ def declared_in_html(beginning: bytes) -> str | None:
     """Return the name of the encoding that the beginning of an HTML file declares, or None."""
     for found in DECLARATION.finditer(beginning.decode("latin-1")):
         with suppress(ValueError):
-            if label := found["meta"] or found["xml"]:
+            if label := found["meta"]:
                 name = lookup(label)
                 # The declaration has been read as ASCII, so the file is not in UTF-16, whatever it says.
                 return "utf-8" if name in ("utf-16le", "utf-16be") else name

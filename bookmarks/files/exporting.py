@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import Error, connections
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
 
@@ -22,32 +22,29 @@ from usergroups.contract.pagination import comes_after
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", Bookmark, Collection)
 
 PAGE_SIZE = 2000  # rows
 
 
-def load(
-    user_group: UserGroup, collection: Collection | None = None, among: QuerySet[Bookmark] | None = None
-) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks of a user group, or of one of its collections, that are ``among`` others, in constant memory.
+def load(user_group: UserGroup, collection: Collection | None = None) -> Iterator[Bookmark | Collection]:
+    """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no collection. In the place of an empty
-    collection, yield the collection itself, unless ``among`` is given.
+    collection, yield the collection itself.
 
     Changes that others make meanwhile have no effect, unless the caller is in a transaction with a lower isolation
     level. Until the iterator is exhausted or closed, the thread cannot write to the database.
     """
-    bookmarks = Bookmark.objects.all() if among is None else among.defer(None).select_related(None)
-    bookmarks = bookmarks.filter(user_group=user_group)
+    bookmarks = Bookmark.objects.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
         if collection is None:
-            yield from _oldest_first(bookmarks.filter(collection=None))
+            yield from _in_order(bookmarks.filter(collection=None))
         collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
         for each in [collection] if collection else _in_order(collections):
-            is_empty = among is None
-            for bookmark in _oldest_first(bookmarks.filter(collection=each)):
+            is_empty = True
+            for bookmark in _in_order(bookmarks.filter(collection=each)):
                 is_empty = False
                 bookmark.collection = each
                 yield bookmark
@@ -76,21 +73,13 @@ def _snapshot(using: str) -> Iterator[None]:
 
 
 def _in_order(rows: QuerySet[M]) -> Iterator[M]:
-    """Yield the rows in the order in which they were added."""
-    rows = following = rows.order_by("pk")
-    while page := list(following[:PAGE_SIZE]):
-        yield from page
-        following = rows.filter(pk__gt=page[-1].pk)
-
-
-def _oldest_first(bookmarks: QuerySet[Bookmark]) -> Iterator[Bookmark]:
-    """Yield the bookmarks of one collection, or of none."""
-    rows = following = bookmarks.order_by("created_at", "pk")
+    """Yield the bookmarks of one collection or of none, or the collections, from the oldest to the newest."""
+    rows = following = rows.order_by("created_at", "pk")
     while page := list(following[:PAGE_SIZE]):
         yield from page
         if len(page) < PAGE_SIZE:
             return
-        following = rows.filter(comes_after(Bookmark, "id", (page[-1].created_at, page[-1].pk)))
+        following = rows.filter(comes_after(rows.model, "id", (page[-1].created_at, page[-1].pk)))
 
 
 class StorageUnavailable(APIException):

@@ -15,11 +15,11 @@ from uuid_utils.compat import uuid7
 from bookmarks import web_url
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
-from usergroups.contract.files import DecompressedFile, Readable, UnreadableFile
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
+from .content import DecompressedFile, Readable, UnreadableFile
 from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 
@@ -126,7 +126,10 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
 
 
 def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
-    """Return the row of a record. Raises ValueError with the reason if it is invalid."""
+    """Return the row of a record, and count in the report what is shortened or left out.
+
+    Raises ValueError with the reason if the record is invalid.
+    """
     if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
     name = (record.collection if with_collections else None) or None
@@ -138,7 +141,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if isinstance(record, CollectionRecord):
         return Row(name, {})
     _validate_text("url", record.url)
-    url_digest = web_url.digest(record.url)
+    url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
     if len(record.url) > web_url.MAX_LENGTH:
         raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
     title = "" if record.title is None else record.title
@@ -147,7 +150,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
         report.shortened += 1
     created_at = parse_date(record.created_at)
-    report.unusable_dates += created_at is None and record.created_at not in (None, "")
+    if created_at is None and record.created_at not in (None, ""):
+        report.unusable_dates += 1
     report.left_out.add(record.left_out)
     return Row(name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at})
 

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 import ijson
 from django.utils.translation import gettext as _
 
-from usergroups.contract.files import UnreadableFile
 from usergroups.contract.requests import CHUNK_SIZE
 
 from . import records
+from .content import UnreadableFile
 from .encodings import Utf8Text
 from .records import LISTS, NOT_BOOKMARKS, TAGS, CollectionRecord, FileRecord, InvalidRecord, Record, folder_name
 from .report import MAX_NAME_LENGTH, OTHER_NAMES

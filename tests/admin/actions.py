@@ -42,9 +42,9 @@ def confirm(client, page, **fields):
     return client.post(address_of(page), {**hidden, **fields}, follow=True)
 
 
-def act(client, model, action, *objects, **fields):
+def act(client, model, action, *objects, query="", select_across="0", **fields):
     """Choose an action and confirm it, if the operator may run it."""
-    page = ask(client, model, action, *objects)
+    page = ask(client, model, action, *objects, query=query, select_across=select_across, index="0")
     return confirm(client, page, **fields)
 
 

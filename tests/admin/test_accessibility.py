@@ -1,9 +1,9 @@
-"""axe-core finds nothing on any page: add each new page to one of the tables."""
+"""axe-core finds nothing on any page, at three widths and in both color schemes: add each new page to a table."""
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from django.template.loader import render_to_string
 
-from tests.admin.accessibility import violations
 from tests.admin.browser import filled_service, needs_chromium
 
 pytestmark = [needs_chromium, pytest.mark.once]
@@ -38,7 +38,10 @@ ADMIN = {
     "no user group found": ["/admin/usergroups/usergroup/?q=nowhere"],
     "user group": ["/admin/usergroups/usergroup/1/change/"],
     "add user group": ["/admin/usergroups/usergroup/add/"],
-    "revealed user group token": ["/admin/usergroups/usergroup/1/change/", ".field-revealable_token button"],
+    "reveal user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]"],
+    "revealed user group token": [
+        "/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]", ".submit-row input", "[data-copies]"
+    ],
     "rotate user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=rotate_token]"],
     "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
     "API tokens": ["/admin/usergroups/apitoken/"],
@@ -143,7 +146,7 @@ def test_the_results_of_find_are_accessible(operator, text):
     ("rows", "heading"), [(b"none", "No bookmarks imported"), (b"https://example.com/imported", "Bookmarks imported")]
 )
 def test_the_result_of_an_import_is_accessible(operator, rows, heading):
-    operator.goto("/admin/bookmarks/bookmark/import/?_changelist_filters=user_group__id__exact%3D1")
+    operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
     operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"url\n" + rows})
     operator.get_by_role("button", name="Import bookmarks").click()
     operator.get_by_role("heading", name=heading, exact=True).wait_for()
@@ -167,7 +170,7 @@ def test_targets_are_large_enough_in_any_font(operator, path, style):
 
 
 def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
-    operator.goto("/admin/bookmarks/bookmark/import/?_changelist_filters=user_group__id__exact%3D1")
+    operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
     rows = b"url,collection\nhttps://example.com/checked,Checked\nnone,\n"
     operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": rows})
     operator.get_by_role("button", name="Check the file").click()
@@ -222,3 +225,46 @@ def test_an_error_page_is_accessible(visitor, template):
     visitor.goto("/error/")
 
     assert violations(visitor) == []
+
+
+WIDTHS = (1440, 1024, 390)
+
+RUN = """
+// A change of the scheme starts animations of colors.
+async ([options, ...exceptions]) => {
+  for (const animation of document.getAnimations()) animation.finish();
+  const exclude = exceptions.map(([rule, selector]) => ({ rule, nodes: [...document.querySelectorAll(selector)] }));
+  const { violations } = await axe.run(options);
+  return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ target, failureSummary }) => {
+    const element = document.querySelector(target[0]);
+    const excepted = exclude.some(({ rule, nodes }) => rule === id && nodes.includes(element));
+    return { id, impact, excepted, node: target.join(" "), why: failureSummary.split("\\n").pop().trim() };
+  }));
+}
+"""
+OPTIONS = {
+    "resultTypes": ["violations"],
+    "preload": False,  # It would load the style sheets again.
+    "rules": {"target-size": {"enabled": True}},  # a rule of WCAG 2.2, which is off by default
+}
+COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
+
+
+def violations(page, exceptions=()):
+    """Return what is wrong on the page as it is, by width and color scheme.
+
+    All rules are checked at each width, and those about colors again in the dark scheme. Each of the exceptions has a
+    rule and a selector of the elements for which that rule is ignored.
+    """
+    page.evaluate(AXE_SCRIPT)
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme, options in (("light", OPTIONS), ("dark", COLORS)):
+            page.emulate_media(color_scheme=scheme)
+            found += [
+                f"{width} px, {scheme}: {each['id']} ({each['impact']}): {each['node']}: {each['why']}"
+                for each in page.evaluate(RUN, [options, *exceptions])
+                if not each["excepted"]
+            ]
+    return found

@@ -19,22 +19,21 @@ pytestmark = pytest.mark.django_db
 
 
 def bookmark_form(user_group, **fields):
-    return {"user_group": user_group.pk, "collection": "", "url": "https://example.com/", **fields}
+    return {"user_group": user_group.pk, "url": "https://example.com/", **fields}
 
 
-@pytest.mark.parametrize("make_collection", [lambda **_: None, CollectionFactory], ids=["no collection", "collection"])
-def test_a_duplicate_is_refused_with_a_message(admin_client, make_collection):
-    user_group = UserGroupFactory()
-    collection = make_collection(user_group=user_group)
-    BookmarkFactory(user_group=user_group, collection=collection, url="https://example.com/")
-    fields = {"url": "HTTPS://EXAMPLE.COM:443", "collection": getattr(collection, "pk", "")}
+def test_a_bookmark_is_added_without_a_collection_and_a_duplicate_is_refused(admin_client):
+    collection = CollectionFactory()
+    BookmarkFactory(user_group=collection.user_group, collection=collection, url="https://example.com/")
+    form = bookmark_form(collection.user_group, url="HTTPS://EXAMPLE.COM:443")
 
-    page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group, **fields))
+    admin_client.post(url("bookmarks_bookmark_add"), form)
+    page = admin_client.post(url("bookmarks_bookmark_add"), form)
 
     assert page.context["adminform"].errors == {
         "url": ["A bookmark with this URL already exists in the same collection."]
     }
-    assert Bookmark.objects.count() == 1
+    assert set(Bookmark.objects.values_list("collection", flat=True)) == {collection.pk, None}
 
 
 @pytest.mark.parametrize("bad", ["", "ftp://example.com/", "example.com", "https://example.com/" + "a" * 8000])

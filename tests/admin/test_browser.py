@@ -1,4 +1,4 @@
-"""The admin and the documentation page in Debian's Chromium, with the service as quickstart starts it."""
+"""The admin and the documentation page in Chromium, with the mouse and with the keyboard alone."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import choose, clipboard, needs_chromium
+from tests.admin.browser import choose, clipboard, needs_chromium, new_page
 
 pytestmark = [needs_chromium, pytest.mark.once]
 
@@ -39,7 +39,7 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_role("button", name="Save").click()
 
     # The secret is shown, copied and used.
-    expect(page.get_by_text("This is the only time that the secret is shown.")).to_be_visible()
+    expect(page.get_by_text("A secret is shown only now")).to_be_visible()
     secret = copied(page)
     assert update(service, secret).status_code == 200
 
@@ -198,12 +198,13 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
 
     # The token is revealed on a page of its own.
     assert told["token"] not in page.content()
-    page.get_by_role("button", name="Reveal").click()
+    page.get_by_role("button", name="Reveal token").click()
+    page.get_by_role("button", name="Reveal the token of 1 user group").click()
     expect(page.get_by_text(told["token"])).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert clipboard(page) == told["token"]
-    page.get_by_role("link", name="Back to the user group").click()
+    page.reload()  # leads to the page of the user group
 
     page.get_by_role("button", name="Rotate token").click()
     page.get_by_role("button", name="Rotate").click()
@@ -235,8 +236,8 @@ def test_no_page_is_wider_than_the_screen(service, page, width, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
-def test_pages_keep_the_team_group_and_collection_they_were_opened_from(page):
-    # From the team's page to a token of the team, and back to the team's tokens.
+def test_pages_begin_with_the_team_or_the_group_from_which_they_were_opened(page):
+    # From the team's page to a new user group.
     page.goto("/admin/usergroups/team/?q=Demo")
     page.get_by_role("link", name="Demo", exact=True).first.click()
     page.get_by_role("link", name="Add user group here").click()
@@ -244,35 +245,98 @@ def test_pages_keep_the_team_group_and_collection_they_were_opened_from(page):
     page.get_by_label("Provided id").fill("walk")
     page.get_by_label("Name").fill("Walk")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page).to_have_url(re.compile(r"usergroup/\?team__id__exact=1$"))
 
     # From the group's page to a collection and a bookmark of the group.
     page.get_by_role("link", name="Walk", exact=True).first.click()
+    of_group = page.url
     page.get_by_role("link", name="Add collection here").click()
     page.get_by_label("Name").fill("Shelf")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.goto("/admin/bookmarks/bookmark/add/")
-    choose(page, "#id_user_group", "walk", "Walk (Demo, walk)")
-    page.locator("#id_collection + .select2").click()
-    expect(page.locator(".select2-results__option")).to_have_count(1)  # of all groups, there are more
-    page.locator(".select2-results__option", has_text="Shelf").click()
-    expect(page.locator("#id_collection option:checked")).to_have_text("Shelf, Walk (Demo, walk)")
-    choose(page, "#id_user_group", "example_1", "Example 1")
-    expect(page.locator("#id_collection")).to_have_value("")
-    choose(page, "#id_user_group", "walk", "Walk (Demo, walk)")
+    page.goto(of_group)
+    page.get_by_role("link", name="Add bookmark here").click()
     page.get_by_label("URL").fill("https://example.com/walk")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    # The bookmark is moved to the collection, and exported from there.
+    # The bookmark is moved to the collection, where no other group's collection is offered, and exported.
     page.get_by_role("link", name="https://example.com/walk").first.click()
     page.get_by_role("button", name="Move").click()
-    choose(page, "#id_collection", "shelf", "Shelf")
+    page.locator("#id_collection + .select2").click()
+    expect(page.locator(".select2-results__option")).to_have_count(1)
+    page.locator(".select2-results__option", has_text="Shelf").click()
     page.get_by_role("button", name="Move").click()
     expect(page.get_by_text("Moved to “Shelf”: 1.")).to_be_visible()
-    page.goto("/admin/bookmarks/collection/?q=shelf")
-    page.get_by_role("link", name="Shelf", exact=True).click()
+    page.goto(of_group)
     page.get_by_role("link", name="Export", exact=True).click()
-    expect(page.get_by_text("This exports the bookmarks of the list: 1.")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Export bookmarks").click()
     assert "https://example.com/walk" in Path(download.value.path()).read_text()
+
+
+FOCUSED = """
+() => {
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  return {
+    name: (element.getAttribute("aria-label") || element.labels?.[0]?.textContent || element.value || element.title
+           || element.textContent).trim(),
+    html: element.outerHTML.slice(0, 200),
+    visible: element === document.body || box.height > 0 && (
+      (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none"),
+  };
+}
+"""
+
+
+def tab_to(page, name, key="Tab"):
+    """Press the key until the element with this name has the focus. Fail if one on the way does not show its focus."""
+    for _ in range(150):
+        page.keyboard.press(key)
+        focused = page.evaluate(FOCUSED)
+        assert focused["visible"], f"{page.url}: {focused['html']}"
+        if re.fullmatch(name, focused["name"]):
+            return
+    raise AssertionError(f"{name} was not reached on {page.url}")
+
+
+def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
+    result = service.manage("create_api_token", "--team", "Keys", "--create-team", "--name", "Forgotten")
+    secret = result.stdout.strip()
+    with new_page(browser, service, color_scheme="dark", viewport={"width": 1440, "height": 900}) as page:
+        page.goto("/admin/")
+        expect(page.get_by_label("Username")).to_be_focused()
+        page.keyboard.type("operator")
+        tab_to(page, "Password:?")
+        page.keyboard.type(service.password)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+        tab_to(page, "API tokens")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="API tokens")).to_be_visible()
+
+        # The filter by team is opened, searched and applied.
+        tab_to(page, "Team")
+        page.keyboard.press("Enter")
+        expect(page.locator(".select2-search__field")).to_be_focused()
+        page.keyboard.type("Keys")
+        expect(page.locator(".select2-results__option--highlighted")).to_have_text("Keys")
+        page.keyboard.press("Enter")
+        rows = page.locator("#result_list tbody tr")
+        expect(rows).to_have_count(1)
+
+        # The row is selected, the action chosen and confirmed.
+        tab_to(page, "Select this object for an action - .*")
+        page.keyboard.press("Space")
+        expect(rows.get_by_role("checkbox")).to_be_checked()
+        tab_to(page, r"Action:[\s\S]*", key="Shift+Tab")
+        page.keyboard.type("Revoke sel")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Revoke 1 API token")).to_be_visible()
+        tab_to(page, "Revoke.*")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Revoked: 1.")).to_be_visible()
+
+    headers = {"Authorization": f"Token {secret}"}
+    assert service.request("PUT", "/api/user", json={"user_group_id": "any"}, headers=headers).status_code == 401

@@ -1,6 +1,7 @@
 """The search field in the header finds rows of every model."""
 
 import logging
+import re
 from urllib.parse import quote
 
 import pytest
@@ -29,9 +30,9 @@ def page_of(row):
 
 
 def found(response):
-    """Return the rows that a page of results lists."""
+    """Return the addresses of the rows that a page of results lists."""
     assert response.status_code == 200
-    return [row for group in response.context["found"] for _url, row, _values in group["lines"]]
+    return re.findall(r'<li class="wrap"><a href="([^"]+)"', response.content.decode())
 
 
 @pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
@@ -96,12 +97,12 @@ def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
     response = find(admin_client, "Twin")
 
     page = response.content.decode()
-    assert found(response) == [*reversed(tokens), access_token]
+    assert found(response) == [page_of(row) for row in [*reversed(tokens), access_token]]
     assert [str(group["opts"].verbose_name_plural) for group in response.context["found"]] == [
         "API tokens",
         "access tokens",
     ]
-    for text in (*map(str, tokens), "Red", "Revoked", str(access_token.user_group), *map(page_of, tokens)):
+    for text in (*map(str, tokens), "Red", "Revoked", str(access_token.user_group)):
         assert text in page
 
 
@@ -128,11 +129,8 @@ def test_a_text_that_may_be_a_secret_is_not_shown_again(admin_client, text):
     assert "?q=" not in response.content.decode()
 
 
-def test_another_text_is_shown_and_can_be_searched_for_in_the_lists(admin_client):
-    page = find(admin_client, "<nowhere>").content.decode()
-
-    assert "Nothing was found for “&lt;nowhere&gt;”." in page
-    assert page.count("?q=%3Cnowhere%3E") == len(MODELS)
+def test_another_text_is_shown(admin_client):
+    assert "Nothing was found for “&lt;nowhere&gt;”." in find(admin_client, "<nowhere>").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -195,12 +193,20 @@ def test_every_page_has_the_form_and_no_text_in_its_address(admin_client, page):
     assert 'for="find-text"' in form
 
 
-@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"])
-def test_a_list_removes_a_secret_from_its_address(admin_client, everything, prefix):
-    secret = f"{prefix}_" + "x" * 38
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        pytest.param("uga", id="API token"),
+        pytest.param("bma", id="access token"),
+        pytest.param("ugt", id="user group token"),
+    ],
+)
+def test_a_list_removes_a_secret_from_its_address(admin_client, prefix):
+    secret = f"{prefix}_" + "x" * 38  # as long as a real one
 
     for model in MODELS:
         with CaptureQueriesContext(connection) as queries:
+            # with a space before it, as it may be pasted
             response = admin_client.get(url(f"{model}_changelist"), {"q": f" {secret}", "o": "1"})
         assert response.url == f"{url(f'{model}_changelist')}?o=1"
         assert secret not in str(queries.captured_queries)

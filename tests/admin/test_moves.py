@@ -92,7 +92,7 @@ def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, boo
     forced = admin_client.post(address_of(page), {"confirmed": keys, "collection": collection.pk})
 
     for refusal in (page, forced):
-        assert "The selected bookmarks belong to several user groups." in refusal.content.decode()
+        assert "Select the bookmarks of one user group." in refusal.content.decode()
         assert '<input type="submit" value="Move' not in refusal.content.decode()
     assert not Bookmark.objects.exclude(collection=None).exists()
 

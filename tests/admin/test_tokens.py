@@ -1,7 +1,9 @@
-"""API and access tokens in the admin."""
+"""API and access tokens in the admin: their list, their page and their actions."""
 
+import html
 import re
 from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -11,6 +13,7 @@ from django.utils import timezone
 from tests.admin.actions import FACTORIES, allow, ask, confirm, listed, url
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.admin_tools.confirmation import ConfirmationForm
 from usergroups.models import ApiToken
 
 pytestmark = pytest.mark.django_db
@@ -27,16 +30,15 @@ def test_tokens_are_filtered_by_state(admin_client):
     assert listed(admin_client, state="unknown") == {active, expiring, expired, revoked}
 
 
-def test_only_the_name_and_the_expiry_of_a_token_can_be_changed(admin_client):
-    token = ApiTokenFactory(environment="Testing")
-    other = {"team": TeamFactory().pk, "environment": "", "read_only": "on"}
-    form = {**other, "name": "New name", "expires_at": ""}
+def test_only_the_name_of_a_token_can_be_changed(admin_client):
+    token = ApiTokenFactory(environment="Testing", expiring=True)
+    other = {"team": TeamFactory().pk, "environment": "", "read_only": "on", "expires_at": "2099-01-01T12:00"}
 
-    admin_client.post(url("usergroups_apitoken_change", token.pk), form)
+    admin_client.post(url("usergroups_apitoken_change", token.pk), {**other, "name": "New name"})
 
     changed = ApiToken.objects.get()
-    assert (changed.team, changed.environment, changed.read_only, changed.name) == (
-        token.team, "Testing", False, "New name",
+    assert (changed.team, changed.environment, changed.read_only, changed.name, changed.expires_at) == (
+        token.team, "Testing", False, "New name", token.expires_at,
     )  # fmt: skip
     assert ApiToken.objects.authenticate(token.secret) == token
 
@@ -135,7 +137,7 @@ def test_each_action_requires_its_permissions(client, model, action):
 
     def try_it():
         page = ask(client, model, action, token)
-        return "confirmation" in (page.context or {})
+        return "keys_field" in (page.context or {})
 
     for lacking in needed:
         allow(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
@@ -169,12 +171,81 @@ def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
 
 
 def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
-    monkeypatch.setattr("usergroups.admin_tools.confirmation.MAX_CHANGED", 2)
+    monkeypatch.setattr(ConfirmationForm, "max_rows", 2)
     tokens = ApiTokenFactory.create_batch(3)
 
     page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     assert "Revoke 2 API tokens" in page.content.decode()
-    assert "Only the first 2 are included. Repeat the action for the rest." in page.content.decode()
+    assert "Only the first 2 are included." in page.content.decode()
     confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
+
+
+MODEL = "usergroups_apitoken"
+
+
+def page_of(client, token):
+    return client.get(url(f"{token._meta.app_label}_{token._meta.model_name}_change", token.pk))
+
+
+def state_and_explanation(page):
+    """Return the text at the top of the page of a token: its state, what it means, and what to do."""
+    [text] = re.findall(r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
+
+
+# The times are a minute longer than the text says, because the page is rendered a moment later.
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, "Active The token works. It can read and write."),
+        ({"read_only": True}, "Active The token works. It can only read."),
+        (
+            {"expires_at": timedelta(days=3, minutes=1)},
+            "Expiring soon Expires in 3 days. It can read and write.",
+        ),
+        ({"expires_at": timedelta(days=-61)}, "Expired Expired 2 months ago. Calls get 401. Issue a new token"),
+        ({"revoked_at": timedelta(hours=-2)}, "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token"),
+        (
+            {"rotated_at": timedelta(hours=-1), "expires_at": timedelta(days=1, minutes=1)},
+            "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both tokens work.",
+        ),
+    ],
+)
+def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client, fields, shown):
+    now = timezone.now()
+    times = {name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
+
+    assert state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_new_token_begins_with_the_name_and_the_rights_of_the_old_one(admin_client, model):
+    token = FACTORIES[model](name="CI", read_only=True, expired=True)
+
+    link = re.search(r'href="([^"]*/add/\?[^"]*)">Issue a new token', page_of(admin_client, token).content.decode())[1]
+    form = admin_client.get(html.unescape(link)).context["adminform"].form
+
+    assert parse_qs(urlsplit(html.unescape(link)).query)["name"] == ["CI"]
+    assert (form["name"].value(), form["read_only"].value()) == ("CI", "True")
+    assert str(form[token.owner_field].value()) == str(token.owner.pk)
+
+
+def test_the_button_requires_the_permission_to_issue_tokens(client):
+    allow(client, MODEL, "view")
+
+    assert "Issue a new token" not in page_of(client, ApiTokenFactory(expired=True)).content.decode()
+
+
+def test_empty_rows_and_what_the_heading_shows_are_not_shown(admin_client):
+    token = ApiTokenFactory(name="CI")
+    used = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.7", last_used_agent="curl")
+    used.rotate(timedelta(hours=1))
+
+    def rows(page):
+        found = re.findall(r'class="form-row[^"]* field-(\w+)"', page.content.decode())
+        return [name for name in found if name not in ("name", "expires", "team", "environment", "access")]
+
+    assert rows(page_of(admin_client, token)) == ["created_at"]
+    assert rows(page_of(admin_client, used)) == ["created_at", "last_used", "last_used_address", "last_used_agent"]

@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(
     assert problem in page
     assert Bookmark.objects.count() == created
     assert f"{created} new" in page or not created
-    assert [entry.change_message for entry in LogEntry.objects.all()] == ["Imported 1000 bookmarks."] * bool(created)
+    assert [entry.change_message for entry in LogEntry.objects.all()] == ["Imported bookmarks: 1000"] * bool(created)
 
 
 def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, settings):
@@ -190,7 +190,7 @@ def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_gr
     assert "<li>1 updated</li>" in page
     assert "<li>1 already existed</li>" in page
     assert Bookmark.objects.get(url="https://a/").title == "New"
-    assert LogEntry.objects.latest("pk").change_message == "Imported 0 bookmarks and updated 1."
+    assert LogEntry.objects.latest("pk").change_message == "Imported bookmarks: 1"
 
 
 def test_the_operator_can_name_the_encoding(upload):
@@ -214,4 +214,4 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, m
 
     assert "The database failed. Import the file again to import the rest." in page
     assert Bookmark.objects.count() == 2
-    assert LogEntry.objects.get().change_message == "Imported 2 bookmarks."
+    assert LogEntry.objects.get().change_message == "Imported bookmarks: 2"

@@ -1,4 +1,4 @@
-"""User groups in the admin."""
+"""User groups in the admin, and their tokens, which are shown only to operators with the permission."""
 
 import html
 import json
@@ -7,14 +7,13 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from tests.admin.actions import act, allow, ask, save, shown_form, url
+from tests.admin.actions import act, allow, ask, log_in_with, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
-
 
 EXACT = {
     "properties": '{"z": 1, "a": [1e23, 12345678901234567890123, 1.0, true, null], "😀": {"\\u00e9": "  "}}',
@@ -94,25 +93,6 @@ def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, u
     assert text in page.context["adminform"].form[field].value()
     user_group.refresh_from_db()
     assert (user_group.properties, user_group.mapping) == (None, {})
-
-
-DUPLICATES = {
-    '{"a": 1, "a": 1}': '"a"',
-    '{"b": [{"a": {}}, {"x": 1, "a": 2, "\\u0061": 3}]}': '"a"',
-    '{"ü": 1, "ü": 2}': '"ü"',
-    '{"' + "a" * 100 + '": 1, "' + "a" * 100 + '": 2}': '"' + "a" * 78 + "…",
-}
-
-
-@pytest.mark.parametrize("text", DUPLICATES)
-def test_a_key_that_occurs_twice_is_refused_in_the_form_only(admin_client, update_user_group, user_group, text):
-    page = save(admin_client, user_group, properties=text)
-
-    [error] = page.context["adminform"].errors["properties"]
-    assert error == f"The key {DUPLICATES[text]} occurs more than once."
-    assert page.context["adminform"].form["properties"].value() == text
-    body = f'{{"user_group_id": "{user_group.provided_id}", "properties": {text}}}'
-    assert update_user_group(body.encode()).status_code == 200
 
 
 def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
@@ -310,3 +290,73 @@ def test_lists_do_not_load_mapping_and_properties(admin_client, everything, name
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
     assert admin_client.get(url(f"{name}_change", everything[name].pk)).status_code == 200
+
+
+MESSAGE = "Revealed the user group token."
+
+
+REVEAL = f"{url('usergroups_usergroup_confirm')}?action=reveal_token"
+
+
+def reveal(client, user_group):
+    return client.post(REVEAL, {"confirmed": user_group.pk})
+
+
+def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_group):
+    change = url("usergroups_usergroup_change", user_group.pk)
+    for page in (
+        admin_client.get(change),
+        admin_client.post(change, {"name": ""}),
+        admin_client.get(url("usergroups_usergroup_changelist")),
+        admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
+        admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True),
+        ask(admin_client, "usergroups_usergroup", "rotate_token", user_group),
+        ask(admin_client, "usergroups_usergroup", "reveal_token", user_group),
+        ask(admin_client, "usergroups_usergroup", "delete_selected", user_group),
+        admin_client.get(url("index")),
+    ):
+        assert page.status_code == 200
+        assert user_group.token not in page.content.decode()
+
+
+def test_a_revealed_token_is_in_the_response_only_and_in_the_history(admin_client, user_group, caplog):
+    response = reveal(admin_client, user_group)
+
+    assert f">{user_group.token}</code>" in response.content.decode()
+    assert response.content.decode().count(user_group.token) == 1
+    assert "no-store" in response["Cache-Control"]
+    [entry] = LogEntry.objects.all()
+    assert entry.get_change_message() == MESSAGE
+    assert MESSAGE in admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True).content.decode()
+    stored = (LogEntry.objects.values().get(), dict(admin_client.session), response.cookies, caplog.text)
+    assert user_group.token not in str(stored)
+
+
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_opening_the_address_reveals_nothing(admin_client, user_group, method):
+    response = getattr(admin_client, method)(f"{REVEAL}&keys={user_group.pk}")
+
+    assert response.status_code == 200
+    assert user_group.token not in response.content.decode()
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("codenames", "status"),
+    [
+        (["view_usergroup", "reveal_usergroup_token"], 200),
+        (["change_usergroup", "reveal_usergroup_token"], 200),
+        (["view_usergroup", "change_usergroup"], 403),
+        (["reveal_usergroup_token"], 403),
+    ],
+)
+def test_revealing_requires_its_permission_and_the_permission_to_view(client, user_group, codenames, status):
+    log_in_with(client, *codenames)
+
+    response = reveal(client, user_group)
+    page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+
+    assert response.status_code == status
+    assert (user_group.token in response.content.decode()) == (status == 200)
+    assert ("Reveal" in page) == (status == 200)
+    assert LogEntry.objects.filter(change_message=MESSAGE).exists() == (status == 200)

@@ -120,15 +120,6 @@ def test_a_group_out_of_reach_is_not_found(issue, list_tokens, environment):
     assert comparable(issue(user_group_id="other")) == comparable(issue(user_group_id="no such group"))
 
 
-def test_a_read_only_api_token_lists_and_does_not_issue_or_revoke(issue, list_tokens, revoke, api_token):
-    public_id = issue().json()["access_token"]["id"]
-    type(api_token).objects.update(read_only=True)
-
-    assert list_tokens().status_code == 200
-    assert errors(issue(), 403) == [(None, "insufficient_scope")]
-    assert errors(revoke(public_id), 403) == [(None, "insufficient_scope")]
-
-
 # GET api/user/access-tokens
 
 

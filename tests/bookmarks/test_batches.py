@@ -151,10 +151,3 @@ def test_an_id_of_another_type_is_refused_for_its_item(call_bookmarks, user_grou
     assert [outcome(response.json()["results"][n])[2] for n in (0, 1, 3)] == [
         [(None, "invalid")], [(None, "null")], [(None, "blank")]
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
-def test_the_body_of_a_batch_may_have_8_mib(call_bookmarks, url_name):
-    body = {"ids": [], "collection": None, "padding": "a" * (7 * 1024 * 1024)}
-
-    assert statuses(call_bookmarks("POST", url_name, body=body)) == []

@@ -31,13 +31,6 @@ def test_titles_come_back_as_they_were_sent(create_bookmark, title):
     assert create_bookmark({"url": URL, "title": title}).json()["bookmark"]["title"] == title
 
 
-@pytest.mark.parametrize(
-    ("title", "code"), [(None, "null"), (1, "invalid"), ([], "invalid"), ("a" * 1001, "max_length")]
-)
-def test_invalid_titles_are_refused(create_bookmark, title, code):
-    assert errors(create_bookmark({"url": URL, "title": title})) == [("title", code)]
-
-
 # One bookmark
 
 
@@ -153,11 +146,6 @@ def test_bookmarks_are_listed_oldest_first(call_bookmarks, user_group):
     assert first["previous"] is None
 
 
-@pytest.mark.parametrize("url_name", ["bookmarks", "collections"])
-def test_an_unknown_order_is_refused(call_bookmarks, url_name):
-    assert errors(call_bookmarks("GET", url_name, query={"order": "title"})) == [("order", "invalid_choice")]
-
-
 def test_bookmarks_are_filtered_by_time_of_change(call_bookmarks, user_group):
     changed = BookmarkFactory.create_batch(2, user_group=user_group)[1]
     time = call_bookmarks("PATCH", "bookmark", changed.pk, body={"title": "New"}).json()["bookmark"]["updated_at"]
@@ -204,6 +192,7 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
         ({"created_since": "0001-01-01T00:00:00+14:00"}, ("created_since", "overflow")),
         ({"q": ""}, ("q", "blank")),
         ({"q": "a" * 101}, ("q", "max_length")),
+        ({"order": "title"}, ("order", "invalid_choice")),
         ({"cursor": "x"}, ("cursor", "invalid")),
         ({"cursor": ""}, ("cursor", "blank")),
     ],
@@ -268,21 +257,6 @@ def test_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group
     assert third["next"] is None
 
 
-def test_a_search_can_be_followed_backwards(call_bookmarks, user_group, small_scan):
-    BookmarkFactory(user_group=user_group, title="Needle, the newest")
-    BookmarkFactory.create_batch(15, user_group=user_group, created_at=timezone.now() - timedelta(days=1))
-    old = timezone.now() - timedelta(days=2)
-    BookmarkFactory(user_group=user_group, title="Needle, the oldest", created_at=old)
-
-    first = call_bookmarks("GET", "bookmarks", query={"q": "needle"}).json()
-    second = follow(call_bookmarks, first["next"])
-    back = follow(call_bookmarks, second["previous"])
-    further_back = follow(call_bookmarks, back["previous"])
-
-    titles = [[bookmark["title"] for bookmark in page["bookmarks"]] for page in (first, second, back, further_back)]
-    assert titles == [["Needle, the newest"], ["Needle, the oldest"], [], ["Needle, the newest"]]
-
-
 def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_group):
     other = AccessTokenFactory()
 
@@ -302,8 +276,9 @@ def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_g
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
-def test_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 250)
+@pytest.mark.parametrize(("size", "numbers"), [(250, [2, 2, 1]), (1, [1] * 5)], ids=["limited", "at least one"])
+def test_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch, size, numbers):
+    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", size)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
 
@@ -312,17 +287,7 @@ def test_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, mon
     while pages[-1]["next"]:
         pages.append(follow(call_bookmarks, pages[-1]["next"]))
 
-    assert [len(page["bookmarks"]) for page in pages] == [2, 2, 1]
-
-
-def test_a_search_scans_at_least_one_bookmark(call_bookmarks, user_group, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", 1)
-    BookmarkFactory.create_batch(2, user_group=user_group)
-
-    page = call_bookmarks("GET", "bookmarks", query={"q": URL}).json()
-
-    assert len(page["bookmarks"]) == 1
-    assert len(follow(call_bookmarks, page["next"])["bookmarks"]) == 1
+    assert [len(page["bookmarks"]) for page in pages] == numbers
 
 
 def test_an_empty_page_of_a_search_leads_back(call_bookmarks, user_group, monkeypatch):
@@ -426,3 +391,13 @@ def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark)
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
 
     assert response.json()["results"][0]["bookmark"]["id"] == str(bookmark.pk)
+
+
+@pytest.mark.parametrize("name", ["created_since", "updated_since"])
+def test_a_lost_plus_is_named(call_bookmarks, name):
+    response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
+
+    assert errors(response) == [(name, "invalid")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B."
+    assert call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}).status_code == 200

@@ -1,12 +1,20 @@
+"""The commands: their options, and the files that they read and write."""
+
+import gzip
+import os
 import re
+import stat
+import threading
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
-from bookmarks.files import EXPORT_FORMATS, importing
-from bookmarks.management.commands import import_bookmarks
-from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks.management.commands import export_bookmarks, import_bookmarks
+from bookmarks.models import AccessToken, Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -40,39 +48,83 @@ def test_an_unknown_team_or_user_group_is_an_error():
     assert error.value.returncode == 1
 
 
-# Files
+# Imports
 
 
-def write(path, *lines):
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return str(path)
+@pytest.fixture
+def import_file(user_group, tmp_path, capsys):
+    """Return a function that imports a CSV file into a group with one bookmark, and returns what it prints."""
+    BookmarkFactory(user_group=user_group, url="https://old/", title="Old")
+
+    def run(content, *options):
+        file = tmp_path / "a.csv"
+        file.write_bytes(content)
+        call_command("import_bookmarks", str(file), *GROUP, *options)
+        return [text.strip() for text in capsys.readouterr()]
+
+    return run
 
 
-def test_an_import_reports_refused_lines(user_group, tmp_path, capsys):
-    file = write(tmp_path / "a.jsonl", '{"url": "https://a/"}', '{"url": "x"}', '{"url": "https://b/"}', "{")
+IMPORTS = {
+    "refused": (
+        b"url,title\nhttps://a/,A\nx,B\nhttps://old/,C\nx,D\n", [],
+        ["1 created, 1 already existed, 2 refused.", "lines 3, 5: The URL has no scheme such as https://."],
+        {"Old", "A"},
+    ),
+    "dry run": (
+        b"url\nhttps://a/\nhttps://old/\nhttps://a\n", ["--dry-run"],
+        ["Dry run, nothing was changed: 1 created, 2 already existed, 0 refused.", ""], {"Old"},
+    ),
+    "update": (
+        b"url,title\nhttps://old/,New\n", ["--update"],
+        ["0 created, 1 updated, 0 already existed, 0 refused.", ""], {"New"},
+    ),
+    "empty": (b"url\n", [], ["0 created, 0 already existed, 0 refused.", "The file contains no bookmarks."], {"Old"}),
+    "encoding": (
+        "url,title\nhttps://a/,Привет\n".encode("koi8-r"), ["--encoding", "koi"],
+        ["1 created, 0 already existed, 0 refused.", ""], {"Old", "Привет"},
+    ),
+}  # fmt: skip
+"""Files with options, what the command prints, and the titles that are stored afterwards."""
 
-    for expected in ("2 created, 0 already existed, 2 refused.\n", "0 created, 2 already existed, 2 refused.\n"):
-        call_command("import_bookmarks", file, *GROUP)
 
-        out, err = capsys.readouterr()
-        assert out == expected
-        assert err.splitlines()[0] == "line 2: The URL has no scheme such as https://."
-        assert err.splitlines()[1].startswith("line 4: The text is not valid JSON: ")
-    assert set(Bookmark.objects.values_list("url", flat=True)) == {"https://a/", "https://b/"}
+@pytest.mark.parametrize(("content", "options", "printed", "titles"), IMPORTS.values(), ids=IMPORTS)
+def test_an_import_prints_what_it_did(import_file, content, options, printed, titles):
+    assert import_file(content, *options) == printed
+    assert set(Bookmark.objects.values_list("title", flat=True)) == titles
 
 
-def test_a_dry_run_reports_the_same_and_changes_nothing(user_group, tmp_path, capsys):
-    BookmarkFactory(user_group=user_group, url="https://b/")
-    file = write(tmp_path / "a.html", *(f'<A HREF="https://{letter}/">{letter}</A>' for letter in "abca"))
+@pytest.mark.parametrize(
+    ("content", "message", "printed"),
+    [
+        (
+            b"url\nx\n", "All bookmarks were refused.",
+            ("0 created, 0 already existed, 1 refused.\n", "line 2: The URL has no scheme such as https://.\n"),
+        ),
+        (
+            gzip.compress(b"url\nhttps://a/\n") + b"garbage",
+            "The compressed file is damaged. What was read of it may contain errors. Only what comes before was read: "
+            "1 created, 0 already existed, 0 refused.", ("", ""),
+        ),
+    ],
+    ids=["refused", "damaged"],
+)  # fmt: skip
+def test_an_import_of_an_unusable_file_fails(import_file, capsys, content, message, printed):
+    with pytest.raises(CommandError) as error:
+        import_file(content)
 
-    call_command("import_bookmarks", file, *GROUP, "--dry-run")
+    assert (str(error.value), error.value.returncode) == (message, 1)
+    assert tuple(capsys.readouterr()) == printed
 
-    assert capsys.readouterr().out == "Dry run, nothing was changed: 2 created, 2 already existed, 0 refused.\n"
-    assert Bookmark.objects.count() == 1
+
+def test_an_unknown_encoding_is_an_error(import_file):
+    with pytest.raises(CommandError, match="argument --encoding: klingon is not"):
+        import_file(b"url\n", "--encoding", "klingon")
 
 
 def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
-    file = write(tmp_path / "a.csv", "url", *(f"https://example.com/{n}" for n in range(10)))
+    file = tmp_path / "a.csv"
+    file.write_text("url\n" + "".join(f"https://example.com/{n}\n" for n in range(10)))
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
 
     def read(*args):
@@ -84,40 +136,43 @@ def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, mo
     with monkeypatch.context() as patch:
         patch.setattr(import_bookmarks, "read", read)
         with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
-            call_command("import_bookmarks", file, *GROUP)
+            call_command("import_bookmarks", str(file), *GROUP)
     before = Bookmark.objects.count()
-    call_command("import_bookmarks", file, *GROUP)
+    call_command("import_bookmarks", str(file), *GROUP)
 
     assert before == 8
     assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
-def test_an_export_can_be_imported(user_group, tmp_path, name, capsys):
-    collection = CollectionFactory(user_group=user_group, name="One")
-    BookmarkFactory(user_group=user_group, title="ü")
-    BookmarkFactory(user_group=user_group, collection=collection)
-    before = set(Bookmark.objects.values_list("url", "title", "collection__name", "created_at"))
-    file = str(tmp_path / f"a.{name}")
+@pytest.fixture
+def feed():
+    """Return a function that writes to a pipe in a thread and then closes it."""
+    threads = []
 
-    call_command("export_bookmarks", file, *GROUP)
-    Bookmark.objects.all().delete()
-    Collection.objects.all().delete()
-    call_command("import_bookmarks", file, *GROUP)
+    def feed(file, content):
+        def write():
+            with open(file, "wb") as pipe:
+                pipe.write(content)
 
-    assert set(Bookmark.objects.values_list("url", "title", "collection__name", "created_at")) == before
-    assert [path.name for path in tmp_path.iterdir()] == [f"a.{name}"]
+        threads.append(threading.Thread(target=write, daemon=True))
+        threads[-1].start()
+
+    yield feed
+    for thread in threads:
+        thread.join(timeout=TIMEOUT)
 
 
-def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
-    collection = CollectionFactory(user_group=user_group)
-    BookmarkFactory(user_group=user_group)
-    inside = BookmarkFactory(user_group=user_group, collection=collection, title="ü")
+@pytest.mark.usefixtures("user_group")
+@pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
+def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        feed(writing, b"".join(b'{"url": "https://example.com/%d"}\n' % n for n in range(2000)))
+        call_command("import_bookmarks", "--format", "jsonl", *GROUP, path.format(reading))
 
-    call_command("export_bookmarks", "-", *GROUP, "--format", "jsonl", "--collection", str(collection.pk))
-
-    [line] = capfdbinary.readouterr().out.decode().splitlines()
-    assert f'"url": "{inside.url}", "title": "ü"' in line
+    assert capsys.readouterr().out.startswith("2000 created, 0 ")
 
 
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
@@ -136,15 +191,31 @@ def test_invalid_arguments_are_errors(user_group, command, arguments, message):
         call_command(command, *GROUP, *arguments)
 
 
-def test_an_export_follows_links(user_group, tmp_path):
+# Exports
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_an_export_follows_links(user_group, tmp_path, name):
     BookmarkFactory(user_group=user_group)
-    file, link = tmp_path / "a.csv", tmp_path / "b.csv"
+    file, link = tmp_path / "a", tmp_path / f"b.{name}"
     link.symlink_to(file)
 
     call_command("export_bookmarks", str(link), *GROUP)
 
     assert link.is_symlink()
-    assert len(file.read_text().splitlines()) == 2
+    with file.open(newline="") as text:
+        assert text.read() == "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
+
+
+def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
+    collection = CollectionFactory(user_group=user_group)
+    BookmarkFactory(user_group=user_group)
+    inside = BookmarkFactory(user_group=user_group, collection=collection, title="ü")
+
+    call_command("export_bookmarks", "-", *GROUP, "--format", "jsonl", "--collection", str(collection.pk))
+
+    [line] = capfdbinary.readouterr().out.decode().splitlines()
+    assert f'"url": "{inside.url}", "title": "ü"' in line
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/"])
@@ -153,8 +224,59 @@ def test_an_export_replaces_no_device_or_directory(user_group, path):
         call_command("export_bookmarks", path, *GROUP, "--format", "csv")
 
 
-def test_a_file_without_bookmarks_is_reported(user_group, tmp_path, capsys):
-    call_command("import_bookmarks", write(tmp_path / "a.html", "Nothing here."), *GROUP)
+@pytest.fixture
+def fail_after_a_page(user_group, monkeypatch):
+    """Return a function that lets an export raise an exception after some bookmarks."""
 
-    out, err = capsys.readouterr()
-    assert (out, err) == ("0 created, 0 already existed, 0 refused.\n", "The file contains no bookmarks.\n")
+    BookmarkFactory.create_batch(9, user_group=user_group)
+
+    def fail(error):
+        def load(*args):
+            yield from list(exporting.load(*args))[:5]
+            raise error
+
+        monkeypatch.setattr(export_bookmarks, "load", load)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            OperationalError("the server closed the connection.\nDETAIL"),
+            r"^The database failed: the server closed the connection\. The export is not complete\.$",
+        ),
+        (KeyboardInterrupt(), r"^Interrupted\. The export is not complete\.$"),
+        (OSError(28, "No space left on device"), r"\.csv: No space left on device\. The export is not complete\.$"),
+    ],
+    ids=["database", "interrupt", "disk"],
+)
+def test_a_failed_export_leaves_the_folder_as_it_was(fail_after_a_page, tmp_path, error, message):
+    fail_after_a_page(error)
+    old = tmp_path / "a.csv"
+    old.write_text("old")
+
+    for name in ("a.csv", "new.csv"):
+        with pytest.raises(CommandError, match=message) as raised:
+            call_command("export_bookmarks", str(tmp_path / name), *GROUP)
+        assert raised.value.returncode == (130 if isinstance(error, KeyboardInterrupt) else 1)
+        assert "\n" not in str(raised.value)
+
+    assert list(tmp_path.iterdir()) == [old]
+    assert old.read_text() == "old"
+
+
+@pytest.mark.parametrize("old_mode", [None, 0o600, 0o664])
+def test_the_mode_follows_the_umask_or_the_existing_file(user_group, tmp_path, old_mode):
+    file = tmp_path / "a.csv"
+    if old_mode is not None:
+        file.touch()
+        file.chmod(old_mode)
+    umask = os.umask(0o027)
+    try:
+        call_command("export_bookmarks", str(file), *GROUP)
+    finally:
+        os.umask(umask)
+
+    assert stat.S_IMODE(file.stat().st_mode) == (0o640 if old_mode is None else old_mode)

@@ -1,31 +1,28 @@
-"""Exports read pages, and a file appears only when it is complete."""
+"""Exports read pages, and GET /v1/export sends them as a file."""
 
-import os
-import stat
+import gc
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
 from django.db.models import F
 from django.test import override_settings
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 
-from bookmarks.files import exporting
-from bookmarks.management.commands import export_bookmarks
+from bookmarks.files import EXPORT_FORMATS, exporting
+from bookmarks.files import api as views
+from bookmarks.files.api import MAX_FILE_TRANSFERS_PER_OWNER
+from bookmarks.files.exporting import load
 from bookmarks.models import Bookmark, Collection
+from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.conftest import Caller
 from tests.queries import on_another_connection
-from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
-
-GROUP = ["--team", "Acme", "--user-group", "example_1"]
-
-
-@pytest.fixture
-def user_group():
-    return UserGroupFactory(team__name="Acme", provided_id="example_1")
 
 
 @pytest.fixture
@@ -46,7 +43,7 @@ def bookmarks(user_group):
 def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
 
-    items = list(exporting.load(user_group))
+    items = list(load(user_group))
 
     read = [item for item in items if isinstance(item, Bookmark)]
     rows = Bookmark.objects.filter(user_group=user_group).select_related("collection")
@@ -63,8 +60,7 @@ def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
     empty = CollectionFactory(user_group=user_group)
 
-    assert list(exporting.load(user_group)) == list(exporting.load(user_group, empty)) == [empty]
-    assert list(exporting.load(user_group, empty, Bookmark.objects.all())) == []
+    assert list(load(user_group)) == list(load(user_group, empty)) == [empty]
 
 
 @pytest.mark.parametrize("page_size", [2, 100])
@@ -72,7 +68,7 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
 
-    read = list(exporting.load(user_group, collection))
+    read = list(load(user_group, collection))
 
     assert read == list(collection.bookmarks.order_by("created_at", "pk"))
     assert {row.collection for row in read} == {collection}
@@ -93,7 +89,7 @@ def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
 
     with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
-        assert len(list(exporting.load(user_group))) == 27
+        assert len(list(load(user_group))) == 27
 
 
 @pytest.mark.django_db(transaction=True)
@@ -101,7 +97,7 @@ def test_a_transaction_of_the_caller_is_kept(user_group):
     transaction.set_autocommit(False)
     try:
         BookmarkFactory(user_group=user_group)
-        assert len(list(exporting.load(user_group))) == 1
+        assert len(list(load(user_group))) == 1
         transaction.commit()
     finally:
         transaction.rollback()
@@ -115,7 +111,7 @@ def test_a_transaction_of_the_caller_is_kept(user_group):
 def test_changes_during_an_export_have_no_effect(user_group, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 1)
     bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
-    export = exporting.load(user_group)
+    export = load(user_group)
 
     found = [next(export)]
     on_another_connection(Bookmark.objects.filter(pk=bookmarks[1].pk).delete)
@@ -125,57 +121,119 @@ def test_changes_during_an_export_have_no_effect(user_group, monkeypatch):
     assert Bookmark.objects.count() == 2
 
 
+# GET /v1/export
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "jsonl": "application/jsonl; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+}
+
+
 @pytest.fixture
-def fail_after_a_page(user_group, bookmarks, monkeypatch):
-    """Return a function that lets an export raise an exception after some bookmarks."""
+def receive(client, access_token):
+    """Return a function that requests a file."""
 
-    def fail(error):
-        def load(*args):
-            yield from list(exporting.load(*args))[:5]
-            raise error
+    def receive(method="GET", token=access_token, **query):
+        url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
+        return Caller(client, method, url, "Bearer", token)()
 
-        monkeypatch.setattr(export_bookmarks, "load", load)
+    return receive
 
-    return fail
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_a_file_is_returned(receive, user_group, bookmarks, name):
+    response = receive(format=name)
+
+    content = response.getvalue()
+    assert content.decode() == "".join(EXPORT_FORMATS[name].write(load(user_group)))
+    assert response.status_code == 200
+    assert {header: response[header] for header in ("Content-Type", "Content-Disposition", "Cache-Control")} == {
+        "Content-Type": TYPES[name],
+        "Content-Disposition": f'attachment; filename="bookmarks.{name}"',
+        "Cache-Control": "no-store",
+    }
+    assert response["RateLimit"].startswith('"token";r=')
+
+
+def test_one_collection_is_exported(receive, user_group, bookmarks):
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
+
+    content = receive(collection=collection.pk).getvalue().decode()
+
+    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, collection)))
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("query", "attr", "code"),
     [
-        (
-            OperationalError("the server closed the connection.\nDETAIL"),
-            r"^The database failed: the server closed the connection\. The export is not complete\.$",
-        ),
-        (KeyboardInterrupt(), r"^Interrupted\. The export is not complete\.$"),
-        (OSError(28, "No space left on device"), r"\.csv: No space left on device\. The export is not complete\.$"),
+        ({"format": "xml"}, "format", "invalid_choice"),
+        ({"format": ""}, "format", "invalid_choice"),
+        ({"format": "json"}, "format", "invalid_choice"),
+        ({"collection": "x"}, "collection", "does_not_exist"),
+        ({"collection": ""}, "collection", "does_not_exist"),
     ],
-    ids=["database", "interrupt", "disk"],
 )
-def test_a_failed_export_leaves_the_folder_as_it_was(fail_after_a_page, tmp_path, error, message):
-    fail_after_a_page(error)
-    old = tmp_path / "a.csv"
-    old.write_text("old")
-
-    for name in ("a.csv", "new.csv"):
-        with pytest.raises(CommandError, match=message) as raised:
-            call_command("export_bookmarks", str(tmp_path / name), *GROUP)
-        assert raised.value.returncode == (130 if isinstance(error, KeyboardInterrupt) else 1)
-        assert "\n" not in str(raised.value)
-
-    assert list(tmp_path.iterdir()) == [old]
-    assert old.read_text() == "old"
+def test_an_invalid_query_is_refused(receive, query, attr, code):
+    assert errors(receive(**query)) == [(attr, code)]
 
 
-@pytest.mark.parametrize("old_mode", [None, 0o600, 0o664])
-def test_the_mode_follows_the_umask_or_the_existing_file(user_group, tmp_path, old_mode):
-    file = tmp_path / "a.csv"
-    if old_mode is not None:
-        file.touch()
-        file.chmod(old_mode)
-    umask = os.umask(0o027)
-    try:
-        call_command("export_bookmarks", str(file), *GROUP)
-    finally:
-        os.umask(umask)
+def test_head_has_the_headers_of_get(receive, bookmarks):
+    head, get = receive("HEAD"), receive()
 
-    assert stat.S_IMODE(file.stat().st_mode) == (0o640 if old_mode is None else old_mode)
+    assert (head.status_code, head.getvalue()) == (200, b"")
+    for name in ("Content-Type", "Content-Disposition"):
+        assert head[name] == get[name]
+    get.getvalue()
+
+
+def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, caplog):
+    def fail(*args):
+        yield from list(load(*args))[:2]
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(views, "load", fail)
+
+    response = receive()
+
+    assert error_code(response, 503) == "service_unavailable"
+    assert "gone" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
+def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, path):
+    monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
+
+    assert error_code(receive(), 503) == "service_unavailable"
+
+
+def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, monkeypatch):
+    ended = []
+
+    def load(*args):
+        yield from exporting.load(*args)
+        ended.append(True)
+
+    monkeypatch.setattr(views, "load", load)
+
+    with closing(receive()):
+        assert ended == [True]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the file that is not closed
+def test_downloads_are_limited_until_they_end(receive, user_group):
+    def refuses():
+        answer = receive()
+        b"".join(answer)
+        return answer.status_code == 429
+
+    downloads = [receive() for _ in range(MAX_FILE_TRANSFERS_PER_OWNER)]
+    assert refuses()
+    downloads.pop().getvalue()
+    assert not refuses()
+    downloads.append(receive())
+    assert refuses()
+    # Even an answer that a middleware has dropped is closed in the end.
+    downloads.clear()
+    gc.collect()
+    assert not refuses()

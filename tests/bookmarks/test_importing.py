@@ -1,13 +1,13 @@
 """Storing the records of a file: what is refused, what is stored, and what an update changes."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from django.db import connection
 
 from bookmarks.files import importing
-from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
-from bookmarks.models import Bookmark, Collection
+from bookmarks.files.records import InvalidRecord, Record, parse_date
+from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import (  # noqa: F401
     act_after_first_chunk,
@@ -124,43 +124,9 @@ def test_a_chunk_takes_few_statements(user_group, existing):
     assert len(inserts) == 1 or connection.vendor == "sqlite"
 
 
-def test_collections_are_created_in_the_order_of_the_file(user_group):
-    records = [
-        Record(1, URL, "", "C"),
-        CollectionRecord(2, "B"),
-        Record(3, URL, "", "A"),
-        CollectionRecord(4, "C"),
-        CollectionRecord(5, ""),
-    ]
-
-    report = imported(user_group, records)
-
-    assert (report.created, report.existing, report.refused) == (2, 0, 0)
-    assert [each.name for each in Collection.objects.order_by("pk")] == ["C", "B", "A"]
-    by_date = Collection.objects.order_by("created_at", "pk").values_list("name", flat=True)
-    assert list(by_date) == ["C", "B", "A"]
-
-
-def test_rows_with_equal_dates_keep_the_order_of_the_file(user_group):
-    urls = [f"{URL}{n * 7 % 10}" for n in range(10)]
-    imported(user_group, [Record(9, f"{URL}5")])
-
-    imported(
-        user_group, [Record(n, url, "", None, datetime(2020, 2, 29, 12, tzinfo=UTC)) for n, url in enumerate(urls)]
-    )
-
-    stored = (
-        Bookmark.objects.filter(created_at=datetime(2020, 2, 29, 12, tzinfo=UTC))
-        .order_by("created_at", "pk")
-        .values_list("url", flat=True)
-    )
-    assert list(stored) == [url for url in urls if url != f"{URL}5"]
-
-
 # Updates
 
 
-URL = "https://example.com/"
 OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
 
 
@@ -278,17 +244,6 @@ def test_a_deadlock_with_an_update_is_retried():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("chunks_of_two")
-def test_a_collection_that_is_deleted_after_a_chunk_is_recreated(user_group, monkeypatch):
-    act_after_first_chunk(monkeypatch)(delete_collections)
-
-    report = imported(user_group, [Record(n, f"https://example.com/{n}", "", "Folder") for n in range(6)])
-
-    assert report.created == 6
-    assert collection_names() == [None] * 2 + ["Folder"] * 4
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("chunks_of_two")
 def test_a_collection_that_is_deleted_while_a_chunk_is_read_is_recreated(user_group):
     def records():
         for n in range(6):
@@ -298,3 +253,49 @@ def test_a_collection_that_is_deleted_while_a_chunk_is_read_is_recreated(user_gr
 
     assert imported(user_group, records()).created == 6
     assert collection_names()[-4:] == ["Folder"] * 4
+
+
+# Dates
+
+TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TIME, TIME.astimezone(timezone(timedelta(hours=1))), 1700000000, 1700000000.0, "1700000000", " 1700000000 ",
+        "1700000000000", 1700000000000000, "13344473600000000", "2023-11-14T22:13:20Z", "2023-11-14T22:13:20.000Z",
+        "2023-11-14T23:13:20+0100", "2023-11-14T17:13:20-05:00", "2023-11-14 22:13:20", "2023-11-14 22:13:20 UTC",
+        "2023/11/14 22:13:20",
+    ],
+    ids=str,
+)  # fmt: skip
+def test_dates_are_read(value):
+    assert parse_date(value) == TIME
+
+
+@pytest.mark.parametrize(
+    ("value", "time"),
+    [
+        ("2023-11-14", datetime(2023, 11, 14, tzinfo=UTC)),
+        ("2023/11/14 22:13", datetime(2023, 11, 14, 22, 13, tzinfo=UTC)),
+        (1700000000123, TIME.replace(microsecond=123000)),
+        ("1700000000123456", TIME.replace(microsecond=123456)),
+        (13344473600123457, TIME.replace(microsecond=123457)),
+        ("1700000000.5", TIME.replace(microsecond=500000)),
+    ],
+)
+def test_dates_are_as_exact_as_they_are_written(value, time):
+    assert parse_date(value) == time
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0, "0", "0.0", 1, "86400", "20231114", -1700000000, "-1", True, 1e400, float("nan"), "9" * 17, "9" * 5000,
+        "0000-00-00", "0000-00-00 00:00:00", "2023-02-30", "2023-13-01", "14.11.2023", "11/14/2023", "yesterday", "-",
+        "2999-01-01", 32503680000, datetime(2999, 1, 1, tzinfo=UTC), "9999-12-31T23:59:59-23:59", [], {},
+    ],
+)  # fmt: skip
+def test_what_stands_for_no_time_in_the_past_is_unusable(value):
+    assert parse_date(value) is None

@@ -6,10 +6,12 @@ import json
 from contextlib import ExitStack
 
 import pytest
+from django.core.checks import run_checks
 from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from bookmarks.files.api import MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER, file_transfer
 from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
@@ -19,12 +21,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import (
-    MAX_FILE_TRANSFERS,
-    MAX_FILE_TRANSFERS_PER_OWNER,
-    expensive_call,
-    file_transfer,
-)
+from usergroups.tokens.concurrency import expensive_call
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
@@ -274,3 +271,10 @@ def test_a_failure_of_the_database_keeps_what_is_stored(send, monkeypatch, error
     assert error_code(send(body), 503 if isinstance(error, OperationalError) else 500)
     monkeypatch.undo()
     assert reported(send(body)) == {**NOTHING, "created": 4, "existing": 2}
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, "1", None, True])
+def test_the_maximum_size_must_be_a_positive_integer(db, settings, size):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = size
+
+    assert [message.id for message in run_checks() if message.id.startswith("bookmarks.")] == ["bookmarks.E001"]

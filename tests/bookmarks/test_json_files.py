@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from bookmarks.files import FORMATS
+from bookmarks.files.content import UnreadableFile
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
-from usergroups.contract.files import UnreadableFile
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'

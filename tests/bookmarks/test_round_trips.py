@@ -10,30 +10,31 @@ from hypothesis import strategies as st
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
 from bookmarks.files.importing import read
-from bookmarks.files.records import Record
-from bookmarks.models import Bookmark, Collection
+from bookmarks.files.records import Record, joined
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.bookmarks.imports import imported as store
+from tests.bookmarks.imports import imported
 from tests.usergroups.factories import UserGroupFactory
 
 URL = "https://example.com/"
 TIME = datetime(2020, 2, 29, 12, tzinfo=UTC)
 
 
-def exported(user_group, name):
-    return "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
+def exported(user_group, file_format):
+    return "".join(EXPORT_FORMATS[file_format].write(exporting.load(user_group)))
 
 
-def imported(name, text):
-    """Return a new user group into which the file was imported."""
+def import_into_new_group(file_format, text):
+    """Import a file into a new user group, check that nothing is refused or left out, and return the user group."""
     user_group = UserGroupFactory()
-    report = store(user_group, read(io.BytesIO(text.encode()), name))
+    report = imported(user_group, read(io.BytesIO(text.encode()), file_format))
     assert (report.refusals, report.left_out) == ([], {})
     return user_group
 
 
 def names(user_group):
-    return list(Collection.objects.filter(user_group=user_group).order_by("pk").values_list("name", flat=True))
+    collections = Collection.objects.filter(user_group=user_group).order_by("created_at", "pk")
+    return list(collections.values_list("name", flat=True))
 
 
 def stored(user_group):
@@ -41,9 +42,9 @@ def stored(user_group):
     return list(rows.values_list("url", "title", "collection__name", "created_at"))
 
 
-def fill(user_group, places):
-    """Create, in this order, the collections and their numbers of bookmarks. The name None stands for none."""
-    for name, size in places:
+def fill(user_group, collections):
+    """Create collections with these names and numbers of bookmarks, in this order. None stands for no collection."""
+    for name, size in collections:
         collection = name and CollectionFactory(user_group=user_group, name=name)
         for number in range(size):
             BookmarkFactory(
@@ -51,49 +52,34 @@ def fill(user_group, places):
             )
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
-@pytest.mark.parametrize(
-    "places",
-    [
-        [("first, empty", 0), ("B", 2), ("A", 1)],
-        [(None, 2), ("B", 1), ("between", 0), ("empty too", 0), ("A", 3)],
-        [(None, 1), ("B", 1), ("last", 0)],
-        [("only", 0)],
-        [],
-    ],
-)
-def test_order_and_empty_collections_survive(user_group, name, places):
-    fill(user_group, places)
-    text = exported(user_group, name)
-
-    copy = imported(name, text)
-
-    assert names(copy) == [place for place, _ in places if place]
-    assert exported(copy, name) == text
+folder_names = st.text("A/ \r\n<&é\t\"'~", min_size=1, max_size=12)
+paths = st.lists(folder_names, min_size=1, max_size=4).map(joined)
+long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
+name_and_size = st.tuples(st.none() | folder_names | paths | long_names, st.integers(0, 2))
 
 
-place = st.tuples(st.none() | st.text("AB /é", min_size=1, max_size=4), st.integers(0, 2))
-
-
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@pytest.mark.parametrize("file_format", EXPORT_FORMATS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
-    places=st.lists(place, max_size=6, unique_by=lambda each: each[0]),
-    page_size=st.integers(1, 4),
-    chunk_size=st.integers(1, 4),
+    collections=st.lists(name_and_size, max_size=6, unique_by=lambda each: each[0]),
+    rows_per_page=st.integers(1, 4),
+    rows_per_transaction=st.integers(1, 4),
 )
-def test_any_order_survives(db, name, places, page_size, chunk_size):
+def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
+    db, file_format, collections, rows_per_page, rows_per_transaction
+):
     user_group = UserGroupFactory()
-    fill(user_group, places)
+    fill(user_group, collections)
+    # A collection may span several pages and transactions.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exporting, "PAGE_SIZE", page_size)
-        patch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
-        text = exported(user_group, name)
+        patch.setattr(exporting, "PAGE_SIZE", rows_per_page)
+        patch.setattr(importing, "ROWS_PER_TRANSACTION", rows_per_transaction)
+        text = exported(user_group, file_format)
 
-        copy = imported(name, text)
+        copy = import_into_new_group(file_format, text)
 
-        assert names(copy) == [each for each, _ in places if each]
-        assert exported(copy, name) == text
+        assert names(copy) == [name for name, _ in collections if name]
+        assert exported(copy, file_format) == text
 
 
 special = st.sampled_from("a\"',;=+-@\t\r\n \u2028\u0085\x0b\x1c{}[]\\\ufeff")
@@ -101,17 +87,17 @@ text = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), 
 moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < datetime(2026, 1, 1, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@pytest.mark.parametrize("file_format", EXPORT_FORMATS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     title=text,
     collection=st.none() | text.filter(len),
     moment=moments,
 )
-def test_exports_preserve_any_text_and_time(db, name, title, collection, moment):
+def test_a_round_trip_keeps_any_text_and_time(db, file_format, title, collection, moment):
     user_group = UserGroupFactory()
-    store(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment)])
+    imported(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment)])
 
-    copy = imported(name, exported(user_group, name))
+    copy = import_into_new_group(file_format, exported(user_group, file_format))
 
     assert stored(copy) == stored(user_group)

@@ -164,6 +164,3 @@ def test_statements_run_while_the_type_of_a_column_changes(monkeypatch):
         change_types(255)
     user_group.refresh_from_db()
     assert user_group.name == "After"
-
-
-# Values and filters

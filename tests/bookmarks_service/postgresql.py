@@ -1,4 +1,4 @@
-"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with the configuration in docs/scaling.md."""
+"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with the configuration in docs/examples."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.documents import blocks, section
+from tests.documents import ROOT
 from tests.servers import free_port, listens, start_server, stop_server, wait_until
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
@@ -145,7 +145,7 @@ class Pooler(Daemon):
             "/etc/pgbouncer/": f"{self.folder}/",
             "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
         }
-        [configuration] = blocks(section("scaling", "Behind PgBouncer"), "ini")
+        configuration = (ROOT / "docs/examples/pgbouncer.ini").read_text()
         for old, new in replaced.items():
             assert configuration.count(old) == 1, old
             configuration = configuration.replace(old, new)

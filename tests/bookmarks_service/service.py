@@ -15,7 +15,7 @@ import httpx
 from django.conf import settings
 
 from tests.citus.partitions import partition
-from tests.documents import ROOT, section
+from tests.documents import ROOT
 from tests.servers import (
     CERTIFICATES,
     TIMEOUT,
@@ -68,8 +68,9 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def documented_options() -> dict[str, str]:
-    """Return the variables for the server in docs/deploy.md."""
-    return dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", section("deploy", "Steps"), re.MULTILINE))
+    """Return the variables for the server in docs/examples/bookmarks_service.env."""
+    text = (ROOT / "docs/examples/bookmarks_service.env").read_text()
+    return dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", text, re.MULTILINE))
 
 
 def server_command(port: int, *options: str) -> list[str]:

@@ -49,8 +49,7 @@ def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp
     if not shutil.which("openssl"):
         pytest.skip("There is no openssl command to make a certificate.")
     prepare, *_ = blocks(section("deploy", "Containers"), "sh")
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs/deploy.md", tmp_path / "docs")
+    shutil.copytree(ROOT / "docs/examples", tmp_path / "docs/examples")
     subprocess.run(["sh", "-ec", prepare], cwd=tmp_path, check=True, capture_output=True)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir() if path.is_file()}
 

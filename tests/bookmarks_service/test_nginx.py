@@ -1,4 +1,4 @@
-"""The nginx configuration in docs/deploy.md, in front of a running service."""
+"""The nginx configuration in docs/examples/bookmarks_service.conf, in front of a running service."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from tests.answers import error_code
 from tests.bookmarks_service.service import Service, empty_database
-from tests.documents import blocks, page
+from tests.documents import ROOT
 from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
@@ -61,7 +61,7 @@ class Nginx:
             "/etc/ssl/bookmarks.example.pem": str(folder / "tls.pem"),
             "/etc/ssl/bookmarks.example.key": str(folder / "tls.key"),
         }
-        [server] = blocks(page("deploy"), "nginx")
+        server = (ROOT / "docs/examples/bookmarks_service.conf").read_text()
         for old, new in replaced.items():
             assert server.count(old) == 1, old
             server = server.replace(old, new)

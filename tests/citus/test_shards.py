@@ -1,4 +1,7 @@
-"""Each statement of the API, of imports and of exports names the user group, so that it uses one shard or partition."""
+"""Each statement of the API, of imports and of exports names the user group, so that it uses one shard or partition.
+
+The contract holds on hash partitions of PostgreSQL, whose keys and statements are those of Citus.
+"""
 
 import os
 import re
@@ -7,15 +10,23 @@ from contextlib import nullcontext
 import pytest
 from django.db import connection
 
-from bookmarks.files.exporting import load
 from bookmarks.files.records import Record
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
+from tests.citus.partitions import TABLES
 from tests.contract.conftest import OPERATIONS, caller
+from tests.nested import run_tests
 from tests.queries import queries_of
 from tests.signals import received
 
-TABLES = ("bookmarks_bookmark", "bookmarks_collection")
+CONTRACT = ["tests/contract", "tests/citus/test_shards.py", "tests/bookmarks_service/test_concurrency.py"]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
+@pytest.mark.skipif("TEST_PARTITIONS" in os.environ, reason="the database has partitions already")
+def test_the_contract_holds_on_partitions():
+    assert run_tests("tests.settings", "-m", "not once", *CONTRACT, TEST_PARTITIONS="4")
+
 
 JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_group_id"'
 
@@ -115,7 +126,3 @@ def test_an_import_names_the_user_group(user_group, bookmarks, way):
 
     check(statements)
     assert any(sql.strip().startswith("UPDATE") for sql in statements) == (way == "UPDATE")
-
-
-def test_an_export_names_the_user_group(user_group, bookmarks):
-    check(queries_of(lambda: list(load(user_group))))

@@ -1,11 +1,16 @@
 """The rules that the answers of all operations follow."""
 
 import json
+import weakref
+from io import BytesIO
 from urllib.parse import urlencode
 
 import pytest
-from django.db import OperationalError, connection
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.db.models.signals import post_init
+from django.http import Http404
+from django.test import RequestFactory
 
 from tests.answers import detail, error_code, errors
 from tests.contract.conftest import (
@@ -13,12 +18,11 @@ from tests.contract.conftest import (
     BATCHES,
     ONE_OF_EACH_SCHEME,
     OPERATIONS,
-    READS,
     SINGLE_CALLS,
     WRITES,
-    WRITES_WITH_A_BODY,
 )
-from usergroups.tokens import secret_format
+from tests.queries import without_garbage_collection
+from usergroups.contract.requests import read_body
 
 
 @pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
@@ -121,131 +125,6 @@ def test_unknown_fields_are_ignored(operation, valid_body):
     assert operation({**valid_body, "unknown": {"a": 1}}).status_code in (200, 201)
 
 
-# 401
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    "header",
-    [
-        pytest.param(None, id="no header"),
-        pytest.param("", id="empty header"),
-    ],
-)
-def test_missing_credentials_are_answered_with_the_scheme(any_operation, header):
-    response = any_operation({}, HTTP_AUTHORIZATION=header)
-
-    assert error_code(response, 401) == "not_authenticated"
-    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
-
-
-USAGE = {
-    "Token": "This path takes `Authorization: Token <API_TOKEN>`.",
-    "Bearer": "This path takes `Authorization: Bearer <ACCESS_TOKEN>`.",
-}
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    "header",
-    [
-        pytest.param("Basic dXNlcjpwYXNz", id="another scheme"),
-        pytest.param("{other} {secret}", id="the scheme of the other operations"),
-        pytest.param("{secret}", id="no scheme"),
-    ],
-)
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_another_scheme_is_answered_with_the_right_one(any_operation, header):
-    other = {"Token": "Bearer", "Bearer": "Token"}[any_operation.scheme]
-
-    response = any_operation({}, HTTP_AUTHORIZATION=header.format(other=other, secret=any_operation.token.secret))
-
-    assert (error_code(response, 401), detail(response)) == ("wrong_scheme", USAGE[any_operation.scheme])
-    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"])
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_a_token_of_another_kind_is_answered_with_the_right_one(any_operation, prefix):
-    secret = secret_format.generate(prefix)
-
-    response = any_operation({}, HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
-
-    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:
-        expected = ("authentication_failed", "The token is unknown, expired or revoked.")
-    else:
-        expected = ("wrong_token_kind", f"The token is of another kind. {USAGE[any_operation.scheme]}")
-    assert (error_code(response, 401), detail(response)) == expected
-    assert secret not in response.content.decode()
-
-
-def mistyped(secret):
-    return secret[:-1] + ("a" if secret[-1] != "a" else "b")
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    "header",
-    [
-        pytest.param(lambda scheme, secret: scheme, id="no token"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret},{scheme} {secret}", id="two headers, joined"),
-        pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
-        pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
-        pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown"),
-    ],
-)
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_invalid_credentials_are_refused(any_operation, header):
-    sent = header(any_operation.scheme, any_operation.token.secret)
-
-    response = any_operation({}, HTTP_AUTHORIZATION=sent)
-
-    assert error_code(response, 401) == "authentication_failed"
-    error = ', error="invalid_token"' if any_operation.scheme == "Bearer" and " " in sent else ""
-    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_the_scheme_is_case_insensitive(operation, valid_body):
-    header = f"{operation.scheme.upper()} {operation.token.secret}"
-
-    assert operation(valid_body, HTTP_AUTHORIZATION=header).status_code in (200, 201)
-
-
-def test_authentication_comes_before_the_body(operation):
-    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)
-
-    assert error_code(response, 401) == "not_authenticated"
-
-
-# 403
-
-
-@pytest.mark.parametrize("any_operation", READS, indirect=True)
-def test_a_read_only_token_may_read(any_operation, valid_body):
-    type(any_operation.token).objects.update(read_only=True)
-
-    assert any_operation(valid_body).status_code == 200
-
-
-@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
-def test_a_read_only_token_may_not_write(any_operation, valid_body):
-    type(any_operation.token).objects.update(read_only=True)
-
-    assert error_code(any_operation(valid_body), 403) == "insufficient_scope"
-
-
-@pytest.mark.parametrize("operation", WRITES_WITH_A_BODY, indirect=True)
-def test_authorisation_comes_before_validation(operation):
-    type(operation.token).objects.update(read_only=True)
-
-    assert error_code(operation(b"{", CONTENT_TYPE="text/plain"), 403) == "insufficient_scope"
-
-
 # 405
 
 
@@ -270,14 +149,6 @@ def test_head_is_answered_like_get_without_a_body(any_operation):
 
     get = any_operation(method="GET")
     assert (response.status_code, response.content) == (get.status_code, b"")
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_the_method_is_not_overridden_by_a_header(any_operation):
-    response = any_operation({}, method="TRACE", HTTP_X_HTTP_METHOD_OVERRIDE=any_operation.method)
-
-    assert error_code(response, 405) == "method_not_allowed"
 
 
 # 413
@@ -306,6 +177,21 @@ def test_a_lower_limit_does_not_hold_for_batches(operation, valid_body, settings
     settings.USERGROUPS_MAX_BODY_SIZE = 10
 
     assert operation(valid_body).status_code == 200
+
+
+class Trickle(BytesIO):
+    """Return one byte at a time, as a slow connection may."""
+
+    def read(self, size=-1):
+        return super().read(min(size, 1))
+
+
+@pytest.mark.once
+def test_a_body_that_arrives_in_pieces_is_read_completely():
+    request = RequestFactory().generic("POST", "/")
+    request.META = {"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True}
+
+    assert read_body(request, 5) == b"whole"
 
 
 # 415
@@ -378,21 +264,21 @@ def test_errors_are_in_english(update_user_group, settings, extra, status, text)
 
 
 @pytest.fixture
-def broken(any_operation):
-    """Return a function that sets an exception to raise whenever the token is loaded."""
-    error = {}
+def fail(any_operation):
+    """Return a function that sets the exception that the operation raises when it loads its token."""
+    raised = []
 
-    def fail(**kwargs):
-        raise error["raised"]
+    def receiver(**kwargs):
+        raise raised[0]
 
-    post_init.connect(fail, sender=type(any_operation.token))
-    yield lambda exception: error.update(raised=exception)
-    post_init.disconnect(fail, sender=type(any_operation.token))
+    post_init.connect(receiver, sender=type(any_operation.token))
+    yield raised.append
+    post_init.disconnect(receiver, sender=type(any_operation.token))
 
 
 @pytest.mark.once
-def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, broken, caplog):
-    broken(RuntimeError("the inside story"))
+def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, fail, caplog):
+    fail(RuntimeError("the inside story"))
 
     response = any_operation(valid_body)
 
@@ -404,17 +290,8 @@ def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_bo
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_an_unexpected_exception_is_answered_the_same_with_debug(any_operation, valid_body, broken, settings):
-    settings.DEBUG = True
-    broken(RuntimeError("the inside story"))
-
-    assert error_code(any_operation(valid_body), 500) == "internal_error"
-
-
-@pytest.mark.once
-def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, broken, caplog):
-    broken(OperationalError("connection refused"))
+def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, fail, caplog):
+    fail(OperationalError("connection refused"))
 
     response = any_operation(valid_body)
 
@@ -422,6 +299,44 @@ def test_an_unavailable_database_is_answered_with_retry_after(any_operation, val
     assert int(response["Retry-After"]) > 0
     assert b"refused" not in response.content
     assert "connection refused" in caplog.text
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("exception", "answer"),
+    [
+        (Http404, (404, "not_found")),
+        (PermissionDenied, (403, "permission_denied")),
+        (SuspiciousOperation, (400, "bad_request")),
+        (InterfaceError, (503, "service_unavailable")),
+        (InternalError, (503, "service_unavailable")),
+        (ZeroDivisionError, (500, "internal_error")),
+    ],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, settings, exception, answer):
+    settings.DEBUG = True
+    fail(exception("the inside story"))
+
+    response = any_operation()
+
+    assert (response.status_code, error_code(response, response.status_code)) == answer
+    assert b"inside story" not in response.content
+
+
+@pytest.mark.once
+def test_a_failed_query_leaves_no_cursor_to_the_garbage_collection(update_user_group):
+    cursors = []
+
+    def fail(execute, sql, params, many, context):
+        cursors.append(weakref.ref(context["cursor"]))
+        raise OperationalError("The database is locked.")
+
+    with without_garbage_collection(), connection.execute_wrapper(fail):
+        response = update_user_group({})
+
+    assert response.status_code == 503
+    assert [cursor() for cursor in cursors] == [None]
 
 
 # Paths
@@ -465,22 +380,3 @@ def test_a_write_can_be_sent_again(any_operation, valid_body, request):
 
     assert first.status_code in (200, 201)
     assert again.status_code == REPEATED.get(name, 200)
-
-
-# Last use
-
-
-def test_a_call_succeeds_if_the_last_use_cannot_be_written(operation, valid_body, caplog):
-    type(operation.token).objects.update(last_used_at=None)
-
-    def refuse(execute, sql, params, many, context):
-        if sql.startswith("UPDATE") and "last_used_at" in sql:
-            raise OperationalError("read-only")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(refuse):
-        response = operation(valid_body)
-
-    assert response.status_code in (200, 201)
-    assert "Could not write the last use of the token" in caplog.text
-    assert operation.token.secret not in caplog.text

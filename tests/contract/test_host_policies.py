@@ -59,31 +59,16 @@ class CallerSerializer(Serializer):
         return f"{self.context['request'].path} {type(self.context['view']).__name__}"
 
 
-def view(**attributes):
-    return type("HostView", (UserGroupView,), attributes).as_view()
-
-
-urlpatterns = [
-    path("anyone", view(permission_classes=[AllowAny])),
-    path("suspended", view(permission_classes=[*UserGroupView.permission_classes, Suspended])),
-    path("refused", view(permission_classes=[Refusing])),
-    path("throttled", view(throttle_classes=[OncePerDay])),
-    path("never", view(throttle_classes=[Never])),
-    path("user", view(authentication_classes=[ApiTokenAuthentication, SomeUser])),
-    path("basic", view(authentication_classes=[BasicAuthentication])),
-    path("nobody", view(authentication_classes=[])),
-    path("context", view(response_serializers={"PUT": CallerSerializer})),
-]
-
-
 @pytest.fixture
 def call(client, api_token, user_group, settings):
-    """Return a function that calls a view with this name."""
-    settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
+    """Return a function that makes a PUT request to a subclass of UserGroupView with these attributes."""
+    settings.MIDDLEWARE = []
 
-    def put(name, **extra):
-        caller = Caller(client, "PUT", f"/{name}", "Token", api_token)
-        return caller({"user_group_id": user_group.provided_id}, **extra)
+    def put(authorization=f"Token {api_token.secret}", **attributes):
+        view = type("HostView", (UserGroupView,), attributes).as_view()
+        settings.ROOT_URLCONF = type("HostURLs", (), {"urlpatterns": [path("host", view)]})
+        body = {"user_group_id": user_group.provided_id}
+        return Caller(client, "PUT", "/host", "Token", api_token)(body, HTTP_AUTHORIZATION=authorization)
 
     return put
 
@@ -107,39 +92,41 @@ def test_the_permissions_of_all_views_are_documented(settings):
     assert refusals["put"] == "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
 
 
-def test_a_permission_is_answered_with_its_message_and_code(call):
-    response = call("suspended")
-
-    assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
-
-
 def test_any_detail_of_an_exception_has_the_shape_of_the_contract(call):
-    assert errors(call("refused"), 403) == [("plan", "error")]
+    assert errors(call(permission_classes=[Refusing]), 403) == [("plan", "error")]
 
 
-@pytest.mark.parametrize("name", ["anyone", "user", "nobody"])
-def test_a_token_is_required_whatever_the_policies_are(call, name):
-    assert error_code(call(name, HTTP_AUTHORIZATION=None), 403 if name == "nobody" else 401)
-    assert call(name).status_code == (403 if name == "nobody" else 200)
+@pytest.mark.parametrize(
+    ("policy", "with_token", "without"),
+    [
+        ({"permission_classes": [AllowAny]}, 200, 401),
+        ({"authentication_classes": [ApiTokenAuthentication, SomeUser]}, 200, 401),
+        ({"authentication_classes": []}, 403, 403),
+    ],
+    ids=["any permission", "another user", "no authentication"],
+)
+def test_a_token_is_required_whatever_the_policies_are(call, policy, with_token, without):
+    assert call(**policy).status_code == with_token
+    assert error_code(call(authorization=None, **policy), without)
 
 
 def test_authentication_without_tokens_is_answered_with_its_challenge(call):
     User.objects.create_user("x", password="y")
 
-    response = call("basic", HTTP_AUTHORIZATION="Basic eDp5")
+    response = call(authorization="Basic eDp5", authentication_classes=[BasicAuthentication])
 
     assert error_code(response, 401) == "wrong_scheme"
     assert response["WWW-Authenticate"] == 'Basic realm="api"'
 
 
 def test_the_throttles_of_rest_framework_work(call):
-    first, second = call("throttled"), call("throttled")
+    first, second = (call(throttle_classes=[OncePerDay]) for _ in range(2))
 
     assert first.status_code == 200
     assert error_code(second, 429) == "throttled"
     assert int(second["Retry-After"]) > 0
-    assert call("never")["Retry-After"] == "1"  # It knows no waiting time.
+    assert call(throttle_classes=[Never])["Retry-After"] == "1"  # It knows no waiting time.
 
 
 def test_serializers_know_the_request_and_the_view(call):
-    assert call("context").json() == {"path": "/context HostView"}
+    assert call(response_serializers={"PUT": CallerSerializer}).json() == {"path": "/host HostView"}

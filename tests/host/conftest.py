@@ -1,8 +1,20 @@
-"""The tests in a folder of this one run with the settings of a host project: see test_host.py."""
+"""Some tests run with the settings of a host project: see test_host.py."""
 
+import pytest
 from django.conf import settings
 
-FOLDERS = {"labelled": "settings_labelled", "notes": "settings_admin", "people": "settings_admin",
-           "replica": "settings_replica"}  # fmt: skip
+SETTINGS = {"notes": "tests.host.settings", "test_labels.py": "tests.host.settings_labelled"}
 
-collect_ignore = [folder for folder, name in FOLDERS.items() if f"tests.host.{name}" != settings.SETTINGS_MODULE]
+collect_ignore = [path for path, name in SETTINGS.items() if name != settings.SETTINGS_MODULE]
+
+
+@pytest.fixture(autouse=True)
+def routers(settings):
+    """Use only the default database, because the replica of a test run stays empty."""
+    settings.DATABASE_ROUTERS = []
+
+
+@pytest.fixture(autouse=True)
+def in_english(settings):
+    """Show the pages of the host in English, in which the tests expect them."""
+    settings.LANGUAGE_CODE = "en"

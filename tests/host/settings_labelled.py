@@ -1,10 +1,8 @@
-"""The host with Django's own admin and other labels of the apps."""
+"""The same host with other labels of the apps, as if it had apps with ours of its own."""
 
-from tests.host.settings_admin import *  # noqa: F403
-from tests.host.settings_admin import INSTALLED_APPS as APPS
+from tests.host.settings import *  # noqa: F403
+from tests.host.settings import INSTALLED_APPS
 
-LABELLED = {
-    "usergroups": "tests.host.labelled.apps.TeamsConfig",
-    "bookmarks": "tests.host.labelled.apps.LinksConfig",
-}
-INSTALLED_APPS = [LABELLED.get(app, app) for app in APPS if app != "tests.host.notes"]
+LABELLED = {"usergroups": "tests.host.components.TeamsConfig", "bookmarks": "tests.host.components.LinksConfig"}
+INSTALLED_APPS = [LABELLED.get(app, app) for app in INSTALLED_APPS if app != "tests.host.notes"]
+AUTH_USER_MODEL = "auth.User"

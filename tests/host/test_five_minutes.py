@@ -98,9 +98,9 @@ def test_the_documented_call_has_the_documented_answer(project, server):
     assert f"The response has the status {status}:" in text
 
 
-@pytest.mark.parametrize("path", ["/groups/unknown", "/links/unknown"])
+@pytest.mark.parametrize("path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown"])
 def test_unknown_paths_are_answered_in_json(server, path):
-    response = httpx.get(server + path)
+    response = httpx.post(server + path)
 
     assert response.status_code == 404
     assert response.json()["errors"][0]["code"] == "not_found"

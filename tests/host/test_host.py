@@ -1,7 +1,12 @@
 """The apps in host projects with other settings. test_same_bytes.py compares the responses over HTTP."""
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from playwright.sync_api import expect
+
+from tests.admin.browser import browser, log_in, needs_chromium, new_page  # noqa: F401
+from tests.host.hosts import new_project
 from tests.nested import run_tests
 
 pytestmark = pytest.mark.once
@@ -10,13 +15,63 @@ OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/usergroups/te
 
 
 @pytest.mark.parametrize(
-    ("settings", "tests"),
+    ("host", "tests"),
     [
+        pytest.param("settings", ["tests/host/notes"], id="an app, a site and a replica of the host"),
         pytest.param("settings_alone", OPERATIONS, id="usergroups without bookmarks"),
-        pytest.param("settings_replica", ["tests/host/replica"], id="a replica that lags behind"),
-        pytest.param("settings_labelled", ["tests/host/labelled"], id="other labels"),
-        pytest.param("settings_admin", ["tests/host/notes", "tests/host/people"], id="an app and a site of the host"),
+        pytest.param("settings_labelled", ["tests/host/test_labels.py"], id="other labels"),
     ],
 )
-def test_the_apps_work_in_a_foreign_host(settings, tests):
-    assert run_tests(f"tests.host.{settings}", *tests)
+def test_the_apps_work_in_a_foreign_host(host, tests):
+    assert run_tests(f"tests.host.{host}", *tests)
+
+
+# Unfold
+
+UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'host']"
+ADMIN = """
+from django.contrib import admin
+from unfold.admin import ModelAdmin
+from usergroups.admin import ApiTokenAdmin, UserGroupAdmin
+from usergroups.models import ApiToken, UserGroup
+
+admin.site.unregister([ApiToken, UserGroup])
+
+
+@admin.register(UserGroup)
+class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
+    pass
+
+
+@admin.register(ApiToken)
+class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
+    pass
+"""
+NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"
+
+
+@pytest.fixture
+def unfold_page(browser, tmp_path):  # noqa: F811
+    """Log in to a project with the admin classes above. The test fails if the browser reports an error."""
+    host = new_project(tmp_path, ["django", "runserver", "--noreload", "{port}"], UNFOLD, NO_FAVICON)
+    (tmp_path / "host" / "admin.py").write_text(ADMIN)
+    host.environment.update(DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error")
+    with host.serve(tmp_path / "log") as address:
+        host.run("django", "createsuperuser", "--noinput", "--username=operator", "--email=operator@example.com")
+        with new_page(browser, SimpleNamespace(base_url=address)) as page:
+            log_in(page, "a-password")
+            expect(page.get_by_role("link", name="API tokens").first).to_be_visible()
+            yield page
+
+
+@needs_chromium
+def test_no_page_of_unfold_has_an_error_or_is_wider_than_the_screen(unfold_page):
+    for model in ("usergroups/usergroup", "usergroups/apitoken"):
+        for path in ("", "add/", "1/change/", "1/history/"):
+            unfold_page.goto(f"/admin/{model}/{path}")
+            assert unfold_page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+    unfold_page.goto("/admin/usergroups/apitoken/1/change/")
+    unfold_page.get_by_role("button", name="Revoke", exact=True).click()
+    unfold_page.get_by_role("button", name="Revoke 1 API token").click()
+    expect(unfold_page.get_by_text("Revoked: 1.")).to_be_visible()

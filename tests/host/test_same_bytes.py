@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.host.projects.calls import CALLS
-from tests.host.projects.hosts import SEEDED, asgi, hostile, plain, service
+from tests.host.calls import CALLS
+from tests.host.hosts import SEEDED, asgi, hostile, service
 
 pytest.importorskip("psycopg")
 from tests.bookmarks_service.postgresql import Cluster, Pooler, needs_pgbouncer, needs_postgresql
@@ -26,7 +26,7 @@ RANDOM = re.compile(
 )
 NOT_RANDOM = re.compile("|".join([*SEEDED.values(), "2026-01-0.*", "00000000-.*", "647[0-9a-f]{10}"]))
 
-SET_BY_THE_HOST = {plain: set(), hostile: {"content-language", "vary"}, asgi: {"x-host"}}
+SET_BY_THE_HOST = {hostile: {"content-language", "vary"}, asgi: {"x-host"}}
 """The headers that the host's own middleware sets."""
 
 

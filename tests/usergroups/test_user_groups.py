@@ -131,6 +131,30 @@ def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
     assert user_group.token != old
 
 
+# POST api/user/resolve
+
+
+def test_the_group_of_a_token_is_found(call_usergroups, user_group):
+    UserGroupFactory(team=user_group.team)
+
+    response = call_usergroups("POST", "user-resolve", {"token": user_group.token})
+
+    assert response.json() == {"success": 1, "user_group": user_group_detail_json(user_group)}
+
+
+@pytest.mark.parametrize(
+    ("token", "code"), [(None, "null"), ("", "blank"), (1, "invalid"), ("a" * 65, "max_length"), ([], "invalid")]
+)
+def test_an_invalid_token_is_refused(call_usergroups, token, code):
+    assert errors(call_usergroups("POST", "user-resolve", {"token": token})) == [("token", code)]
+
+
+@pytest.mark.parametrize("token", ["", "unknown", "\0", "\ud800", "ugt_\u2028"])
+def test_any_text_may_be_looked_up(user_group, token):
+    with pytest.raises(UserGroup.DoesNotExist):
+        UserGroup.objects.get_by_token(token)
+
+
 # POST api/users/batch
 
 
@@ -260,3 +284,12 @@ def test_an_operation_takes_few_statements(call_usergroups, api_token, call, num
     UserGroupFactory(team=api_token.team, provided_id="there", token="ugt_there")
 
     assert len(queries_of(call_usergroups, *call)) == number
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group, method):
+    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
+
+    assert errors(response) == [("user_group_id", "required")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == "This parameter is required. Send it in the query string, not in the body."

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, router
 from django.http import HttpRequest
 
-from .permissions import can_view
+from .columns import can_view
 
 if TYPE_CHECKING:
     ModelChoiceField = forms.ModelChoiceField[models.Model]
@@ -52,11 +52,6 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         # Django's widget queries for every submitted value, and raises an error for malformed ones.
         target = self.field.target_field
         return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
-
-
-def autocomplete_media() -> forms.Media:
-    """Return the media of the widget, for pages that use it in a filter."""
-    return AutocompleteSelect(None, None).media  # type: ignore[arg-type]
 
 
 class AutocompleteField(ModelChoiceField):

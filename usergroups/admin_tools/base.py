@@ -1,7 +1,8 @@
 """The base class of the admin of every model."""
 
 import re
-from copy import copy
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,9 +10,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
-from django.contrib.admin.utils import unquote
-from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
+from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
 from django.http import HttpRequest, HttpResponse
@@ -20,35 +22,26 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.signals import acting_as
-from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, retry_on_conflict
+from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .autocomplete import AutocompleteSelect, autocomplete_media, choices_of, is_valid_value
-from .columns import COLUMNS, Describe, owner_column
-from .confirmation import DeletionSummary, deletion_summary, requires_confirmation
+from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
+from .columns import admin_of, admin_url, badge, can_view, joined, short_date
+from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .find_site import secrets_pattern
-from .forms import JSONObjectFormField, OperatorForm, SingleLineField
+from .forms import OperatorForm, SingleLineField
 from .history import changed_values, values_of
-from .lists import OperatorListMixin, display_rows
-from .permissions import admin_url, can_view
-from .related import list_params, owners_in_filters, related_lists
+from .lists import OperatorListMixin, bounded_count, display_number, display_rows
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
     ModelAdmin = admin.ModelAdmin
-
-UNUSED_SCRIPTS = (
-    "admin/js/urlify.js",
-    "admin/js/prepopulate.js",
-    "admin/js/vendor/xregexp/xregexp.js",
-    "admin/js/vendor/xregexp/xregexp.min.js",
-)
-"""The scripts of Django's admin for fields that are filled from others. They are a third of what a page loads."""
 
 
 class OperatorAdmin(OperatorListMixin, ModelAdmin):
@@ -65,8 +58,6 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
     actions: Any = ("delete_selected",)
 
-    owner_columns: ClassVar[dict[str, Describe]] = {}
-    """The lookups in ``list_display`` that are shown as links to the owner, and what the links show."""
     list_select_related: ClassVar[tuple[str, ...]] = ()
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
@@ -82,9 +73,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        inherited: Any = super().media
-        used = [script for script in inherited._js if script not in UNUSED_SCRIPTS]
-        return forms.Media(css=inherited._css, js=used) + autocomplete_media() + own
+        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+        return super().media + of_filters + own
 
     def get_urls(self) -> list[URLPattern]:
         return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
@@ -105,6 +95,18 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         filters = {"preserved_filters": self.get_preserved_filters(request)}
         return TemplateResponse(request, template, {**page, **filters, **context})
 
+    def render_secrets(
+        self, request: HttpRequest, title: str, text: str, secrets: Sequence[tuple[Any, str, Any]]
+    ) -> HttpResponse:
+        """Show rows with their secrets, each with the row that it replaces, if any. Reloading the page leaves it."""
+        reload_url = self.url_of("change", secrets[0][0].pk) if len(secrets) == 1 else self.url_of("changelist")
+        rows = [
+            (secret, joined(self.link_to(row), *self.details(row)), old and self.link_to(old))
+            for row, secret, old in secrets
+        ]
+        template = "usergroups/admin/secrets.html"
+        return self.render_page(request, template, title, text=text, rows=rows, reload_url=reload_url)
+
     # Lists
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
@@ -114,11 +116,23 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, with those of ``owner_columns`` as links and those of ``COLUMNS`` in short."""
-        texts = {**COLUMNS, **self.owner_columns}
-        columns = super().get_list_display(request)
-        return [owner_column(self, request, name, texts[name]) if name in texts else name for name in columns]
+    def link_to(self, row: Any, text: str = "") -> str:
+        """Return a link to the page of a row. It shows the name of the row, or ``text``."""
+        if not self.admin_site.is_registered(type(row)):
+            return text or str(row)
+        return format_html('<a href="{}">{}</a>', admin_url(self.admin_site, row._meta, "change", row.pk), text or row)
+
+    @admin.display(description=_("environment"), ordering="environment")
+    def environment_badge(self, row: Any) -> str:
+        return badge(row.environment.lower(), row.environment)
+
+    @admin.display(description=_("created"), ordering="created_at")
+    def created(self, row: Any) -> str:
+        return short_date(row.created_at)
+
+    @admin.display(description=_("updated"), ordering="updated_at")
+    def updated(self, row: Any) -> str:
+        return short_date(row.updated_at)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
@@ -131,13 +145,6 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             return redirect(f"{request.path}?{others.urlencode()}")
         response: HttpResponse = super().changelist_view(request, extra_context)
         return response
-
-    def changelist_before(self, request: HttpRequest) -> Any:
-        """Return the list from which a page was opened, with its filters. Raises IncorrectLookupParameters."""
-        listing: Any = copy(request)
-        listing.GET = list_params(request).copy()
-        listing.GET.pop(PAGE_VAR, None)
-        return self.get_changelist_instance(listing)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
@@ -153,8 +160,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         form: Any = super().get_form(request, obj, change, **kwargs)
         for field in form.base_fields.values():
             # Compare the input with the value that the form was rendered with, not with the current one.
-            is_large = isinstance(field, JSONObjectFormField)
-            field.show_hidden_initial = change and not is_large and not field.widget.is_hidden
+            field.show_hidden_initial = change
         if obj is not None and request.method == "GET":
             form.restored = self.values_to_restore(request, obj)
         return form
@@ -172,8 +178,12 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the values in the address, and otherwise the owners by which the list is filtered."""
-        return {**owners_in_filters(self, request), **super().get_changeform_initial_data(request)}
+        """Return the values in the address, without the rows of models that the user may not view."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        for name in self.get_autocomplete_fields(request):
+            if not can_view(self.admin_site, request, self.opts.get_field(name).related_model):
+                initial.pop(name, None)
+        return initial
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
         if not change:
@@ -219,14 +229,37 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: Any) -> list[dict[str, Any]]:
-        """Return what to show of the rows of each model that belong to the row."""
-        return list(related_lists(self, request, obj))
+        """Return what to show of each list that can be filtered by the row and that the user may view."""
+        related = []
+        for model in self.opts.apps.get_models():
+            other = admin_of(self.admin_site, model)
+            if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
+                for path in other.owner_paths(request, self.model):
+                    query = {f"{path}__{self.opts.pk.name}__exact": obj.pk}
+                    row = other.related_list(request, {path: obj}, query)
+                    related.append({**row, "links": other.get_related_links(request, path, obj)})
+        return related
 
-    def get_related_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the pages that begin with the owner of the list and that the user may open."""
-        if not self.has_add_permission(request):
+    def owner_paths(self, request: HttpRequest, owner: type[models.Model]) -> list[str]:
+        """Return the foreign keys to this model by which the list can be filtered."""
+        filters: list[Any] = [each for each in self.get_list_filter(request) if isinstance(each, tuple)]
+        paths = [path for path, filter_class in filters if filter_class is AutocompleteFilter]
+        return [path for path in paths if get_fields_from_path(self.model, path)[-1].related_model is owner]
+
+    def related_list(self, request: HttpRequest, conditions: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
+        """Return the name, the number and the address of this list with this query."""
+        return {
+            "name": str(self.opts.verbose_name_plural),
+            "count": display_number(bounded_count(self.get_queryset(request).filter(**conditions))),
+            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
+        }
+
+    def get_related_links(self, request: HttpRequest, path: str, obj: Any) -> list[tuple[str, str]]:
+        """Return the labels and URLs of the forms that begin with the owner of the rows and that the user may open."""
+        if not self.has_add_permission(request) or path not in flatten_fieldsets(self.get_fieldsets(request)):
             return []
-        return [(gettext("Add %(name)s here") % {"name": self.opts.verbose_name}, self.url_of("add"))]
+        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
+        return [(text, f"{self.url_of('add')}?{urlencode({path: obj.pk})}")]
 
     def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
         """Return the names and labels of the actions that are available for the row."""
@@ -237,10 +270,9 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
-        action: Any = self.get_actions(request).get(request.GET.get("action", ""))
-        function = action[0] if isinstance(action, tuple) else getattr(action, "func", None)  # a tuple until Django 6.0
-        confirmation = getattr(function, "confirmation", None)
-        if confirmation is None:
+        name = request.GET.get("action", "")
+        confirmation = getattr(getattr(self, name, None), "confirmation", None)
+        if confirmation is None or name not in self.get_actions(request):
             raise PermissionDenied
         try:
             with acting_as(request.user):
@@ -255,7 +287,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
     @requires_confirmation(
-        _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), deletes=True
+        _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), DeletionForm
     )
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         number = len(queryset)
@@ -269,17 +301,34 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         request.GET = query
         return self.confirm_view(request)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> DeletionSummary:  # type: ignore[override]
-        descriptions, counts, perms_needed, protected = deletion_summary(self, objs, request)
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Return what Django's method returns, with counts in place of a list of all related rows."""
+        counts = {str(self.opts.verbose_name_plural): intcomma(len(objs))}
+        perms_needed, protected = set(), []
+        cascading: dict[Any, models.Q] = defaultdict(models.Q)
+        protecting: dict[Any, models.Q] = defaultdict(models.Q)
+        for relation, way in dependants(self.model):
+            paths = cascading if relation.on_delete is models.CASCADE else protecting
+            paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+        for model, condition in cascading.items():
+            if number := bounded_count(all_rows(model).filter(condition)):
+                other = admin_of(self.admin_site, model)
+                if other is None or other.has_view_permission(request):
+                    counts[str(model._meta.verbose_name_plural)] = display_number(number)
+                if other is not None and not other.has_delete_permission(request):
+                    perms_needed.add(str(model._meta.verbose_name))
+        for model, condition in protecting.items():
+            if model not in cascading:  # Otherwise a cascade may delete these rows first.
+                rows = all_rows(model).filter(condition)[:MAX_DESCRIBED]
+                protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
         try:
-            rows: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
-            rows.require_few_dependants()
+            deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
+            deleted.require_few_dependants()
         except TooManyDependants as error:
             [model] = error.args
             text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
-            rows = display_rows(MAX_DEPENDANTS, model._meta)
-            protected.append(text % {"rows": rows, "model": self.opts.label})
-        return descriptions, counts, perms_needed, protected
+            protected.append(text % {"rows": display_rows(MAX_DEPENDANTS, model._meta), "model": self.opts.label})
+        return describe(self, objs), counts, perms_needed, protected
 
     # History
 
@@ -299,7 +348,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         if not key or not is_valid_value(LogEntry._meta.pk, key):
             return {}
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        return {each.field.name: each.former_value for entry in entries for each in values_of(entry, self.model)}
+        values = [each for entry in entries for each in values_of(entry, self.model)]
+        return {field.name: old["key"] if old and field.is_relation else old for field, old, _new in values}
 
     # Find
 
@@ -321,3 +371,8 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 def any_of(lookups: dict[str, Any]) -> models.Q:
     """Return the condition that one of the lookups holds."""
     return models.Q(*lookups.items(), _connector=models.Q.OR)
+
+
+def all_rows(model: Any) -> Any:
+    """Return all rows of a model in the database for writes."""
+    return model._base_manager.using(router.db_for_write(model))

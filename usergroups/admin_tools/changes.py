@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteFilter
 from .base import OperatorAdmin
-from .history import ChangedValue, translate_entries, values_of
-from .permissions import admin_url, can_view
+from .columns import admin_url, can_view
+from .history import message_of, text_of, values_of
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
@@ -99,22 +99,20 @@ class ChangesAdmin(OperatorAdmin):
     @admin.display(description=_("change"))
     def change(self, entry: LogEntry) -> str:
         """Return the message, the old and the new values, and a link that restores the old ones."""
-        [entry] = translate_entries([entry])
         model: Any = entry.content_type and entry.content_type.model_class()
         values = list(values_of(entry, model)) if model else []
-        message = gettext("Deleted.") if entry.is_deletion() else entry.get_change_message()
         restore = ""
         if values:
             address = admin_url(self.admin_site, model._meta, "change", entry.object_id)
             restore = format_html('<a href="{}?restore={}">{}</a>', address, entry.pk, gettext("Restore"))
-        shown = format_html_join("", "{}", ((show_values(each),) for each in values))
-        return format_html("{} {}{}", message, shown, restore)
+        shown = format_html_join("", "{}", ((show_values(*each),) for each in values))
+        return format_html("{} {}{}", message_of(entry), shown, restore)
 
 
-def show_values(changed: ChangedValue) -> str:
+def show_values(field: Any, old: Any, new: Any) -> str:
     """Return the old and the new value of a field, collapsed if they are long."""
-    before, after = changed.texts
+    before, after = text_of(field, old), text_of(field, new)
     is_open = len(before) <= MAX_OPEN and len(after) <= MAX_OPEN
-    label = capfirst(changed.field.verbose_name)
     pair = format_html_join(" → ", '<pre class="wrap" dir="auto">{}</pre>', [[before], [after]])
+    label = capfirst(field.verbose_name)
     return format_html("<details{}><summary>{}</summary>{}</details>", " open" if is_open else "", label, pair)

@@ -1,52 +1,38 @@
-"""Columns of lists: links to the owners of the rows, environments, dates and times such as "2 hours ago"."""
+"""Cells of lists: badges, dates and times such as "2 hours ago", and the models and addresses to which they link."""
 
-from collections.abc import Callable
 from datetime import datetime
-from functools import reduce
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.utils import get_fields_from_path
-from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format, localize
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, npgettext_lazy
 
-from .permissions import admin_url, can_view
 
-Describe = Callable[[Any], str]
-"""Returns what a cell shows of the owner."""
+def admin_of(site: admin.AdminSite, model: Any) -> Any:
+    """Return the admin of the model, or None if it is not registered."""
+    return site.get_model_admin(model) if site.is_registered(model) else None
 
 
-def owner_column(model_admin: Any, request: HttpRequest, lookup: str, describe: Describe) -> Callable[[Any], str]:
-    """Return a column for ``list_display``. It links to the owner's page if the user may view the owner.
+def can_view(site: admin.AdminSite, request: HttpRequest, model: Any) -> bool:
+    """Return whether the model is registered and the user may view it."""
+    model_admin = admin_of(site, model)
+    return model_admin is not None and model_admin.has_view_permission(request)
 
-    A column of owners cannot be sorted, because no index has the order of their names.
-    """
-    field: Any = get_fields_from_path(model_admin.model, lookup)[-1]
-    if not field.is_relation:
 
-        def column_of_values(row: Any) -> str:
-            return describe(getattr(row, lookup))
+def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:
+    """Return the address of a page, such as ``"changelist"``, of the model with these options."""
+    return reverse(f"{site.name}:{opts.app_label}_{opts.model_name}_{page}", args=args)
 
-        column_of_values.__name__ = lookup
-        return admin.display(column_of_values, description=field.verbose_name, ordering=lookup)
-    owners, site = field.related_model._meta, model_admin.admin_site
-    is_linked = can_view(site, request, field.related_model)
 
-    def column(row: Any) -> str:
-        owner = reduce(getattr, lookup.split(LOOKUP_SEP), row)
-        if not is_linked:
-            return describe(owner)
-        page = admin_url(site, owners, "change", owner.pk)
-        return format_html('<a href="{}">{}</a>', page, describe(owner))
-
-    column.__name__ = field.name  # which Django uses in CSS classes
-    return admin.display(column, description=field.verbose_name)
+def joined(*parts: Any) -> str:
+    """Return the parts that are not empty in one line."""
+    return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
 
 def two_lines(first: str, second: str) -> str:
@@ -54,21 +40,20 @@ def two_lines(first: str, second: str) -> str:
     return format_html('{} <small class="second-line">{}</small>', first, second) if second else first
 
 
-def environment_badge(environment: str) -> str:
-    """Return the content of a cell with an environment."""
-    return format_html('<span class="badge {}">{}</span>', environment.lower(), environment) if environment else "-"
+def badge(kind: str, text: Any) -> str:
+    """Return a badge, whose color depends on ``kind``."""
+    return format_html('<span class="badge {}">{}</span>', kind, text) if kind else "-"
+
+
+def time_element(at: datetime, text: str) -> str:
+    """Return HTML with the exact time as a tooltip."""
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(localtime(at)), text)
 
 
 def short_date(at: datetime) -> str:
-    """Return the content of a cell with a date, and the exact time as a tooltip."""
-    local = localtime(at)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(local), date_format(local, "DATE_FORMAT")
-    )
+    """Return the content of a cell with a date."""
+    return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
 
-
-COLUMNS: dict[str, Describe] = {"environment": environment_badge, "created_at": short_date, "updated_at": short_date}
-"""What the lists show of the fields with these names."""
 
 # Django's texts are in the nominative, and many languages need another case after "in" and before "ago".
 TIME_STRINGS: Any = {
@@ -82,12 +67,11 @@ TIME_STRINGS: Any = {
 
 
 def relative_time(at: datetime | None) -> str | None:
-    """Return HTML such as "in 3 days" or "2 hours ago", with the exact time as a tooltip."""
+    """Return HTML such as "in 3 days" or "2 hours ago"."""
     if at is None:
         return None
     if at <= timezone.now():
         text = gettext("%(time)s ago") % {"time": timesince(at, time_strings=TIME_STRINGS, depth=1)}
     else:
         text = gettext("in %(time)s") % {"time": timeuntil(at, time_strings=TIME_STRINGS, depth=1)}
-    exact = localize(localtime(at))
-    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, text)
+    return time_element(at, text)

@@ -19,6 +19,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
+from .columns import joined
+
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
 
@@ -65,10 +67,10 @@ class FindSite(admin.AdminSite):
         found = self.find(request, text) if text else []
         rows = [(model_admin, row) for model_admin, first in found for row in first]
         if len(rows) == 1:
-            return redirect(change_url(*rows[0]))
+            [(model_admin, row)] = rows
+            return redirect(model_admin.url_of("change", quote(row.pk)))
         request.current_app = self.name
         shown = "" if self.is_private(text) else text
-        asked = self.asked(request) if shown and not found else []
         context = {
             **self.each_context(request),
             "title": _("Find"),
@@ -76,7 +78,6 @@ class FindSite(admin.AdminSite):
             "found": [self.group(model_admin, first, shown) for model_admin, first in found],
             "text": shown,
             "find_text": shown,
-            "lists": [(each.opts.verbose_name_plural, list_url(each, shown)) for each in asked],
         }
         response = TemplateResponse(request, "usergroups/admin/found.html", context)
         response["Cache-Control"] = "private, no-cache"
@@ -84,14 +85,12 @@ class FindSite(admin.AdminSite):
 
     def group(self, model_admin: Any, rows: list[Any], text: str) -> dict[str, Any]:
         """Return what the page shows of the rows of a model."""
+        address = f"{model_admin.url_of('changelist')}?{urlencode({SEARCH_VAR: text})}"
         return {
             "opts": model_admin.opts,
-            "lines": [
-                (change_url(model_admin, row), row, [*filter(None, model_admin.details(row))])
-                for row in rows[:MAX_FOUND]
-            ],
+            "lines": [joined(model_admin.link_to(row), *model_admin.details(row)) for row in rows[:MAX_FOUND]],
             "has_more": len(rows) > MAX_FOUND,
-            "list_url": list_url(model_admin, text) if text else "",
+            "list_url": address if text else "",
         }
 
     def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any]]]:
@@ -99,7 +98,7 @@ class FindSite(admin.AdminSite):
 
         It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
         """
-        admins = self.asked(request)
+        admins = [each for each in admins_of(self) if each.has_view_permission(request)]
         if secrets := re.findall(secrets_pattern(self), text):
             # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
             own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
@@ -107,10 +106,6 @@ class FindSite(admin.AdminSite):
             return self._rows(request, conditions)
         found = self._rows(request, {each: each.identified_by(text) for each in admins})
         return found or self._rows(request, {each: each.similar_to(text) for each in admins})
-
-    def asked(self, request: HttpRequest) -> list[Any]:
-        """Return the admins of the models that the user may view."""
-        return [each for each in admins_of(self) if each.has_view_permission(request)]
 
     def is_private(self, text: str) -> bool:
         """Return whether the text may contain a secret, or more of one than the admin shows."""
@@ -124,13 +119,3 @@ class FindSite(admin.AdminSite):
                 if rows := [row for row in matching if each.has_view_permission(request, row)]:
                     found.append((each, rows))
         return found
-
-
-def change_url(model_admin: Any, row: models.Model) -> str:
-    """Return the address of the page of a row."""
-    return str(model_admin.url_of("change", quote(row.pk)))
-
-
-def list_url(model_admin: Any, text: str) -> str:
-    """Return the address of the list that searches for the text."""
-    return f"{model_admin.url_of('changelist')}?{urlencode({SEARCH_VAR: text})}"

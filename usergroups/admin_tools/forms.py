@@ -40,10 +40,7 @@ class SingleLineField(forms.CharField):
 
 
 class JSONObjectFormField(forms.CharField):
-    """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``.
-
-    Duplicate keys are refused as well.
-    """
+    """A text field for JSON, validated by the field of the API's serializer. An empty text gives ``empty``."""
 
     widget = forms.Textarea(attrs={"class": "vLargeTextField json", "rows": 12, "spellcheck": "false", "dir": "ltr"})
 
@@ -60,8 +57,6 @@ class JSONObjectFormField(forms.CharField):
             return self.empty
         try:
             json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
-            # In a call, the last one of duplicate keys wins. A person who typed a key twice has made a mistake.
-            json.loads(text, object_pairs_hook=refuse_duplicates)
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
@@ -79,16 +74,6 @@ class JSONObjectFormField(forms.CharField):
             return json.dumps(self.to_python(data) or None) != json.dumps(initial or None)
         except ValidationError:
             return True
-
-
-def refuse_duplicates(pairs: list[tuple[str, Any]]) -> None:
-    """Raise ValueError if a key occurs twice in these pairs of keys and values. For use as ``object_pairs_hook``."""
-    seen: set[str] = set()
-    for key, _value in pairs:
-        if key in seen:
-            text = json.dumps(key, ensure_ascii=False)
-            raise ValueError(_("The key %(key)s occurs more than once.") % {"key": Truncator(text).chars(80)})
-        seen.add(key)
 
 
 class OperatorForm(ModelForm):
@@ -109,62 +94,22 @@ class OperatorForm(ModelForm):
 
     def clean(self) -> None:
         super().clean()
-        unchecked = [name for name in self.changed_data if name not in self.errors]
-        for name in [name for name in unchecked if self.has_conflict(name)]:
-            current = self.display(name, self[name].field.prepare_value(self[name].initial))
-            text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
-            self.add_error(name, text % {"value": Truncator(current).chars(MAX_QUOTED)})
-            self.data = self.data.copy()
-            self.begin_with_current(name)
+        for name in [name for name in self.changed_data if name not in self.errors]:
+            bound, hidden = self[name], self.fields[name].hidden_widget()
+            opened_with = hidden.value_from_datadict(self.data, self.files, bound.html_initial_name)
+            # A conflict: the stored value is neither the one that the form was opened with nor the one entered.
+            if opened_with is not None and all(
+                bound.field.has_changed(bound.initial, value) for value in (opened_with, bound.data)
+            ):
+                self.refuse(name, bound.field.prepare_value(bound.initial))
 
-    def has_conflict(self, name: str) -> bool:
-        """Return whether the stored value is neither the one that the form was opened with nor the one entered."""
-        bound = self[name]
-        hidden = bound.field.hidden_widget()
-        if hidden.value_omitted_from_data(self.data, self.files, bound.html_initial_name):
-            return False
-        opened_with = hidden.value_from_datadict(self.data, self.files, bound.html_initial_name)
-        return all(bound.field.has_changed(bound.initial, value) for value in (opened_with, bound.data))
-
-    def display(self, name: str, value: Any) -> str:
-        rows: Any = getattr(self.fields[name], "queryset", None)
+    def refuse(self, name: str, current: Any) -> None:
+        """Add an error with the stored value, and let the form contain this value, so that it can be sent again."""
+        shown, rows = current, getattr(self.fields[name], "queryset", None)
         if rows is not None:
-            value = rows.filter(pk=value).first() if value else None
-        return "-" if value in (None, "") else str(localize(value))
-
-    def begin_with_current(self, name: str) -> None:
-        """Let the form that shows the error contain the stored value, so that it can be sent again."""
-        bound = self[name]
-        hidden = bound.field.hidden_widget()
-        self.data[bound.html_initial_name] = hidden.format_value(bound.field.prepare_value(bound.initial)) or ""
-
-
-class VersionField(forms.CharField):
-    """A hidden field with the time at which the row was changed last."""
-
-    widget = forms.HiddenInput
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return False
-
-
-class JSONObjectForm(OperatorForm):
-    """A form with JSON objects, which are too large to be in it twice. It contains the version of the row instead."""
-
-    version = VersionField(required=False)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk:
-            self.initial["version"] = self.instance.updated_at.isoformat()  # type: ignore[attr-defined]
-
-    def has_conflict(self, name: str) -> bool:
-        if not isinstance(self.fields[name], JSONObjectFormField):
-            return super().has_conflict(name)
-        return self.data.get(self.add_prefix("version")) not in (None, self.initial.get("version"))
-
-    def begin_with_current(self, name: str) -> None:
-        if isinstance(self.fields[name], JSONObjectFormField):
-            self.data[self.add_prefix("version")] = self.initial["version"]
-        else:
-            super().begin_with_current(name)
+            shown = rows.filter(pk=current).first() if current else None
+        quoted = Truncator(str(localize(shown)) if shown not in (None, "") else "-").chars(MAX_QUOTED)
+        text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
+        self.add_error(name, text % {"value": quoted})
+        self.data = self.data.copy()
+        self.data[self[name].html_initial_name] = self.fields[name].hidden_widget().format_value(current) or ""

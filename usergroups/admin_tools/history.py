@@ -1,9 +1,7 @@
 """What the history keeps of changes. Like Django's, its messages are stored in English and translated for display."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django import forms
@@ -18,40 +16,24 @@ from .forms import indent_json
 MAX_KEPT = 50_000
 """The maximum length of the values that an entry keeps, in characters of JSON."""
 
-MESSAGES = (
-    gettext_noop("Issued."),
-    gettext_noop("Issued as the successor of %(token)s"),
-    gettext_noop("Revoked."),
-    gettext_noop("Rotated. Its successor is %(token)s"),
-    gettext_noop("Rotated the user group token."),
-    gettext_noop("Revealed the user group token."),
-    gettext_noop("Imported %(number)s bookmarks."),
-    gettext_noop("Imported %(number)s bookmarks and updated %(updated)s."),
-)
-
 # Django stores the labels of changed fields, and translates them. makemessages reads this list.
 LABELS = (
     gettext_noop("Collection"),
-    gettext_noop("Expires"),
     gettext_noop("Mapping"),
     gettext_noop("Name"),
     gettext_noop("Properties"),
     gettext_noop("Title"),
 )
 
-PATTERNS = [
-    (message, re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>\\S+)", re.escape(message)))) for message in MESSAGES
-]
 
-
-def translate_entries(entries: Iterable[LogEntry]) -> list[LogEntry]:
-    """Return the entries with the messages above in the active language. Do not save the entries."""
-    translated = list(entries)
-    for entry in translated:
-        for message, pattern in PATTERNS:
-            if match := pattern.fullmatch(entry.change_message):
-                entry.change_message = gettext(message) % match.groupdict()
-    return translated
+def message_of(entry: LogEntry) -> str:
+    """Return the message in the active language. In a message of ours, what follows a colon is a value."""
+    if entry.is_deletion():
+        return gettext("Deleted.")
+    if not entry.change_message or entry.change_message.startswith("["):
+        return entry.get_change_message()
+    text, colon, value = entry.change_message.partition(": ")
+    return f"{gettext(text)}{colon}{value}"
 
 
 def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]]) -> None:
@@ -84,42 +66,21 @@ def _kept(field: Any, value: Any) -> Any:
     if hasattr(field, "queryset"):
         is_key = value is not None and not isinstance(value, models.Model)
         return kept_row(field.queryset.filter(pk=value).first() if is_key else value)
-    return value.isoformat() if hasattr(value, "isoformat") else value
+    return value if isinstance(value, dict | str | int | None) else str(value)
 
 
-@dataclass
-class ChangedValue:
-    """The old and the new value of a field, as an entry keeps them."""
-
-    field: Any
-    pair: list[Any]
-
-    @property
-    def texts(self) -> list[str]:
-        """The old and the new value as text."""
-        return [self._text(value) or "-" for value in self.pair]
-
-    @property
-    def former_value(self) -> Any:
-        """The old value, as a form begins with it."""
-        value = self.pair[0]
-        if self.field.is_relation:
-            return value and value["key"]
-        return value if isinstance(self.field, models.JSONField) else self.field.to_python(value)
-
-    def _text(self, value: Any) -> str:
-        if isinstance(self.field, models.JSONField):
-            return indent_json(value)
-        if value and self.field.is_relation:
-            return str(value["text"])
-        return str(localize(self.field.to_python(value))) if value else ""
+def text_of(field: Any, value: Any) -> str:
+    """Return a value that an entry keeps as text."""
+    if isinstance(field, models.JSONField):
+        return indent_json(value) or "-"
+    return str(value["text"] if value and field.is_relation else localize(value) or "-")
 
 
-def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[ChangedValue]:
-    """Yield the values that an entry keeps, except those that were too long to be kept."""
+def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield each changed field with its old and its new value, except values that were too long to be kept."""
     fields = {field.name: field for field in model._meta.concrete_fields}
     parts = json.loads(entry.change_message) if entry.change_message.startswith("[") else []
     for part in parts:
         for name, pair in part.get("changed", {}).get("values", {}).items():
             if name in fields and pair != [None, None]:
-                yield ChangedValue(fields[name], pair)
+                yield fields[name], *pair

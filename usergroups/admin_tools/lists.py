@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.utils.functional import cached_property
 
 from .autocomplete import AutocompleteFilter
-from .permissions import admin_url
+from .columns import admin_url
 
 if TYPE_CHECKING:
     Paginator = paginator.Paginator[Any]
@@ -63,11 +63,6 @@ class OperatorChangeList(ChangeList):
         except (ValueError, OverflowError, DataError) as error:
             raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
         self.has_filters = False  # so that the theme does not show them as well
-
-    def get_results(self, request: Any) -> None:
-        super().get_results(request)
-        if not self.result_count:
-            self.result_list = self.queryset.none()  # Do not repeat a search without results.
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count  # hides the link "Show all"
 

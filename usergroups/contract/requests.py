@@ -89,8 +89,8 @@ class APIRequest(Request):
         return self
 
     @cached_property
-    def query_params(self) -> dict[str, str]:  # type: ignore[override]  # the last value of a parameter wins
-        """Return the query parameters.
+    def query_params(self) -> dict[str, str]:  # type: ignore[override]
+        """Return the query parameters. The last value of a repeated parameter counts.
 
         Raises ParseError if the query string is not valid UTF-8, contains U+0000 or has more than 100 parameters.
         Django would replace invalid bytes.

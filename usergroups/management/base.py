@@ -1,47 +1,15 @@
-"""The base class of the commands, the files that they read, and dry runs."""
+"""The base class of the commands."""
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error, transaction
+from django.db import Error
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status of a program that Ctrl-C ends, as shells report it."""
-
-
-@contextmanager
-def rollback_if(dry_run: bool, using: str) -> Iterator[None]:
-    """Roll back all changes in the block if ``dry_run``.
-
-    The changes hold their locks until the block ends. On SQLite this is the write lock.
-    """
-    if not dry_run:
-        yield
-        return
-    with transaction.atomic(using=using):
-        yield
-        transaction.set_rollback(True, using=using)
-
-
-@contextmanager
-def open_source(path: str) -> Iterator[Any]:
-    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
-    is_stdin = path == "-"
-    if is_stdin and sys.stdin is None:
-        raise CommandError("Standard input is closed.")
-    try:
-        # Without a buffer, which would lose what it holds when a later read fails.
-        file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}.") from None
-    with file:
-        os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
-        yield file
 
 
 class OperatorCommand(BaseCommand):

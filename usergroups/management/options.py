@@ -1,4 +1,4 @@
-"""Command line options that several commands share, and the objects that they name."""
+"""Command line options that several commands share, and functions that look up the rows that the options name."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -10,7 +10,6 @@ from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -18,11 +17,11 @@ from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import relative_time, two_lines
+from usergroups.admin_tools.columns import badge, relative_time, two_lines
 from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
@@ -31,12 +30,6 @@ from . import secret_format
 from .models import Token, TokenState
 
 LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))]
-
-INACTIVE = {
-    TokenState.EXPIRED: _("The token has expired. Issue a new one."),
-    TokenState.REVOKED: _("The token is revoked. Issue a new one."),
-}
-"""Why the expiry of a token cannot be changed."""
 
 
 class GraceForm(ConfirmationForm):
@@ -65,32 +58,13 @@ class NewTokenForm(OperatorForm):
         choices=LIFETIMES,
         initial="90",
         required=False,
-        help_text=_("Calls with an expired token get 401. The expiry can be changed later."),
+        help_text=_("Calls with an expired token get 401. A rotated token gets the same lifetime again."),
     )
 
     def clean(self) -> None:
         super().clean()
         if days := self.cleaned_data.get("lifetime"):
             self.instance.expires_at = timezone.now() + timedelta(days=int(days))  # type: ignore[attr-defined]
-
-
-class TokenForm(OperatorForm):
-    """Refuse an expiry in the past, one that revives an expired token, and one that prolongs a grace period."""
-
-    instance: Any
-
-    def clean_expires_at(self) -> datetime | None:
-        if "expires_at" not in self.changed_data:
-            return self.instance.expires_at  # type: ignore[no-any-return]  # with the fraction of the second
-        if self.instance.state in INACTIVE:
-            raise ValidationError(INACTIVE[self.instance.state])
-        expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if expires_at and expires_at <= timezone.now():
-            raise ValidationError(_("Enter a time in the future."))
-        current = self.instance.expires_at
-        if self.instance.rotated_at and current and (expires_at is None or expires_at > current):
-            raise ValidationError(_("A rotated token can only expire earlier."))
-        return expires_at
 
 
 class TokenStateFilter(admin.SimpleListFilter):
@@ -107,51 +81,36 @@ class TokenStateFilter(admin.SimpleListFilter):
 
 
 class TokenAdmin(OperatorAdmin):
-    """An admin that issues, rotates and revokes tokens. Only the name and the expiry of a token can be edited."""
+    """An admin that issues, rotates and revokes tokens. Only the name of a token can be edited."""
 
     owner_fields: ClassVar[tuple[str, ...]]
     """The fields that identify the owner of the token."""
+    owner_columns: ClassVar[tuple[str, ...]] = ()
+    """What the list shows of the owner, if not these fields."""
 
-    form = TokenForm
     list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
     find_fields = ("name", "hint")
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        owners = dict.fromkeys((*self.owner_fields, *self.owner_columns))
-        self.list_display = ("name_and_hint", *owners, "badge", "access", "expires", "last_used")
-
     # Forms
 
     def get_form(self, request: HttpRequest, obj: Token | None = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change, **{"form": TokenForm if change else NewTokenForm, **kwargs})
+        return super().get_form(request, obj, change, **{"form": OperatorForm if change else NewTokenForm, **kwargs})
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         """Return the fields of the form and, of those that can only be read, the ones that have a value."""
         if obj is None:
             return ("name", *self.owner_fields, "read_only", "lifetime")
-        # A form that was opened before the token expired still has the field, and TokenForm refuses a change.
-        is_editable = obj.is_active or request.method == "POST"
         is_shown = {
             "last_used": obj.last_used_at, "last_used_address": obj.last_used_address,
             "last_used_agent": obj.last_used_agent,
         }  # fmt: skip
         shown = [name for name, value in is_shown.items() if value]
-        return ("name", "expires_at" if is_editable else "expires", *self.owner_fields, "access", "created_at", *shown)
+        return ("name", "expires", *self.owner_fields, "access", "created_at", *shown)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        return () if obj is None else tuple(set(self.get_fields(request, obj)) - {"name", "expires_at"})
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name != "expires_at":
-            return super().formfield_for_dbfield(db_field, request, **kwargs)
-        widget = forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
-        return super().formfield_for_dbfield(db_field, request, form_class=forms.DateTimeField, widget=widget)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return "Issued." if add else super().construct_change_message(request, form, formsets, add)
+        return self.get_fields(request, obj)[1:] if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
@@ -159,19 +118,20 @@ class TokenAdmin(OperatorAdmin):
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: Any, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self.show_secrets(request, [(None, obj, request.issued_secret)])
+        return self.show_secrets(request, [(obj, request.issued_secret, None)])
 
-    def show_secrets(self, request: HttpRequest, issued: Sequence[tuple[Token | None, Token, str]]) -> HttpResponse:
+    def show_secrets(self, request: HttpRequest, issued: Sequence[tuple[Token, str, Token | None]]) -> HttpResponse:
         """Show the secrets of new tokens, each with the old token, if any. This response is the only one with them."""
         name = self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural
-        rows = [{"old": old, "token": token, "secret": secret} for old, token, secret in issued]
-        return self.render_page(
-            request,
-            "usergroups/admin/tokens_issued.html",
-            capfirst(gettext("%(name)s issued") % {"name": name}),
-            rows=rows,
-            reload_url=self.url_of("change", issued[0][1].pk) if len(rows) == 1 else self.url_of("changelist"),
-        )
+        title = capfirst(gettext("%(name)s issued") % {"name": name})
+        text = gettext("A secret is shown only now: copy it and store it securely. If you lose it, rotate the token.")
+        return self.render_secrets(request, title, text, issued)
+
+    # Lists
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        owner = self.owner_columns or self.owner_fields
+        return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
 
     # The page of a token
 
@@ -200,9 +160,6 @@ class TokenAdmin(OperatorAdmin):
                 times = (relative_time(token.rotated_at), relative_time(token.expires_at))
                 return format_html(gettext("Rotated {}, and expires {}. Until then, both tokens work."), *times)
         scope = gettext("It can only read.") if token.read_only else gettext("It can read and write.")
-        if hasattr(token, "environment"):
-            environment = token.environment or pgettext("environment", "None")
-            scope = f"{scope} {gettext('Environment: %(name)s.') % {'name': environment}}"
         if token.state == TokenState.EXPIRING:
             return format_html(gettext("Expires {}. {}"), relative_time(token.expires_at), scope)
         return format_html(gettext("The token works. {}"), scope)
@@ -213,7 +170,7 @@ class TokenAdmin(OperatorAdmin):
 
     @admin.display(description=_("state"))
     def badge(self, token: Token) -> str:
-        return format_html('<span class="badge {}">{}</span>', token.state.value, token.state.label)
+        return badge(token.state.value, token.state.label)
 
     @admin.display(description=_("access"), ordering="read_only")
     def access(self, token: Token) -> str:
@@ -247,7 +204,7 @@ class TokenAdmin(OperatorAdmin):
     def revoke(self, request: HttpRequest, queryset: Any) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke()
-        log_rows(request.user, CHANGE, [(token, "Revoked.") for token in revoked])
+        log_rows(request.user, CHANGE, [(token, gettext_noop("Revoked.")) for token in revoked])
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {"revoked": intcomma(len(revoked)), "others": intcomma(len(tokens) - len(revoked))}
 
@@ -261,17 +218,17 @@ class TokenAdmin(OperatorAdmin):
         issued: list[tuple[Token, Token, str]] = queryset.rotate(grace)
         if not issued:
             return gettext("Only active tokens without a successor can be rotated. Nothing was changed.")
-        rotated = [(old, f"Rotated. Its successor is {new.hint}…") for old, new, _secret in issued]
-        log_rows(request.user, CHANGE, rotated)
-        new = [(new, f"Issued as the successor of {old.hint}…") for old, new, _secret in issued]
-        log_rows(request.user, ADDITION, new)
-        return self.show_secrets(request, issued)
+        message, message_of_new = gettext_noop("Rotated. Successor"), gettext_noop("Successor of")
+        log_rows(request.user, CHANGE, [(old, f"{message}: {new.hint}…") for old, new, _secret in issued])
+        log_rows(request.user, ADDITION, [(new, f"{message_of_new}: {old.hint}…") for old, new, _secret in issued])
+        return self.show_secrets(request, [(new, secret, old) for old, new, secret in issued])
 
     def details(self, row: Token) -> list[Any]:
         """Return who owns the token, and when, from where and by which program it was last used."""
         owner = [getattr(row, name) for name in self.owner_fields]
+        expires = format_html("{}: {}", gettext("expires"), self.expires(row))
         used = format_html("{}: {}", gettext("last used"), self.last_used(row))
-        return [*owner, self.access(row), row.state.label, used, row.last_used_address, row.last_used_agent]
+        return [*owner, self.access(row), row.state.label, expires, used, row.last_used_address, row.last_used_agent]
 
     # Find. It finds tokens in any state, also revoked and expired ones.
 

@@ -13,14 +13,6 @@ MAX_EXPENSIVE_CALLS = 6
 """The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
 MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
-MAX_FILE_TRANSFERS = 3
-"""The maximum number of concurrent uploads and downloads of files in a process.
-
-They are expensive calls too, and wait for the client. This leaves one of the four threads for large bodies, and three
-of the expensive calls, for others.
-"""
-MAX_FILE_TRANSFERS_PER_OWNER = 2
-
 
 class TooManyExpensiveCalls(Throttled):
     """The owner, or all owners together, have too many expensive calls at the moment."""
@@ -51,25 +43,5 @@ class ConcurrentCalls:
                     del self.numbers[key]
 
 
-_expensive_calls = ConcurrentCalls(MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER)
-_file_transfers = ConcurrentCalls(MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER)
-
-
-@contextmanager
-def expensive_call(owner: Model) -> Iterator[None]:
-    """Limit the concurrent expensive calls of ``owner``, and of all owners, in this process.
-
-    Raises TooManyExpensiveCalls.
-    """
-    with _expensive_calls.add(owner):
-        yield
-
-
-@contextmanager
-def file_transfer(owner: Model) -> Iterator[None]:
-    """Limit the concurrent uploads and downloads of files of ``owner``, and of all owners, in this process.
-
-    Raises TooManyExpensiveCalls.
-    """
-    with _file_transfers.add(owner), _expensive_calls.add(owner):
-        yield
+expensive_call = ConcurrentCalls(MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER).add
+"""Limits the concurrent expensive calls of an owner, and of all owners, in this process."""

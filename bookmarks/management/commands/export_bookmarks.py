@@ -73,7 +73,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to write, or - for standard output.")
-        add_file_options(parser, EXPORT_FORMATS, "Export only the bookmarks in this collection.")
+        add_file_options(parser, EXPORT_FORMATS, help_of_collection="Export only the bookmarks in this collection.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_group = shared.user_group(options)

@@ -1,9 +1,13 @@
 import gc
+import os
+import sys
 from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
-from django.db import router
+from django.db import router, transaction
 
 from bookmarks.files import FORMATS, encodings, positions
 from bookmarks.files.importing import read, store
@@ -11,7 +15,7 @@ from bookmarks.files.report import Report
 from bookmarks.management.commands.export_bookmarks import add_file_options, file_format, find_collection
 from bookmarks.models import Bookmark
 from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand, open_source, rollback_if
+from usergroups.management.base import OperatorCommand
 
 
 def encoding(value: str) -> str:
@@ -20,6 +24,22 @@ def encoding(value: str) -> str:
         return encodings.lookup(value)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[Any]:
+    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
+    is_stdin = path == "-"
+    if is_stdin and sys.stdin is None:
+        raise CommandError("Standard input is closed.")
+    try:
+        # Without a buffer, which would lose what it holds when a later read fails.
+        file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}.") from None
+    with file:
+        os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
+        yield file
 
 
 class Command(OperatorCommand):
@@ -33,7 +53,9 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
-        add_file_options(parser, FORMATS, "Import into this collection, not into those that the file names.")
+        add_file_options(
+            parser, FORMATS, help_of_collection="Import into this collection, not into those that the file names."
+        )
         help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
         parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
         parser.add_argument(
@@ -46,11 +68,13 @@ class Command(OperatorCommand):
         user_group = shared.user_group(options)
         collection = find_collection(options, user_group)
         name = file_format(options, FORMATS)
-        report = Report()
+        report, is_dry_run, using = Report(), options["dry_run"], router.db_for_write(Bookmark)
         gc.freeze()  # The garbage collector would scan all modules again and again, for a tenth of the time.
         try:
-            with open_source(options["file"]) as source, rollback_if(options["dry_run"], router.db_for_write(Bookmark)):
+            with open_source(options["file"]) as source, transaction.atomic(using) if is_dry_run else nullcontext():
                 store(user_group, read(source, name, options["encoding"]), report, collection, options["update"])
+                if is_dry_run:
+                    transaction.set_rollback(True, using)
         finally:
             gc.unfreeze()
             self.summarize(report, options)

@@ -20,18 +20,8 @@ class ApiTokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "basic"}
 
 
-class EnvironmentSerializer(serializers.Serializer):
-    order = serializers.ChoiceField(["first", "last"])
-
-
-class CollectionSerializer(serializers.Serializer):
-    is_of_the_host = serializers.BooleanField()
-    environment = EnvironmentSerializer()
-
-
 class BookmarkSerializer(serializers.Serializer):
     is_of_the_host = serializers.BooleanField()
-    collection = CollectionSerializer()
     type = serializers.ChoiceField(["client_error", "none"])
 
 
@@ -47,14 +37,12 @@ class ProblemSerializer(serializers.Serializer):
     success = serializers.ChoiceField([0, 1])
 
 
-class HostView(ListCreateAPIView):
+class UserGroupsView(ListCreateAPIView):
     queryset = UserGroup.objects.all()
     authentication_classes = [ApiToken]
-
-
-class UserGroupsView(HostView):
+    versioning_class = None
     serializer_class = UserGroupSerializer
 
 
-class ProblemsView(HostView):
+class ProblemsView(UserGroupsView):
     serializer_class = ProblemSerializer

@@ -1,10 +1,17 @@
-"""Models of the host, which refer to those of the apps with each kind of ``on_delete``."""
+"""Users of the host, and models that refer to those of the apps with each kind of ``on_delete``."""
 
+from uuid import uuid4
+
+from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 from .report_tokens import ReportToken
 
-__all__ = ["Mark", "Mention", "Note", "Pin", "ReportToken", "Step"]
+__all__ = ["Mark", "Mention", "Note", "Person", "Pin", "ReportToken", "Step"]
+
+
+class Person(AbstractUser):
+    id = models.UUIDField(primary_key=True, default=uuid4)
 
 
 class Note(models.Model):

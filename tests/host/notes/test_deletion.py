@@ -22,7 +22,7 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
 
     page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
 
-    counts = page.context["confirmation"]["counts"]
+    counts = page.context["form"].counts
     assert counts == {"teams": "1", "user groups": "1", "notes": "2", "mentions": "1", "steps": "1"}
     confirm(admin_client, page)
     assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]

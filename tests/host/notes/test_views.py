@@ -1,16 +1,24 @@
-"""Views of the apps that a host has subclassed."""
+"""What docs/plug-in.md shows a host to write: subclasses of views, a kind of token of its own, and a dashboard."""
 
 import pytest
+from django.test import Client
+from factory import SubFactory
 
 from bookmarks.models import Bookmark
-from tests.answers import bookmark_json, errors, user_group_json
+from tests.admin.actions import act, issue, secrets_on, url
+from tests.answers import bookmark_json, detail, errors, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
+from tests.host.notes.models import ReportToken
 from tests.host.notes.views import BookmarksThrottle
+from tests.usergroups.factories import TeamFactory, TokenFactory, UserGroupFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
 
 BODY = {"url": "https://Example.com/a"}
+
+
+# Change the views
 
 
 @pytest.fixture
@@ -42,7 +50,7 @@ def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token
     response = create_bookmark(BODY)
 
     assert errors(response, 403) == [(None, "plan_required")]
-    assert response.json()["errors"][0]["detail"] == "Bookmarks are part of the plan pro."
+    assert detail(response) == "Bookmarks are part of the plan pro."
     assert not Bookmark.objects.exists()
 
 
@@ -56,13 +64,75 @@ def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
 
 
 def test_the_results_of_a_batch_may_have_another_serializer(client, access_token):
-    url = "/links/v1/bookmarks/batch"
-    response = Caller(client, "POST", url, "Bearer", access_token)({"bookmarks": [BODY, {"url": "example.com"}]})
+    create_bookmarks = Caller(client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token)
 
-    created, invalid = response.json()["results"]
-    assert created == {
-        "status": 201,
-        "success": 1,
-        "bookmark": {**bookmark_json(Bookmark.objects.get()), "is_secure": True},
-    }
+    created, invalid = create_bookmarks({"bookmarks": [BODY, {"url": "example.com"}]}).json()["results"]
+
+    bookmark = {**bookmark_json(Bookmark.objects.get()), "is_secure": True}
+    assert created == {"status": 201, "success": 1, "bookmark": bookmark}
     assert (invalid["status"], invalid["success"]) == (400, 0)
+
+
+# Tokens of your own
+
+
+class ReportTokenFactory(TokenFactory):
+    class Meta:
+        model = ReportToken
+
+    team = SubFactory(TeamFactory)
+
+
+def test_a_token_of_the_host_authenticates_its_owner_and_is_limited(client, settings):
+    settings.USERGROUPS_CALL_RATE = "1/day"
+    token = ReportTokenFactory(team=UserGroupFactory().team, recently_used=True)
+    UserGroupFactory()
+    read_report = Caller(client, "GET", "/report", "Bearer", token)
+
+    allowed, refused = read_report(), read_report()
+
+    assert token.secret.startswith("rep_")
+    assert allowed.json() == {"success": 1, "user_groups": 1}
+    assert allowed["RateLimit-Policy"] == '"token";q=1;w=86400'
+    assert errors(refused, 429) == [(None, "throttled")]
+
+
+@pytest.mark.urls("tests.host.urls")
+def test_the_admin_issues_rotates_and_revokes_a_token_of_the_host(admin_client):
+    issued = issue(admin_client, "notes_reporttoken", team=TeamFactory().pk, name="Warehouse")
+    [secret] = secrets_on(issued)
+    token = ReportToken.objects.authenticate(secret)
+    rotated = act(admin_client, "notes_reporttoken", "rotate", token, grace="0")
+    [new_secret] = secrets_on(rotated)
+    successor = ReportToken.objects.authenticate(new_secret)
+    act(admin_client, "notes_reporttoken", "revoke", successor)
+
+    assert (token.name, successor.name) == ("Warehouse", "Warehouse")
+    assert ReportToken.objects.authenticate(secret) is None
+    assert ReportToken.objects.authenticate(new_secret) is None
+    assert new_secret not in admin_client.get(url("notes_reporttoken_changelist")).content.decode()
+
+
+# Dashboards
+
+
+@pytest.fixture
+def show_dashboard():
+    return lambda **data: Client(enforce_csrf_checks=True).post("/dashboard/", data)
+
+
+def test_a_user_group_token_shows_the_dashboard_of_its_group(show_dashboard):
+    user_group = UserGroupFactory(name="Acme & Co.", properties={"region": "EU"})
+
+    response = show_dashboard(token=user_group.token)
+
+    assert response.content.decode().split() == ["<h1>Acme", "&amp;", "Co.</h1>", "<p>EU</p>"]
+    assert "X-Frame-Options" not in response
+    assert "no-store" in response["Cache-Control"]
+
+
+@pytest.mark.parametrize("data", [{}, {"token": ""}, {"token": "\0"}, {"token": "ugt_unknown"}])
+def test_an_unknown_token_shows_no_dashboard(show_dashboard, data):
+    UserGroupFactory()
+
+    assert show_dashboard(**data).status_code == 404

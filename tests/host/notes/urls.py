@@ -11,16 +11,14 @@ schema_view = SpectacularAPIView.as_view(
     patterns=api_urls.urlpatterns,
     custom_settings=api_urls.SCHEMA_SETTINGS,
 )
-urlpatterns = [
-    path("admin/", admin.site.urls),
-    *api_urls.urlpatterns,
-    path("schema/", SpectacularAPIView.as_view()),  # the document of your own API
-    path("links/schema/", schema_view),  # the document of the apps
-]
 
-urlpatterns += [
+urlpatterns = [
+    *api_urls.urlpatterns,
+    path("admin/", admin.site.urls),
     path("dashboard/", dashboard),
     path("report", ReportView.as_view(schema=None)),
     path("own/user-groups/", UserGroupsView.as_view()),
     path("own/problems/", ProblemsView.as_view()),
+    path("schema/", SpectacularAPIView.as_view()),  # the document of the host's own API
+    path("links/schema/", schema_view),  # the document of the apps
 ]

@@ -14,18 +14,6 @@ document.addEventListener("click", async (event) => {
   button.textContent = button.dataset.copied;
 });
 
-// An autocompletion field with data-limited-by offers only what belongs to the row that is chosen in that field.
-django.jQuery.ajaxPrefilter((options) => {
-  const name = new URLSearchParams(options.data).get("field_name");
-  const field = document.querySelector(`[data-limited-by][data-field-name="${CSS.escape(name)}"]`);
-  const key = field?.form.elements[field.dataset.limitedBy]?.value;
-  if (key) options.data += `&of_${field.dataset.limitedBy}=${encodeURIComponent(key)}`;
-});
-django.jQuery(document).on("change", "select", (event) => {
-  const limited = `[data-limited-by="${CSS.escape(event.target.name)}"]`;
-  django.jQuery(event.target.form).find(limited).val(null).trigger("change");
-});
-
 // Reloading the page of a new secret does not send the form again.
 document.addEventListener("DOMContentLoaded", () => {
   const secrets = document.getElementById("secrets");

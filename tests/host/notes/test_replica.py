@@ -14,6 +14,12 @@ from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
+
+@pytest.fixture(autouse=True)
+def routers():
+    """Keep the router of the host."""
+
+
 MISSING = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
 """The reads of one object, and of the tokens of one user group."""
 

@@ -1,16 +1,15 @@
-"""Read files of any size from start to end: decompress them, stop at damage, and divide JSON Lines."""
+"""Read the content of a file of any size from start to end: decompress it, and stop at damage."""
 
 import io
 import re
 import zlib
 from collections.abc import Iterator
 from gzip import BadGzipFile, GzipFile
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
-from .requests import CHUNK_SIZE
-from .strict_json import loads
+from usergroups.contract.requests import CHUNK_SIZE
 
 MAX_LINE = 1024 * 1024  # bytes of a line of JSON Lines, or characters of a row of CSV
 
@@ -104,24 +103,3 @@ def _decompress(file: Readable, limit: int | None) -> Iterator[bytes]:
             yield data[: limit - size]
             raise UnreadableFile(_("The file is larger than %(max)s bytes when it is decompressed.") % {"max": limit})
         yield data
-
-
-def read_lines(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
-    number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
-                pass
-            yield number, ValueError(_("The line is longer than %(max)s bytes.") % {"max": MAX_LINE})
-        elif line.strip():
-            yield number, _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-
-
-def _object(line: bytes) -> dict[str, Any] | ValueError:
-    try:
-        value = loads(line)
-    except ValueError as error:
-        return error
-    return value if isinstance(value, dict) else ValueError(_("The line is not a JSON object."))

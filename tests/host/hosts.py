@@ -13,12 +13,9 @@ from typing import NamedTuple
 import httpx
 
 from tests.documents import ROOT, blocks, page
-from tests.host.projects.calls import Call
+from tests.host.calls import Call
 from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server
 from usergroups.tokens import secret_format
-
-GUNICORN = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
-UVICORN = ["uvicorn", "--port={port}", "--log-level=warning"]
 
 SCHEMES = {"api": "Token", "v1": "Bearer"}
 """The scheme of each app, by the first part of its paths."""
@@ -57,7 +54,7 @@ class Host(NamedTuple):
     @contextmanager
     def serve(self, log: Path) -> Iterator[str]:
         """Serve the host with a new database, and yield its address."""
-        self.run("tests.host.projects.seed", input=json.dumps(SECRETS).encode())
+        self.run("tests.host.seed", input=json.dumps(SECRETS).encode())
         port = free_port()
         address = f"http://127.0.0.1:{port}"
 
@@ -106,26 +103,16 @@ def new_project(folder: Path, command: list[str], *settings: str) -> Host:
     return Host(command, {"api": "/groups", "v1": "/links"}, folder, {"DJANGO_SETTINGS_MODULE": "host.settings"})
 
 
-PRODUCTION = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']")
-
-
-def plain(folder: Path) -> Host:
-    return new_project(folder, [*GUNICORN, "host.wsgi"], *PRODUCTION)
-
-
 def asgi(folder: Path) -> Host:
-    middleware = "MIDDLEWARE += ['tests.host.middleware.add_header']"
-    return new_project(folder, [*UVICORN, "host.asgi:application"], *PRODUCTION, middleware)
+    settings = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']", "MIDDLEWARE += ['tests.host.components.add_header']")
+    return new_project(folder, ["uvicorn", "--port={port}", "--log-level=warning", "host.asgi:application"], *settings)
 
 
 def hostile(folder: Path) -> Host:
+    command = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
     environment = {
-        "DJANGO_SETTINGS_MODULE": "tests.host.projects.hostile",
+        "DJANGO_SETTINGS_MODULE": "tests.host.settings",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
     }
-    return Host(
-        [*GUNICORN, "django.core.wsgi:get_wsgi_application()"],
-        {"api": "/tenants/groups", "v1": "/links"},
-        ROOT,
-        environment,
-    )
+    prefixes = {"api": "/tenants/groups", "v1": "/links"}
+    return Host([*command, "django.core.wsgi:get_wsgi_application()"], prefixes, ROOT, environment)

@@ -1,4 +1,4 @@
-"""The import page of the bookmark admin, which can check a file before it imports it, and the links to the page."""
+"""The pages that import a file, which can check it before, and that export the bookmarks of a user group."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -8,30 +8,37 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
 from django.utils import timezone
-from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.text import capfirst, slugify
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
-from bookmarks.files import FORMATS, encodings, guess_format, positions
+from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
+from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteField
-from usergroups.admin_tools.related import FILTERS_PARAM, owners_in_filters
+from usergroups.admin_tools.base import OperatorAdmin
+from usergroups.admin_tools.confirmation import requires_confirmation
+from usergroups.admin_tools.lists import MAX_LISTED
 from usergroups.contract.requests import may_exceed
+from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
-from .exports import OF_GROUP, ExportAdmin
+from .moves import OneGroupForm
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +51,34 @@ MAX_DETAILS = 200
 MAX_TEXT = 500  # characters of a URL or title in a report
 
 
-class ImportForm(forms.Form):
-    """The file, and the user group that gets its bookmarks. It begins with the owner of the filtered list."""
+class UserGroupForm(forms.Form):
+    """A form that begins with the choice of a user group. The address may name one."""
+
+    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
+        super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
+        field: Any = Bookmark._meta.get_field("user_group")
+        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
+        self.fields = {"user_group": user_group, **self.fields}
+
+
+class FormatForm(forms.Form):
+    format = forms.ChoiceField(
+        label=_("Format"), choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")]
+    )
+
+
+class ExportForm(FormatForm, UserGroupForm):
+    """A user group, and the format of a file with its bookmarks and collections."""
+
+
+class SelectionForm(FormatForm, OneGroupForm):
+    """The format of a file with the selected bookmarks."""
+
+    max_rows = MAX_LISTED
+
+
+class ImportForm(UserGroupForm):
+    """A file, and the user group that gets its bookmarks."""
 
     file = forms.FileField(
         label=_("File"),
@@ -64,13 +97,6 @@ class ImportForm(forms.Form):
         help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),
         required=False,
     )
-
-    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
-        initial = model_admin.with_user_group(request, owners_in_filters(model_admin, request))
-        super().__init__(data, files, initial=initial)
-        field: Any = Bookmark._meta.get_field("user_group")
-        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
-        self.fields = {"user_group": user_group, **self.fields}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -105,8 +131,8 @@ class DetailedReport(Report):
             self.refused_records.append([line, *(printable(str(value)[:MAX_TEXT]) for value in values), reason])
 
 
-class ImportAdmin(ExportAdmin):
-    """An admin of bookmarks with an import page."""
+class FilesAdmin(OperatorAdmin):
+    """An admin of bookmarks with the pages of the import and of the export."""
 
     change_list_template = "admin/bookmarks/bookmark/change_list.html"
 
@@ -115,16 +141,55 @@ class ImportAdmin(ExportAdmin):
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
         # Django's CSRF check reads the whole body, so import_view() makes it last.
         import_view = non_atomic(csrf_exempt(self.import_view))
-        return [self.page_path("import/", import_view, "import"), *super().get_urls()]
+        return [
+            self.page_path("import/", import_view, "import"),
+            self.page_path("export/", self.export_view, "export"),
+            *super().get_urls(),
+        ]
 
-    def get_related_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        importing = [(gettext("Import"), self.url_of("import"))] if self.has_import_permission(request) else []
-        return [*super().get_related_links(request), *importing, (gettext("Export"), self.url_of("export"))]
+    def get_related_links(self, request: HttpRequest, path: str, obj: Any) -> list[tuple[str, str]]:
+        links = super().get_related_links(request, path, obj)
+        if path == "user_group":
+            query = urlencode({path: obj.pk})
+            if self.has_import_permission(request):
+                links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
+            links.append((gettext("Export"), f"{self.url_of('export')}?{query}"))
+        return links
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         return super().changelist_view(
             request, {**(extra_context or {}), "can_import": self.has_import_permission(request)}
         )
+
+    # Export
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Export all bookmarks of a user group, with its empty collections."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form, problem = ExportForm(self, request, request.POST if request.method == "POST" else None), ""
+        if form.is_valid():
+            user_group, name = form.cleaned_data["user_group"], form.cleaned_data["format"]
+            chunks = (chunk.encode() for chunk in EXPORT_FORMATS[name].write(load(user_group)))
+            try:
+                return download(chunks, nullcontext(), **file_options(user_group, name))
+            except StorageUnavailable:
+                problem = gettext("The server cannot store the file. Try again later.")
+        return self.render_form(request, "file_form", gettext("Export bookmarks"), form, problem=problem)
+
+    @admin.action(description=_("Export selected %(verbose_name_plural)s"), permissions=["view"])
+    @requires_confirmation(
+        _("Export %(rows)s"), _("To export all bookmarks of a user group, use Export on its page."), SelectionForm
+    )
+    def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark], **options: str) -> HttpResponse | str:
+        bookmarks = list(queryset.order_by(F("collection").asc(nulls_first=True), "created_at", "pk"))
+        if not bookmarks:
+            return gettext("The selected rows no longer exist. Nothing was changed.")
+        name = options["format"]
+        text = "".join(EXPORT_FORMATS[name].write(bookmarks))
+        return HttpResponse(text, **file_options(bookmarks[0].user_group, name))
+
+    # Import
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
@@ -137,7 +202,7 @@ class ImportAdmin(ExportAdmin):
             response: HttpResponse = csrf_protect(self.import_file)(request)
             return response
         text = gettext("The file is larger than %(size)s.") % {"size": filesizeformat(conf.max_import_size())}
-        refusal = self.render_form(request, ImportForm(self, request), problem=text)
+        refusal = self.render_import(request, ImportForm(self, request), problem=text)
         refusal.status_code = 413
         return refusal
 
@@ -147,13 +212,13 @@ class ImportAdmin(ExportAdmin):
             report = request.session.get(REPORT) if "report" in request.GET else None
             if report and request.GET["report"] == "csv":
                 return refused_as_csv(report["refused_records"])
-            return self.render_form(request, ImportForm(self, request), report=report)
+            return self.render_import(request, ImportForm(self, request), report=report)
         form = ImportForm(self, request, request.POST, request.FILES)
         if not form.is_valid():
-            return self.render_form(request, form)
+            return self.render_import(request, form)
         report = self.store_file(request, form.cleaned_data, is_check="check" in request.POST)
         request.session[REPORT] = report
-        query = {"report": "last", FILTERS_PARAM: urlencode({OF_GROUP: report["user_group"]})}
+        query = {"report": "last", "user_group": report["user_group"]}
         return redirect(f"{self.url_of('import')}?{urlencode(query)}")
 
     def store_file(self, request: HttpRequest, data: dict[str, Any], is_check: bool) -> dict[str, Any]:
@@ -177,9 +242,9 @@ class ImportAdmin(ExportAdmin):
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             if not is_check and (report.created or report.updated):
-                updated = f" and updated {report.updated}" if report.updated else ""
+                message = f"{gettext_noop('Imported bookmarks')}: {report.created + report.updated}"
                 with suppress(Error):
-                    self.log_change(request, user_group, f"Imported {report.created} bookmarks{updated}.")
+                    self.log_change(request, user_group, message)
         numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
         return {
             **numbers,
@@ -192,11 +257,22 @@ class ImportAdmin(ExportAdmin):
             "refused_records": report.refused_records,
         }
 
-    def render_form(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
-        context |= {"media": self.media + form.media, "can_view": self.has_view_permission(request)}
-        return self.render_page(
-            request, "bookmarks/import_form.html", gettext("Import bookmarks"), form=form, **context
-        )
+    def render_import(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
+        context["can_view"] = self.has_view_permission(request)
+        return self.render_form(request, "import_form", gettext("Import bookmarks"), form, **context)
+
+    def render_form(
+        self, request: HttpRequest, name: str, title: str, form: forms.Form, **context: Any
+    ) -> HttpResponse:
+        media = self.media + form.media
+        return self.render_page(request, f"bookmarks/{name}.html", title, form=form, media=media, **context)
+
+
+def file_options(user_group: UserGroup, name: str) -> dict[str, Any]:
+    """Return the options of a response with a file of bookmarks in this format."""
+    filename = f"{slugify(user_group.name) or 'bookmarks'}.{name}"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+    return {"content_type": MEDIA_TYPES[name], "headers": headers}
 
 
 def refused_as_csv(records: list[list[Any]]) -> HttpResponse:

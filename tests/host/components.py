@@ -1,0 +1,57 @@
+"""What the settings of the host projects name: middleware, an error handler, a database router and other labels."""
+
+from contextlib import suppress
+
+from django.core.exceptions import RequestDataTooBig
+from django.utils.decorators import async_only_middleware
+
+from bookmarks.apps import BookmarksConfig
+from usergroups.apps import UserGroupsConfig
+
+
+def read_body(get_response):
+    """Read the body before the view, as middleware for logging or signatures does."""
+
+    def middleware(request):
+        with suppress(RequestDataTooBig):
+            request.body  # noqa: B018
+        return get_response(request)
+
+    return middleware
+
+
+@async_only_middleware
+def add_header(get_response):
+    """Add a header, as asynchronous middleware of a host under ASGI may do."""
+
+    async def middleware(request):
+        response = await get_response(request)
+        response["X-Host"] = "async"
+        return response
+
+    return middleware
+
+
+def exception_handler(exception, context):
+    raise AssertionError("the host's handler was called")
+
+
+class ReplicaRouter:
+    """Read the models of the apps from the replica. Other models, such as sessions, stay in the default database."""
+
+    def db_for_read(self, model, **hints):
+        return "replica" if model._meta.app_label in ("usergroups", "bookmarks") else "default"
+
+    def db_for_write(self, model, **hints):
+        return "default"
+
+    def allow_relation(self, obj1, obj2, **hints):
+        return None
+
+
+class TeamsConfig(UserGroupsConfig):
+    label = "teams"
+
+
+class LinksConfig(BookmarksConfig):
+    label = "links"

@@ -1,1 +1,0 @@
-"""An app of a host, with its own user model."""

@@ -1,1 +1,0 @@
-"""Host projects that tests/host/test_same_bytes.py serves over HTTP."""

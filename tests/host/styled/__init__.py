@@ -1,1 +1,0 @@
-"""An app of a host that shows the admin of the apps with Unfold."""
