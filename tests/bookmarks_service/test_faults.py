@@ -15,7 +15,7 @@ import pytest
 
 from tests.answers import error_code
 from tests.bookmarks_service.service import Service, empty_database
-from tests.servers import TIMEOUT, wait_until
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.once
 
@@ -175,51 +175,32 @@ def service(tmp_path):
         yield running
 
 
-class Load:
-    """Callers that create bookmarks, each one after another, until the block ends."""
-
-    def __init__(self, service, callers=4):
-        self.service = service
-        self.acknowledged, self.refused = set(), set()
-        self.stopped = threading.Event()
-        self.threads = [threading.Thread(target=self.call) for _ in range(callers)]
-
-    def call(self):
-        while not self.stopped.is_set():
-            url = new_url()
-            with suppress(httpx.TransportError):  # Nobody knows whether such a call was done.
-                response = self.service.create_bookmark(url=url)
-                (self.acknowledged if response.status_code == 201 else self.refused).add(url)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exc_info):
-        self.stopped.set()
-        for thread in self.threads:
-            thread.join(timeout=TIMEOUT)
-
-    def wait_for(self, count):
-        """Wait until this number of further calls is acknowledged."""
-        goal = len(self.acknowledged) + count
-        wait_until(lambda: len(self.acknowledged) >= goal)
+def create_bookmarks(service, stopped, acknowledged, refused):
+    """Create bookmarks, one after another, until the event ``stopped``."""
+    while not stopped.is_set():
+        url = new_url()
+        with suppress(httpx.TransportError):  # Nobody knows whether such a call was done.
+            (acknowledged if service.create_bookmark(url=url).status_code == 201 else refused).add(url)
 
 
 def test_killing_a_worker_loses_no_acknowledged_write(service):
-    with Load(service) as load:
-        load.wait_for(20)
-        workers = service.worker_pids()
-        os.kill(workers[0], signal.SIGKILL)
-        service.wait_for_replacements(workers)
-        load.wait_for(20)
+    workers, stopped, acknowledged, refused = service.worker_pids(), threading.Event(), set(), set()
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(create_bookmarks, service, stopped, acknowledged, refused) for _ in range(4)]
+        try:
+            wait_until(lambda: len(acknowledged) >= 20)
+            os.kill(workers[0], signal.SIGKILL)
+            service.wait_for_replacements(workers)
+            before = len(acknowledged)
+            wait_until(lambda: len(acknowledged) >= before + 20)
+        finally:
+            stopped.set()
+        assert [call.result() for call in calls] == [None] * 4
 
     with service.client() as client:
-        lines = client.get("/v1/export?format=csv").text
-    found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", lines))
-    assert load.acknowledged <= found
-    assert not load.refused & found
+        found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", client.get("/v1/export?format=csv").text))
+    assert acknowledged <= found
+    assert not refused & found
 
 
 def test_a_download_that_breaks_off_is_shorter_than_its_content_length(service):

@@ -250,23 +250,19 @@ def test_a_provider_that_does_not_respond_is_a_page(client, provider, settings):
     assert client.get(START).status_code == 302
 
 
-def test_metadata_of_another_issuer_are_refused(client, provider):
-    provider.metadata = {"issuer": "https://another.example"}
-
-    assert client.get(START).status_code == 502
-
-
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+TRUSTED = {"issuer": "https://sso.example"} | {
+    name: f"https://sso.example/{name}"
+    for name in ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+}
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_an_endpoint_without_tls_is_not_trusted_if_the_issuer_has_it(client, provider, settings, endpoint):
+@pytest.mark.parametrize("name", TRUSTED)
+def test_metadata_with_another_issuer_or_an_endpoint_without_tls_are_refused(client, provider, settings, name):
     settings.OIDC_ISSUER = "https://sso.example"
-    with_tls = {"issuer": settings.OIDC_ISSUER} | {name: f"https://sso.example/{name}" for name in ENDPOINTS}
 
-    provider.metadata = {**with_tls, endpoint: "http://sso.example/"}
+    provider.metadata = {**TRUSTED, name: "http://sso.example"}
     assert client.get(START).status_code == 502
-    provider.metadata = with_tls
+    provider.metadata = TRUSTED
     assert client.get(START).status_code == 302
 
 
