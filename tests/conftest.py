@@ -33,7 +33,13 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "holds_on_partitions", "test_pooler")
+LONGEST = (
+    "tests/host/test_",
+    "test_generated_client",
+    "test_schemathesis",
+    "holds_on_partitions",
+    "test_postgresql_connections",
+)
 
 
 def pytest_configure() -> None:

@@ -11,14 +11,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import uuid4
 
 from joserfc import jws
-from joserfc.jwk import ECKey, OctKey, RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 CLIENT_ID, CLIENT_SECRET = "bookmarks", "the-secret-of-the-client"
 
 KEYS = {"RS256": RSAKey.generate_key(2048), "ES256": ECKey.generate_key("P-256")}
 STRANGER = RSAKey.generate_key(2048)
 """A key that the provider does not publish."""
-CLIENT_SECRET_AS_KEY = OctKey.import_key(CLIENT_SECRET)
 
 ANNA = {"sub": "4711", "name": "Anna Schmidt", "email": "anna@example.com"}
 
@@ -27,16 +26,15 @@ class Provider:
     """OpenID Connect as far as a client needs it. A test changes its attributes to make it fail."""
 
     def __init__(self, issuer):
-        self.issuer = issuer
-        self.codes, self.requests, self.released = {}, [], Event()
+        self.issuer, self.codes, self.requests, self.released = issuer, {}, [], Event()
         self.reset()
 
     def reset(self):
         """Let Anna sign in without roles."""
         self.userinfo, self.roles = dict(ANNA), []
-        self.metadata, self.id_token, self.token_response, self.documents = {}, {}, {}, {}
-        self.algorithm, self.key, self.error, self.status, self.hangs = "RS256", None, None, {}, None
-        self.keys = dict(KEYS)
+        self.algorithm, self.key, self.error, self.hangs = "RS256", KEYS["RS256"], None, None
+        self.metadata, self.id_token = {}, {}  # what differs in them
+        self.responses = {}  # a status and a document by path, in place of the right ones
         self.requests.clear()
         self.released.set()
 
@@ -53,11 +51,9 @@ class Provider:
 
     def authorize(self, query):
         """Return where the browser goes next."""
-        if self.error:
-            return f"{query['redirect_uri']}?{urlencode({'error': self.error, 'state': query['state']})}"
-        code = uuid4().hex
-        self.codes[code] = query
-        return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
+        answer = {"error": self.error} if self.error else {"code": uuid4().hex}
+        self.codes[answer.get("code")] = query
+        return f"{query['redirect_uri']}?{urlencode({**answer, 'state': query['state']})}"
 
     def get_token(self, form, authorization):
         """Check what a provider checks, and return the token response, or None to refuse."""
@@ -68,59 +64,51 @@ class Provider:
         credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
         if form["redirect_uri"] != query["redirect_uri"] or authorization != f"Basic {credentials}":
             return None
-        now = int(time.time())
-        claims = {"iss": self.issuer, "sub": self.userinfo["sub"], "aud": CLIENT_ID, "nonce": query["nonce"],
-                  "iat": now, "exp": now + 60, **self.id_token}  # fmt: skip
-        claims = {name: value for name, value in claims.items() if value is not None}
-        header = {"alg": self.algorithm, "kid": "ES256" if self.algorithm == "ES256" else "RS256"}
-        key = self.key or self.keys[header["kid"]]
-        id_token = jws.serialize_compact(header, json.dumps(claims), key, algorithms=[self.algorithm])
-        return {"access_token": "an-access-token", "token_type": "Bearer", "id_token": id_token, **self.token_response}
+        response = {"access_token": "an-access-token", "token_type": "Bearer"}
+        return response if self.id_token is None else {**response, "id_token": self.signed_claims(query["nonce"])}
 
-    def get_keys(self):
-        return {"keys": [key.as_dict(kid=name, alg=name, use="sig") for name, key in self.keys.items()]}
+    def signed_claims(self, nonce):
+        now = int(time.time())
+        claims = {"iss": self.issuer, "sub": self.userinfo["sub"], "aud": CLIENT_ID, "nonce": nonce, "iat": now,
+                  "exp": now + 60, **self.id_token}  # fmt: skip
+        header = {"alg": self.algorithm, "kid": "ES256" if self.key is KEYS["ES256"] else "RS256"}
+        return jws.serialize_compact(header, json.dumps(claims), self.key, algorithms=[self.algorithm])
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.respond(parse_qs_single(urlsplit(self.path).query))
+        self.respond(urlsplit(self.path).query)
 
     def do_POST(self):
-        self.respond(parse_qs_single(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+        self.respond(self.rfile.read(int(self.headers["Content-Length"])).decode())
 
-    def respond(self, parameters):
-        provider = self.server.provider
-        path = urlsplit(self.path).path.rpartition("/")[2]
-        provider.requests.append((path, parameters))
+    def respond(self, text):
+        provider, path = self.server.provider, urlsplit(self.path).path.rpartition("/")[2]
+        parameters = {name: value for name, [value] in parse_qs(text).items()}
+        provider.requests.append(path)
         if path == provider.hangs:
             provider.released.wait()
         if path == "authorize":
-            self.answer(302, b"", Location=provider.authorize(parameters))
+            self.answer(302, None, Location=provider.authorize(parameters))
             return
-        found = {
+        document = {
             "openid-configuration": provider.get_configuration,
             "token": lambda: provider.get_token(parameters, self.headers["Authorization"]),
             "userinfo": lambda: {**provider.userinfo, "roles": provider.roles},
-            "keys": provider.get_keys,
+            "keys": lambda: {"keys": [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]},
         }[path]()
-        found = provider.documents.get(path, found)
-        status = provider.status.get(path, 200 if found else 400)
-        self.answer(status, json.dumps(found).encode(), **{"Content-Type": "application/json"})
+        self.answer(*provider.responses.get(path, (200 if document else 400, document)))
 
-    def answer(self, status, body, **headers):
+    def answer(self, status, document, **headers):
+        body = json.dumps(document).encode()
         self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *args):
         pass
-
-
-def parse_qs_single(text):
-    """Return the parameters of a query or a form, each of which has one value."""
-    return {name: value for name, [value] in parse_qs(text).items()}
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,13 +21,10 @@ from tests.servers import (
     TIMEOUT,
     free_port,
     listens,
-    running_server,
     start_server,
     stop_server,
     wait_until,
 )
-
-REDIS = shutil.which("redis-server")
 
 
 @contextmanager
@@ -43,17 +39,19 @@ def empty_database(folder: Path) -> Iterator[str]:
         return
     import psycopg  # noqa: PLC0415
 
-    from tests.databases import new_database  # noqa: PLC0415
-
     server = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     name = f"service_{uuid4().hex}"
-    with new_database(f"{server}/postgres", name):
-        if "TEST_PARTITIONS" in os.environ:
-            result = manage("migrate", DATABASE_URL=f"{server}/{name}")
-            assert result.returncode == 0, result.stderr
-            with psycopg.connect(f"{server}/{name}") as connection, connection.cursor() as cursor:
-                partition(cursor, int(os.environ["TEST_PARTITIONS"]))
-        yield f"{server}/{name}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            if "TEST_PARTITIONS" in os.environ:
+                result = manage("migrate", DATABASE_URL=f"{server}/{name}")
+                assert result.returncode == 0, result.stderr
+                with psycopg.connect(f"{server}/{name}") as new, new.cursor() as cursor:
+                    partition(cursor, int(os.environ["TEST_PARTITIONS"]))
+            yield f"{server}/{name}"
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -86,15 +84,6 @@ def workers_have_started(log: Path) -> bool:
     return bool(spawned) and all(
         max(text.rfind(f"Started {name}{end}") for end in '\n"') > text.rfind(f"Spawning {name} ") for name in spawned
     )
-
-
-@contextmanager
-def redis_server(folder: Path) -> Iterator[str]:
-    """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
-    port = free_port()
-    command = [REDIS, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
-    with running_server(command, folder / "redis.log", lambda: listens(port)):
-        yield f"redis://127.0.0.1:{port}/0"
 
 
 class Service:
@@ -208,14 +197,3 @@ class Service:
                 while received := connection.recv(65536):
                     answer += received
             return answer
-
-
-def log_in(service: Service, password: str) -> httpx.Response:
-    """Send the form of the login page, as the operator."""
-    with service.client() as client:
-        client.get("/admin/login/")
-        token = client.cookies["csrftoken"]
-        fields = {"username": "operator", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
-        response = client.post("/admin/login/", data=fields)
-        response.cookies.update(client.cookies)
-        return response

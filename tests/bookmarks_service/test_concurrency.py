@@ -3,6 +3,13 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+from django.db import transaction
+
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory
+
 CALLERS = 32
 
 
@@ -30,33 +37,36 @@ def test_concurrent_posts_of_one_url_make_one_bookmark(service):
     assert len({answer.json()["bookmark"]["id"] for answer in answers}) == 1
 
 
-def test_concurrent_writes_of_different_kinds_do_not_fail(service):
-    """Batches, deletions and moves lock the same rows in different orders."""
-    api, bearer = {"Authorization": f"Token {service.api_token}"}, {"Authorization": f"Bearer {service.access_token}"}
-    made = service.request("POST", "/v1/collections", json={"name": "Contended"}, headers=bearer)
-    collection = made.json()["collection"]["id"]
-    urls = [f"https://example.com/contended/{number}" for number in range(20)]
-    bookmarks = [{"url": url, "collection": collection} for url in urls]
-    groups = [{"user_group_id": f"contended_{number}", "name": "Name"} for number in range(8)]
-    writes = [
-        ("POST", "/v1/bookmarks/batch", {"bookmarks": bookmarks}, bearer),
-        ("POST", "/v1/bookmarks/batch", {"bookmarks": bookmarks[::-1]}, bearer),
-        ("POST", "/v1/bookmarks", {"url": urls[7], "collection": collection}, bearer),
-        ("DELETE", f"/v1/collections/{collection}", None, bearer),
-        ("POST", "/api/users/batch", {"user_groups": groups}, api),
-        ("POST", "/api/users/batch", {"user_groups": groups[::-1]}, api),
-        ("POST", "/api/user", groups[3], api),
-        ("PUT", "/api/user", {**groups[3], "name": "Other"}, api),
-        ("DELETE", "/api/user?user_group_id=contended_3", None, api),
-    ]
+@pytest.fixture
+def statements_of(client, user_group):
+    """Return a function that makes a call and returns its statements that begin with a word."""
+    api = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
+    bearer = f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
 
-    statuses = set()
-    for _ in range(8):  # A round has two batches of each owner. More than three at once could be refused with 429.
-        with ThreadPoolExecutor(len(writes)) as pool:
-            calls = [
-                pool.submit(service.request, method, path, json=body, headers=headers)
-                for method, path, body, headers in writes
-            ]
-        statuses |= {call.result().status_code for call in calls}
+    def statements_of(path, body, word):
+        headers = {"Authorization": api if path.startswith("/api/") else bearer}
+        statements = queries_of(lambda: client.post(path, body, "application/json", headers=headers))
+        return [sql for sql in statements if sql.startswith(word)]
 
-    assert statuses <= {200, 201, 400, 404}
+    return statements_of
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "key", "value"),
+    [
+        ("/v1/bookmarks/batch", "bookmarks", "url", "https://example.com/{}"),
+        ("/api/users/batch", "user_groups", "user_group_id", "group_{}"),
+    ],
+    ids=["bookmarks", "user groups"],
+)
+def test_batches_insert_rows_in_an_order_of_their_own(statements_of, path, field, key, value):
+    """Two batches with the same items in different orders would otherwise wait for each other, which is a deadlock."""
+    orders = []
+    for numbers in ("123456", "654321"):
+        with transaction.atomic():
+            values = [value.format(number) for number in numbers]
+            [sql] = statements_of(path, {field: [{key: each} for each in values]}, "INSERT")
+            transaction.set_rollback(True)
+        orders.append(sorted(values, key=sql.index))
+
+    assert orders[0] == orders[1]

@@ -1,32 +1,23 @@
-"""The answers to faults of PostgreSQL, which the tests cause on a server of their own."""
+"""The answers to faults of the database, and what remains when a worker is killed."""
 
+import os
+import re
+import signal
+import socket
+import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from uuid import uuid4
 
+import httpx
 import pytest
 
 from tests.answers import error_code
-from tests.bookmarks_service.service import Service
-from tests.servers import wait_until
+from tests.bookmarks_service.service import Service, empty_database
+from tests.servers import TIMEOUT, wait_until
 
-psycopg = pytest.importorskip("psycopg")
-from tests.bookmarks_service.cluster import Cluster, needs_postgresql  # noqa: E402
-
-pytestmark = [pytest.mark.once, needs_postgresql]
-
-TIMEOUTS = {"PGOPTIONS": "-c statement_timeout=2s -c lock_timeout=1s", "PGCONNECT_TIMEOUT": "2", "GRANIAN_WORKERS": "1"}
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with Cluster() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def service(cluster, tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("faults"), cluster.url, **TIMEOUTS) as running:
-        yield running
+pytestmark = pytest.mark.once
 
 
 def assert_unavailable(response):
@@ -49,77 +40,207 @@ def list_bookmarks(service):
     return service.request("GET", "/v1/bookmarks", headers=headers)
 
 
-def test_a_stopped_server_is_answered_with_503(service, cluster):
+# PostgreSQL
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    pytest.importorskip("psycopg")
+    from tests.bookmarks_service.postgresql import Cluster, binaries  # noqa: PLC0415
+
+    if binaries() is None:
+        pytest.skip("there is no PostgreSQL server to be started")
+    with Cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def on_postgresql(cluster, tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("faults"), cluster.url, GRANIAN_WORKERS="1") as running:
+        yield running
+
+
+def test_a_stopped_server_is_answered_with_503(on_postgresql, cluster):
     with cluster.stopped():
-        assert_unavailable(service.create_bookmark(url=new_url()))
-        assert_unavailable(list_bookmarks(service))
-        assert_unavailable(service.request("GET", "/readyz"))
-        assert service.request("GET", "/livez").status_code == 200
-    assert service.request("GET", "/readyz").status_code == 200
-    assert_healthy(service)
+        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
+        assert_unavailable(list_bookmarks(on_postgresql))
+        assert_unavailable(on_postgresql.request("GET", "/readyz"))
+        assert on_postgresql.request("GET", "/livez").status_code == 200
+    assert on_postgresql.request("GET", "/readyz").status_code == 200
+    assert_healthy(on_postgresql)
 
 
-def test_writes_to_a_read_only_server_are_answered_with_503(service, cluster):
-    with cluster.read_only():
-        assert_unavailable(service.create_bookmark(url=new_url()))
-        assert_unavailable(service.update_user_group(name="New"))
-        assert list_bookmarks(service).status_code == 200
-    assert_healthy(service)
+def test_writes_to_a_read_only_server_are_answered_with_503(on_postgresql, cluster):
+    with cluster.setting("default_transaction_read_only", "on"):
+        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
+        assert_unavailable(on_postgresql.update_user_group(name="New"))
+        assert list_bookmarks(on_postgresql).status_code == 200
+    assert_healthy(on_postgresql)
 
 
-def test_a_server_without_free_connections_is_answered_with_503(service, cluster):
-    with cluster.without_free_connections():
-        assert_unavailable(service.create_bookmark(url=new_url()))
-    assert_healthy(service)
-
-
-def test_a_lock_timeout_is_answered_with_503(service, cluster):
-    with cluster.connect() as other, other.transaction():
+def test_a_lock_timeout_is_answered_with_503(on_postgresql, cluster):
+    with cluster.setting("lock_timeout", "1s"), cluster.connect() as other, other.transaction():
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
-        assert_unavailable(service.create_bookmark(url=new_url()))
-        assert service.update_user_group(name="Well").status_code == 200
-    assert_healthy(service)
+        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
+        assert on_postgresql.update_user_group(name="Well").status_code == 200
+    assert_healthy(on_postgresql)
 
 
-def test_a_statement_timeout_is_answered_with_503(service, cluster):
-    cluster.execute(
-        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
-    )
+def test_a_statement_timeout_is_answered_with_503(on_postgresql, cluster):
+    body = "'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
+    cluster.execute(f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS {body}")
     cluster.execute("CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE FUNCTION slow()")
 
-    response = service.create_bookmark(url=new_url())
+    with cluster.setting("statement_timeout", "1s"):
+        response = on_postgresql.create_bookmark(url=new_url())
 
     cluster.execute("DROP FUNCTION slow CASCADE")
     assert_unavailable(response)
-    assert_healthy(service)
+    assert_healthy(on_postgresql)
 
 
-def test_a_serialization_failure_is_retried(service, cluster):
-    cluster.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'")
-    cluster.disconnect_all()
-    assert_healthy(service)
-
+def test_a_serialization_failure_is_retried(on_postgresql, cluster):
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    with cluster.connect() as other, cluster.connect() as onlooker, ThreadPoolExecutor(1) as pool:
+    with (
+        cluster.setting("default_transaction_isolation", "repeatable read"),
+        cluster.connect() as other,
+        cluster.connect() as onlooker,
+        ThreadPoolExecutor(1) as pool,
+    ):
         other.execute("BEGIN")
         other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
-        call = pool.submit(service.update_user_group, name="Mine")
+        call = pool.submit(on_postgresql.update_user_group, name="Mine")
         wait_until(lambda: onlooker.execute(waiting).fetchone()[0])
         other.execute("COMMIT")
         assert call.result().json()["user_group"]["name"] == "Mine"
 
-    cluster.execute("ALTER DATABASE postgres RESET default_transaction_isolation")
-    cluster.disconnect_all()
 
-
-def test_terminated_connections_are_replaced_and_none_is_leaked(service, cluster):
+def test_terminated_connections_are_replaced_and_none_is_leaked(on_postgresql, cluster):
     """One process with eight threads keeps at most one connection for each."""
     cluster.disconnect_all()
     for _ in range(20):
-        assert_healthy(service)
+        assert_healthy(on_postgresql)
 
     with cluster.connect() as connection:
         sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         assert connection.execute(sql).fetchone()[0] <= 8
         sql = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%%'"
         assert connection.execute(sql).fetchone()[0] == 0
+
+
+# SQLite
+
+IMPATIENT = """
+from bookmarks_service.settings import *
+
+DATABASES["default"]["OPTIONS"]["timeout"] = 1
+"""
+"""Settings with which a write waits for another one for one second."""
+
+
+@contextmanager
+def writes_locked(file, *statements):
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        for statement in (*statements, "BEGIN IMMEDIATE"):
+            connection.execute(statement)
+        yield
+
+
+def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(tmp_path):
+    """There are more reads at once than threads, with a token whose last use must be written.
+
+    A read that waited would get a 503 response, because the writer keeps its lock until all calls have ended.
+    """
+    (tmp_path / "impatient.py").write_text(IMPATIENT)
+    file = tmp_path / "db.sqlite3"
+    variables = {"DJANGO_SETTINGS_MODULE": "impatient", "PYTHONPATH": str(tmp_path), "GRANIAN_WORKERS": "1"}
+    with Service(tmp_path, f"sqlite:///{file}", **variables) as service:
+        unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
+        with writes_locked(file, unused), ThreadPoolExecutor(17) as pool:
+            calls = [pool.submit(list_bookmarks, service) for _ in range(16)]
+            calls.append(pool.submit(service.request, "GET", "/livez"))
+            assert {call.result().status_code for call in calls} == {200}
+            assert_unavailable(service.create_bookmark(url="https://example.com/"))
+
+        assert_healthy(service)
+        assert "Could not write the last use of the token" in service.log.read_text()
+
+
+# Workers that are killed
+
+
+@pytest.fixture
+def service(tmp_path):
+    with empty_database(tmp_path) as database_url, Service(tmp_path, database_url, GRANIAN_WORKERS="1") as running:
+        yield running
+
+
+class Load:
+    """Callers that create bookmarks, each one after another, until the block ends."""
+
+    def __init__(self, service, callers=4):
+        self.service = service
+        self.acknowledged, self.refused = set(), set()
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self.call) for _ in range(callers)]
+
+    def call(self):
+        while not self.stopped.is_set():
+            url = new_url()
+            with suppress(httpx.TransportError):  # Nobody knows whether such a call was done.
+                response = self.service.create_bookmark(url=url)
+                (self.acknowledged if response.status_code == 201 else self.refused).add(url)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join(timeout=TIMEOUT)
+
+    def wait_for(self, count):
+        """Wait until this number of further calls is acknowledged."""
+        goal = len(self.acknowledged) + count
+        wait_until(lambda: len(self.acknowledged) >= goal)
+
+
+def test_killing_a_worker_loses_no_acknowledged_write(service):
+    with Load(service) as load:
+        load.wait_for(20)
+        workers = service.worker_pids()
+        os.kill(workers[0], signal.SIGKILL)
+        service.wait_for_replacements(workers)
+        load.wait_for(20)
+
+    with service.client() as client:
+        lines = client.get("/v1/export?format=csv").text
+    found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", lines))
+    assert load.acknowledged <= found
+    assert not load.refused & found
+
+
+def test_a_download_that_breaks_off_is_shorter_than_its_content_length(service):
+    url = "https://example.com/".ljust(7900, "\N{GRINNING FACE}")
+    with service.client() as client:
+        for batch in range(2):  # 6 MB, which fit into no buffer of a socket
+            items = [{"url": f"{url}{batch}/{number}"} for number in range(100)]
+            assert client.post("/v1/bookmarks/batch", json={"bookmarks": items}).status_code == 200
+    token = f"Authorization: Bearer {service.access_token}"
+
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.connect(("127.0.0.1", service.port))
+        connection.sendall(f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode())
+        received = connection.recv(65536)
+        workers = service.worker_pids()
+        os.kill(workers[0], signal.SIGKILL)
+        with suppress(ConnectionResetError):
+            while data := connection.recv(65536):
+                received += data
+
+    service.wait_for_replacements(workers)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert len(body) < int(re.search(rb"content-length: (\d+)", head)[1])

@@ -1,9 +1,13 @@
-"""Clients that are generated from the OpenAPI document make every call, as they come out of the generator.
+"""A linter accepts the OpenAPI document, and clients that are generated from it make every call.
 
-Each client is a program that reads calls from standard input, each in a line of JSON, and prints the answers.
+Each client is used as it comes out of the generator, by a program that reads calls from standard input, each in a line
+of JSON, and prints the answers.
 """
 
+import fcntl
+import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,15 +19,64 @@ from pathlib import Path
 import pytest
 
 from tests.bookmarks_service.calls import CALLS, operations_of, resolved
-from tests.bookmarks_service.node import CLIENTS, install, needs_node, run
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS
 
 pytestmark = pytest.mark.once
 
+CLIENTS = Path(__file__).parent / "clients"
+PACKAGES = CLIENTS / "package.json"
+ENVIRONMENT = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
 VALIDATOR = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
 GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 LANGUAGES = ("python", "go", "php")
+
+
+def run(folder, *command):
+    """Run a command in a folder and return what it printed. Fails with that if the command fails."""
+    result = subprocess.run(
+        command, cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+# Programs of npm packages, in the versions of clients/package.json
+
+
+def has_node():
+    """Return whether npm and a supported version of Node.js are installed."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        return False
+    return int(subprocess.check_output(["node", "-p", "process.versions.node.split('.')[0]"])) >= 20
+
+
+needs_node = pytest.mark.skipif(not has_node(), reason="Node.js 20 is not installed")
+
+
+@pytest.fixture
+def node_modules(request):
+    """Install the packages into a folder of pytest's cache, unless it has them, and return their folder."""
+    folder = request.config.cache.mkdir(f"npm-{hashlib.sha256(PACKAGES.read_bytes()).hexdigest()[:16]}")
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the tests run in several processes
+        if not (folder / "installed").exists():
+            shutil.copy(PACKAGES, folder)
+            run(folder, "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
+            (folder / "installed").touch()
+    return folder / "node_modules"
+
+
+@needs_node
+def test_a_linter_finds_nothing(node_modules, document_file):
+    redocly = node_modules / ".bin/redocly"
+
+    found = run(document_file.parent, redocly, "lint", "--extends=recommended", "--format=json", document_file)
+
+    assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
+
+
+# The clients
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +129,9 @@ def php(openapi_generator):
 
 
 @pytest.fixture
-def orval(request, tmp_path, document_file):
+def orval(node_modules, tmp_path, document_file):
     """Return the client in TypeScript, which parses requests and answers with zod."""
-    (tmp_path / "node_modules").symlink_to(install(request.config.cache) / "node_modules")
+    (tmp_path / "node_modules").symlink_to(node_modules)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     shutil.copy(CLIENTS / "driver.ts", tmp_path)
     programs = tmp_path / "node_modules" / ".bin"

@@ -1,16 +1,22 @@
-"""Answers to requests that reach no view."""
+"""Answers to requests that reach no view, and the middleware that only pages need."""
 
 import re
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.http import Http404
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.urls import reverse
+from django.utils import translation
 
 from bookmarks_service import handlers
+from bookmarks_service.middleware import is_page_path
+from bookmarks_service.urls import urlpatterns
+from tests.admin.german import in_english
 from tests.answers import error_code
 
 pytestmark = pytest.mark.once
@@ -65,6 +71,15 @@ def test_an_error_page_has_a_heading_and_ways_back(template):
         assert link in page
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_an_error_page_is_german(template):
+    with translation.override("de"):
+        page = render_to_string(template, {"failure_limit": 10, "title": "Ein Titel"})
+
+    assert '<html lang="de"' in page
+    assert in_english(page) == set()
+
+
 def test_the_admin_answers_with_these_pages(admin_client, client):
     missing = admin_client.get("/admin/unknown/")
     malformed = admin_client.get(reverse("admin:usergroups_team_changelist") + "?unknown=1")
@@ -105,3 +120,46 @@ def test_a_trailing_slash_is_named(client, suffix, detail):
 
     assert error_code(response, 404) == "not_found"
     assert response.json()["errors"][0]["detail"] == detail
+
+
+# The middleware of pages
+
+
+def test_api_calls_skip_the_middleware_of_pages(admin_client):
+    response = admin_client.get("/api/users")
+
+    assert not hasattr(response.wsgi_request, "session")
+    assert error_code(response, 401) == "not_authenticated"
+    assert response.cookies == {}
+    assert not response.headers.keys() & {"Vary", "Content-Language", "Content-Security-Policy"}
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"])
+def test_pages_have_all_of_it(admin_client, path):
+    response = admin_client.get(path)
+
+    assert response.headers.keys() >= {"Vary", "Content-Language", "Content-Security-Policy"}
+    assert hasattr(response.wsgi_request, "session")
+
+
+def test_the_pages_are_all_urls_of_the_service_itself():
+    """The apps are mounted at the root."""
+    prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns}
+
+    assert prefixes == {"", *settings.PAGES.split("|")}
+    assert all(is_page_path(f"/{prefix}") for prefix in prefixes)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/bookmarks/bookmark/import/", "/admin/nothing-here"])
+def test_a_large_upload_without_a_login_is_refused_before_it_is_read(client, path):
+    client.cookies["csrftoken"] = "a" * 32
+    file = SimpleUploadedFile("large.html", b"a" * 100_000)
+
+    response = client.post(path, {"file": file})
+    small = client.post(path, {"username": "operator", "password": "wrong"})
+
+    assert response.status_code == 413
+    assert "<h1>Log in first</h1>" in response.content.decode()
+    assert not response.wsgi_request._read_started
+    assert small.status_code != 413

@@ -14,7 +14,6 @@ from jsonschema import Draft202012Validator
 from bookmarks.files import FORMATS_BY_TYPE
 from bookmarks.files.api import OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
-from tests.bookmarks_service.node import install, needs_node, run
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 
 pytestmark = pytest.mark.once
@@ -100,15 +99,6 @@ def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, 
     any_operation.url = f"{url}?{urlencode({**examples, **dict(parse_qsl(own))})}"
 
     assert any_operation(b"").status_code == 200
-
-
-@needs_node
-def test_a_linter_finds_nothing(request, document_file):
-    redocly = install(request.config.cache) / "node_modules/.bin/redocly"
-
-    found = run(document_file.parent, redocly, "lint", "--extends=recommended", "--format=json", document_file)
-
-    assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -1,4 +1,9 @@
-"""The time limits that the server sets on its own connections to PostgreSQL."""
+"""The time limits of the server's connections to PostgreSQL, directly and behind PgBouncer in transaction mode.
+
+tests/host/test_same_bytes.py compares the answers.
+"""
+
+from contextlib import ExitStack
 
 import dj_database_url
 import pytest
@@ -7,9 +12,11 @@ from django.db.utils import ConnectionHandler
 
 from bookmarks_service import postgresql_connections
 from bookmarks_service.postgresql_connections import set_up
+from tests.bookmarks_service.service import Service
+from tests.documents import blocks, section
 
-pytest.importorskip("psycopg")
-from tests.bookmarks_service.cluster import Cluster, needs_postgresql
+psycopg = pytest.importorskip("psycopg")
+from tests.bookmarks_service.postgresql import POOL_SIZE, Cluster, Pooler, needs_pgbouncer, needs_postgresql  # noqa: E402
 
 pytestmark = [
     pytest.mark.once,
@@ -29,18 +36,16 @@ def cluster():
 @pytest.fixture
 def connect(cluster):
     """Return a function that returns a connection of the server to a database, which is not set up yet."""
-    connections = []
+    with ExitStack() as stack:
 
-    def connect(name):
-        database = dj_database_url.parse(cluster.url.removesuffix("postgres") + name)
-        connection = ConnectionHandler({"default": database})["default"]
-        connection.connect()
-        connections.append(connection)
-        return connection
+        def connect(name):
+            database = dj_database_url.parse(cluster.url.removesuffix("postgres") + name)
+            connection = ConnectionHandler({"default": database})["default"]
+            connection.connect()
+            stack.callback(connection.close)
+            return connection
 
-    yield connect
-    for connection in connections:
-        connection.close()
+        yield connect
 
 
 @pytest.mark.parametrize(
@@ -71,3 +76,47 @@ def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
         set_up(connection)
 
     assert connection.connection is None
+
+
+# Behind PgBouncer
+
+
+def states_of_the_sessions(url):
+    """Return the time limits and the number of prepared statements of all connections of the pool."""
+    sql = (
+        "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
+        " (SELECT count(*) FROM pg_prepared_statements)"
+    )
+    with ExitStack() as stack:
+        # Together, the transactions use all connections of the pool.
+        connections = [stack.enter_context(psycopg.connect(url)) for _ in range(POOL_SIZE)]
+        return {connection.execute(sql).fetchone() for connection in connections}
+
+
+@needs_pgbouncer
+@pytest.mark.parametrize(
+    ("documented", "state", "warnings"),
+    [(False, ("0", "0", 0), 1), (True, ("30s", "10s", 0), 0)],
+    ids=["without limits", "with the documented limits"],
+)
+def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path, documented, state, warnings):
+    """The service sets no limits, which the pooler would share among its clients, but tells if there are none."""
+    cluster.execute("DROP DATABASE IF EXISTS bookmarks WITH (FORCE)")
+    cluster.execute("DROP ROLE IF EXISTS bookmarks")
+    cluster.execute("CREATE ROLE bookmarks LOGIN")
+    cluster.execute("CREATE DATABASE bookmarks OWNER bookmarks")
+    if documented:
+        [limits] = blocks(section("scaling", "Behind PgBouncer"), "sql")
+        cluster.execute(limits)
+    url = cluster.url.replace("postgres@", "bookmarks@").replace("/postgres", "/bookmarks")
+
+    with Pooler(url) as pooler, Service(tmp_path, pooler.url, GRANIAN_WORKERS="1") as service:
+        for number in range(3):
+            assert service.create_bookmark(url=f"https://example.com/{number}").status_code in (200, 201)
+            assert service.update_user_group(name=f"Name {number}").status_code == 200
+        with service.client() as client:
+            assert client.get("/v1/export?format=jsonl").status_code == 200
+
+        assert states_of_the_sessions(pooler.url) == {state}
+        for name in ("statement_timeout", "lock_timeout"):
+            assert service.log.read_text().count(f"The role of DATABASE_URL has no {name}, ") == warnings

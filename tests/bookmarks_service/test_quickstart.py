@@ -1,14 +1,18 @@
-"""The command quickstart without the server, which the tests over HTTP cover."""
+"""The first steps: the command quickstart with what it prints, and the script in docs/api.md."""
 
+import json
 import re
 import socket
+import subprocess
+import sys
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.servers import free_port
+from tests.bookmarks_service.service import ROOT, Service, empty_database
+from tests.servers import TIMEOUT, free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
@@ -29,9 +33,7 @@ def test_quickstart_creates_sample_data_and_prints_commands(capsys, django_user_
     operator = {"username": "operator", "password": re.search(r"password (\S+)\)", text)[1]}
     assert client.post("/admin/login/", operator).status_code == 302
     assert django_user_model.objects.get().is_superuser
-    assert (
-        text.count("\ncurl -X ") == text.count("http://127.0.0.1:8123/api/user") + text.count("8123/v1/bookmarks") == 2
-    )
+    assert len(re.findall("^curl -X [^#]+?http://127.0.0.1:8123/(?:api/user|v1/bookmarks)", text, re.MULTILINE)) == 2
     assert not Bookmark.objects.exists()
 
 
@@ -73,3 +75,36 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     assert "First steps" in page
     assert Bookmark.objects.count() == 5
     assert arguments[arguments.index("--static-path-expires") + 1] == "31536000"
+
+
+# Over HTTP
+
+
+def test_the_printed_curl_commands_work(service):
+    for command in service.curls:
+        answer = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=TIMEOUT)
+
+        assert json.loads(answer.stdout)["success"] == 1
+    assert len(service.curls) == 2
+
+
+class EmptyService(Service):
+    def create_data(self):
+        assert self.manage("migrate").returncode == 0
+
+
+def test_the_documented_script_makes_and_reads_a_bookmark(tmp_path):
+    text = (ROOT / "docs/api.md").read_text()
+    script = re.search(r"```sh\n(API_TOKEN=.*?)```", text, re.DOTALL)[1].replace(".venv/bin/python", sys.executable)
+
+    with empty_database(tmp_path) as database_url, EmptyService(tmp_path, database_url) as service:
+        result = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script.replace("http://127.0.0.1:8000", service.base_url)],
+            cwd=ROOT, env=service.environment(), capture_output=True, text=True, timeout=TIMEOUT, check=True,
+        )  # fmt: skip
+
+    group, created, listed = map(json.loads, result.stdout.splitlines())
+    assert group["new_user_group"] is True
+    assert created["user_group"] == group["user_group"]
+    assert listed["bookmarks"] == [created["bookmark"]]
+    assert created["bookmark"]["title"] == "Example"

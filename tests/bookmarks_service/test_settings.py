@@ -112,9 +112,30 @@ def test_api_calls_without_https_are_refused(client, https, path):
     assert secure.json()["errors"][0]["code"] != "bad_request"
 
 
+HTTPS = {"BEHIND_TLS_PROXY": "1"}
+SIGN_ON = {"OIDC_ISSUER": "https://sso.example", "OIDC_CLIENT_ID": "a", "OIDC_CLIENT_SECRET": "b"}
+REFUSED = [
+    ({**HTTPS, "DEBUG": "1"}, "DEBUG "),
+    ({**HTTPS, "SECRET_KEY": "short"}, "SECRET_KEY "),
+    ({**HTTPS, "ALLOWED_HOSTS": "a.example,*"}, "ALLOWED_HOSTS "),
+    ({**HTTPS, **SIGN_ON, "OIDC_ISSUER": "http://sso.example"}, "OIDC_ISSUER must begin with https:"),
+    ({**SIGN_ON, "OIDC_CLIENT_SECRET": ""}, "Set all of OIDC_ISSUER, "),
+    ({"OIDC_CLIENT_ID": "a"}, "Set all of OIDC_ISSUER, "),
+    ({"PASSWORD_LOGIN": "0"}, "PASSWORD_LOGIN is off, "),
+]
+
+
+@pytest.mark.parametrize(("variables", "message"), REFUSED, ids=str)
+def test_unsafe_and_incomplete_settings_are_refused(variables, message):
+    with pytest.raises(ImproperlyConfigured, match=f"^{message}"):
+        load_settings(**{"SECRET_KEY": "x" * 50, **variables})
+
+
 @pytest.mark.parametrize(
-    ("name", "unsafe"), [("DEBUG", "1"), ("SECRET_KEY", "short"), ("ALLOWED_HOSTS", "a.example,*")]
+    ("variables", "extra"), [(SIGN_ON, "oidc"), ({"PROMETHEUS_MULTIPROC_DIR": "/"}, "metrics")], ids=["oidc", "metrics"]
 )
-def test_unsafe_settings_are_refused_in_production(name, unsafe):
-    with pytest.raises(ImproperlyConfigured, match=f"^{name}"):
-        load_settings(**{"SECRET_KEY": "x" * 50, "BEHIND_TLS_PROXY": "1", name: unsafe})
+def test_a_missing_package_is_named(monkeypatch, variables, extra):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(ImproperlyConfigured, match=f"Install the extra `{extra}`"):
+        load_settings(SECRET_KEY="x", **variables)

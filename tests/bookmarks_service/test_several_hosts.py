@@ -1,15 +1,27 @@
 """Two hosts with one database and one cache, as docs/scaling.md describes them."""
 
+import shutil
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tests.bookmarks_service.service import REDIS, Service, empty_database, log_in, redis_server
+from tests.bookmarks_service.service import Service, empty_database
+from tests.servers import free_port, listens, running_server
 
+REDIS = shutil.which("redis-server")
 pytestmark = [pytest.mark.once, pytest.mark.skipif(REDIS is None, reason="Redis is not installed")]
 
 LIMITS = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day", "GRANIAN_WORKERS": "1"}
+
+
+@contextmanager
+def redis_server(folder):
+    """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
+    port = free_port()
+    command = [REDIS, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
+    with running_server(command, folder / "redis.log", lambda: listens(port)):
+        yield f"redis://127.0.0.1:{port}/0"
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +33,17 @@ def hosts(tmp_path_factory):
         first = stack.enter_context(Service(folder, database_url, **variables))
         second = stack.enter_context(first.another_host(folder))
         yield first, second
+
+
+def log_in(service, password):
+    """Send the form of the login page, as the operator."""
+    with service.client() as client:
+        client.get("/admin/login/")
+        token = client.cookies["csrftoken"]
+        fields = {"username": "operator", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
+        response = client.post("/admin/login/", data=fields)
+        response.cookies.update(client.cookies)
+        return response
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -11,7 +10,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.bookmarks_service.service import REDIS, Service, empty_database, redis_server
+from tests.bookmarks_service.service import Service, empty_database
 from tests.documents import section
 from tests.servers import wait_until
 
@@ -48,20 +47,14 @@ class CollectorHandler(BaseHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def running_collector():
+@pytest.fixture(scope="module")
+def collector():
     with Collector() as collector:
         thread = Thread(target=collector.serve_forever)
         thread.start()
         yield collector
         collector.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def collector():
-    with running_collector() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +66,8 @@ def service(tmp_path_factory, collector):
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
         "OTEL_BSP_SCHEDULE_DELAY": "50",
     }
-    with ExitStack() as stack:
-        if REDIS:
-            variables["CACHE_URL"] = stack.enter_context(redis_server(folder))
-        database_url = stack.enter_context(empty_database(folder))
-        yield stack.enter_context(Service(folder, database_url, **variables))
+    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as running:
+        yield running
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.bookmarks_service.pooler import Pooler, needs_pgbouncer
 from tests.host.calls import CALLS
 from tests.host.hosts import SEEDED, asgi, hostile, service
 
 pytest.importorskip("psycopg")
-from tests.bookmarks_service.cluster import Cluster, needs_postgresql
+from tests.bookmarks_service.postgresql import Cluster, Pooler, needs_pgbouncer, needs_postgresql
 
 pytestmark = pytest.mark.once
 

@@ -1,0 +1,161 @@
+"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with docs/examples/pgbouncer.ini."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.documents import ROOT
+from tests.servers import free_port, listens, start_server, stop_server, wait_until
+
+PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+needs_pgbouncer = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
+
+POOL_SIZE = 4
+PASSWORD = "not-a-secret"
+
+IS_ROOT = os.getuid() == 0
+UNPRIVILEGED = {"cwd": "/", "user": "postgres" if IS_ROOT else None}
+"""The options to run a program of PostgreSQL or PgBouncer, which both refuse to run as root."""
+
+
+def binaries() -> Path | None:
+    """Return the folder of the server's programs, where Debian or the PATH has them."""
+    on_path = shutil.which("pg_ctl")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+    if on_path or found:
+        return Path(on_path or found[-1]).parent
+    return None
+
+
+needs_postgresql = pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started")
+
+
+class Daemon:
+    """A server with files in a temporary folder, which is removed when the block ends, however it ends."""
+
+    def __init__(self) -> None:
+        self.folder, self.port = Path(tempfile.mkdtemp()), free_port()
+
+    def __enter__(self) -> Any:
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self.start()
+            stack.callback(self.stop)
+            self.cleanup = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.cleanup.close()
+
+    def give_away_files(self) -> None:
+        """Let the user of the server use the folder."""
+        for path in (self.folder, *self.folder.iterdir()):
+            if IS_ROOT:
+                shutil.chown(path, "postgres")
+
+
+class Cluster(Daemon):
+    def __init__(self) -> None:
+        super().__init__()
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        self.give_away_files()
+        data = self.folder / "data"
+        if not data.exists():
+            creation = [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", data]
+            subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
+        settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+        command = [binaries() / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder, *settings]
+        self.process = start_server(command, self.folder / "log", self.accepts_connections, **UNPRIVILEGED)
+
+    def accepts_connections(self) -> bool:
+        with suppress(psycopg.OperationalError), self.connect():
+            return True
+        return False
+
+    def stop(self) -> None:
+        """End the server at once, as a crash does."""
+        stop_server(self.process, signal.SIGQUIT)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server until the block ends."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def setting(self, name: str, value: str) -> Iterator[None]:
+        """Give all connections new values of a setting until the block ends."""
+        self.execute(f"ALTER DATABASE postgres SET {name} = '{value}'")
+        self.disconnect_all()
+        try:
+            yield
+        finally:
+            with self.connect() as connection:
+                connection.execute("SET default_transaction_read_only = off")
+                connection.execute(f"ALTER DATABASE postgres RESET {name}")
+            self.disconnect_all()
+
+    def connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.url, autocommit=True)
+
+    def execute(self, sql: str) -> None:
+        with self.connect() as connection:
+            connection.execute(sql)
+
+    def disconnect_all(self) -> None:
+        """End every other connection, as an administrator or a failover does, and wait until all are gone."""
+        others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        with self.connect() as connection:
+            connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+            wait_until(lambda: connection.execute(f"SELECT count(*) {others}").fetchone()[0] == 0)
+
+
+class Pooler(Daemon):
+    """PgBouncer in front of any database of a server, with ``url`` in place of ``database_url``.
+
+    The documented addresses, files and size of the pool are replaced.
+    """
+
+    def __init__(self, database_url: str) -> None:
+        super().__init__()
+        database = urlsplit(database_url)
+        self.url = f"postgres://{database.username}:{PASSWORD}@127.0.0.1:{self.port}{database.path}"
+        replaced = {
+            "bookmarks = host=127.0.0.1 port=5432": f"* = host={database.hostname} port={database.port or 5432}",
+            "listen_addr = localhost": "listen_addr = 127.0.0.1",
+            "listen_port = 6432": f"listen_port = {self.port}",
+            "/var/log/postgresql/": f"{self.folder}/",
+            "/var/run/postgresql/": f"{self.folder}/",
+            "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {self.folder}",
+            "/etc/pgbouncer/": f"{self.folder}/",
+            "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
+        }
+        configuration = (ROOT / "docs/examples/pgbouncer.ini").read_text()
+        for old, new in replaced.items():
+            assert configuration.count(old) == 1, old
+            configuration = configuration.replace(old, new)
+        (self.folder / "pgbouncer.ini").write_text(configuration)
+        (self.folder / "userlist.txt").write_text(f'"{database.username}" "{PASSWORD}"\n')
+
+    def start(self) -> None:
+        self.give_away_files()
+        command = [PGBOUNCER, "--quiet", self.folder / "pgbouncer.ini"]
+        self.process = start_server(command, self.folder / "output.log", lambda: listens(self.port), **UNPRIVILEGED)
+
+    def stop(self) -> None:
+        stop_server(self.process)
