@@ -78,6 +78,7 @@ def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any
     return {
         "steps": first_steps(site, request),
         "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
+        "newest_user_groups": newest_user_groups() if UserGroup in visible else None,
         "recent_changes": recent_changes(visible) if visible else None,
     }
 
@@ -120,6 +121,12 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
             url = f"{admin_url(site, model._meta, 'changelist')}?state={state}" if len(shown) > MAX_ROWS else ""
             result.append({"title": title, "tokens": shown[:MAX_ROWS], "url": url})
     return result
+
+
+def newest_user_groups() -> list[tuple[UserGroup, Any]]:
+    """Return the newest user groups, and when they were created."""
+    newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
+    return [(user_group, relative_time(user_group.created_at)) for user_group in newest[:MAX_ROWS]]
 
 
 def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:

@@ -1,4 +1,4 @@
-"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with the configuration in docs/examples."""
+"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with docs/examples/pgbouncer.ini."""
 
 import os
 import shutil
