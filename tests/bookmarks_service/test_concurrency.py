@@ -55,7 +55,7 @@ def statements_of(client, user_group):
     ("path", "field", "key", "value"),
     [
         ("/v1/bookmarks/batch", "bookmarks", "url", "https://example.com/{}"),
-        ("/api/users/batch", "user_groups", "user_group_id", "group_{}"),
+        ("/api/users/batch", "user_groups", "user_group_id", "ordered_{}"),
     ],
     ids=["bookmarks", "user groups"],
 )
