@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.template.loader import render_to_string
 
-from tests.admin.browser import filled_service, needs_chromium
+from tests.admin.browser import TIMEOUT, filled_service, needs_chromium
 
 pytestmark = [needs_chromium, pytest.mark.once]
 
@@ -100,7 +100,7 @@ def service():
 def visitor(browser, service):
     """A page of somebody who is not logged in."""
     context = browser.new_context(base_url=service.base_url)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(TIMEOUT)
     yield context.new_page()
     context.close()
 
@@ -108,7 +108,7 @@ def visitor(browser, service):
 @pytest.fixture(scope="module")
 def operator(browser, service, session):
     context = browser.new_context(base_url=service.base_url, storage_state=session)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(TIMEOUT)
     yield context.new_page()
     context.close()
 

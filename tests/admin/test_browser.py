@@ -217,7 +217,6 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
 )
 def test_other_pages_comply_with_the_content_security_policy(page, path):
     page.goto(path)
-    page.wait_for_load_state("networkidle")
 
     expect(page.locator("body")).to_contain_text(re.compile(r"\w"))
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import pytest
@@ -144,7 +143,6 @@ def test_a_signal_interrupts_a_command(variables, tmp_path, sent):
     command = ["import_bookmarks", str(pipe), "--format", "jsonl", "--team", "Demo", "--user-group", "example_1"]
     process = start(*command, stdout=subprocess.PIPE, variables=variables)
     with pipe.open("wb"):  # waits until the command opens it
-        time.sleep(1)  # until it waits for a line
         while process.poll() is None:  # A signal just before a read does not interrupt it, and is handled afterwards.
             process.send_signal(sent)
             with suppress(subprocess.TimeoutExpired):

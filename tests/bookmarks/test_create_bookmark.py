@@ -220,7 +220,7 @@ def test_all_errors_are_reported_at_once(create_bookmark):
     assert set(errors(response)) == {("url", "invalid"), ("collection", "does_not_exist"), ("title", "invalid")}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
 def test_urls_come_back_as_they_were_sent(create_bookmark, rest):
     Bookmark.objects.all().delete()

@@ -59,7 +59,7 @@ name_and_size = st.tuples(st.none() | folder_names | paths | long_names, st.inte
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     collections=st.lists(name_and_size, max_size=6, unique_by=lambda each: each[0]),
     rows_per_page=st.integers(1, 4),
@@ -88,7 +88,7 @@ moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < da
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     title=text,
     collection=st.none() | text.filter(len),

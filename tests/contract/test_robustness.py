@@ -27,7 +27,7 @@ bodies = (
 
 # Servers pass on any bytes except control characters, decoded as Latin-1.
 header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
-robust = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+robust = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def check(response, statuses):

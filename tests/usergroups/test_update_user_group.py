@@ -163,7 +163,7 @@ def test_all_errors_are_reported_at_once(update_user_group, user_group):
     assert UserGroup.objects.values().get() == before
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(properties=st.dictionaries(text, json_values, max_size=5))
 def test_properties_come_back_as_they_were_sent(update_user_group, user_group, properties):
     response = update_user_group({"user_group_id": user_group.provided_id, "properties": properties})
@@ -171,7 +171,7 @@ def test_properties_come_back_as_they_were_sent(update_user_group, user_group, p
     assert exactly(response.json()["user_group"]["properties"]) == exactly(properties)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mapping=st.dictionaries(text, st.integers(-(10**308), 10**308)))
 def test_mappings_keep_every_digit(update_user_group, user_group, mapping):
     update_user_group({"user_group_id": user_group.provided_id, "mapping": mapping})
