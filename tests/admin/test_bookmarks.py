@@ -54,6 +54,19 @@ def test_a_bookmark_is_moved_only_within_its_group(admin_client):
     assert Bookmark.objects.get().collection == own
 
 
+def test_a_collection_that_a_caller_changed_meanwhile_is_not_validated_as_it_was(admin_client):
+    bookmark = BookmarkFactory(title="Old")
+    collection = CollectionFactory(user_group=bookmark.user_group)
+    Bookmark.objects.change(str(bookmark.pk), collection=collection)
+    BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)
+
+    form = {"collection": "", "initial-collection": "", "title": "New", "initial-title": "Old"}
+    admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), form)
+
+    bookmark.refresh_from_db()
+    assert (bookmark.title, bookmark.collection) == ("New", collection)
+
+
 def test_deleting_a_collection_keeps_its_bookmarks(admin_client):
     bookmark = BookmarkFactory()
     collection = CollectionFactory(user_group=bookmark.user_group)

@@ -10,6 +10,7 @@ from django.contrib.admin.models import LogEntry
 from tests.admin.actions import act, allow, ask, log_in_with, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
+from tests.signals import recorded
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import Team, UserGroup
 
@@ -250,6 +251,25 @@ def test_filters_require_permission_to_view_the_related_model(client, admin_clie
     offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
 
     assert ["filter_team__id__exact" in page for page in offered] == [True, False]
+
+
+def test_a_field_that_a_caller_changed_meanwhile_is_kept_announced_and_named(admin_client):
+    user_group = UserGroupFactory(name="Old name")
+    form = shown_form(admin_client, user_group)
+    scope = {"team_id": user_group.team_id, "environment": ""}
+    UserGroup.objects.change(user_group.provided_id, scope, name="New name")
+
+    with recorded() as sent:
+        page = admin_client.post(
+            url("usergroups_usergroup_change", user_group.pk), {**form, "properties": '{"a": 2}'}, follow=True
+        )
+
+    user_group.refresh_from_db()
+    assert (user_group.name, user_group.properties) == ("New name", {"a": 2})
+    assert "Old name" not in page.content.decode()
+    assert LogEntry.objects.get().object_repr.startswith("New name")
+    [(_, _, arguments)] = sent
+    assert (arguments["instances"][0].name, arguments["fields"]) == ("New name", {"properties"})
 
 
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):

@@ -1,17 +1,15 @@
 """The base class of the admin of every model."""
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
-from django.contrib.admin.views.main import SEARCH_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
@@ -33,7 +31,6 @@ from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependant
 from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
 from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
-from .find_site import secrets_pattern
 from .forms import OperatorForm, SingleLineField
 from .history import changed_values, values_of
 from .lists import OperatorListMixin, bounded_count, display_number, display_rows
@@ -133,18 +130,6 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     @admin.display(description=_("updated"), ordering="updated_at")
     def updated(self, row: Any) -> str:
         return short_date(row.updated_at)
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
-            others = request.GET.copy()
-            del others[SEARCH_VAR]
-            text = gettext(
-                "A secret was removed from the address. Lists do not search for secrets: use Find in the header."
-            )
-            messages.warning(request, text)
-            return redirect(f"{request.path}?{others.urlencode()}")
-        response: HttpResponse = super().changelist_view(request, extra_context)
-        return response
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""

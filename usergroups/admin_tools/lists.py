@@ -1,10 +1,11 @@
 """Lists whose cost does not grow with the table, and whose filters are above the rows."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core import paginator
 from django.core.exceptions import ValidationError
@@ -12,9 +13,11 @@ from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 
 from .autocomplete import AutocompleteFilter
 from .columns import admin_url
+from .find_site import secrets_pattern
 
 if TYPE_CHECKING:
     Paginator = paginator.Paginator[Any]
@@ -87,6 +90,18 @@ class OperatorListMixin(Mixin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
+            others = request.GET.copy()
+            del others[SEARCH_VAR]
+            text = gettext(
+                "A secret was removed from the address. Lists do not search for secrets: use Find in the header."
+            )
+            messages.warning(request, text)
+            return redirect(f"{request.path}?{others.urlencode()}")
+        response: HttpResponse = super().changelist_view(request, extra_context)
+        return response
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
         try:
