@@ -21,6 +21,9 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx 
 
 MIB = 1024 * 1024
 
+BUFFER = 64 * 1024
+"""The size of nginx's buffers for headers. It may reset a connection of which it has not read everything."""
+
 MAIN = """
 daemon off;
 worker_processes 1;
@@ -146,8 +149,8 @@ def test_a_long_url_passes(nginx, https_service):
 @pytest.mark.parametrize(
     ("head", "statuses"),
     [
-        (b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 414}),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"a" * 200_000 + b"\r\n\r\n", {400, 431}),
+        (b"GET /".ljust(BUFFER, b"a"), {414}),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: ".ljust(BUFFER, b"a"), {400}),
         (b"GET\r\n\r\n", {400}),
         (b"GET /nginx-error/400 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", {400}),
     ],
