@@ -82,9 +82,10 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
 
 def test_the_printed_curl_commands_work(service):
     for command in service.curls:
-        answer = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=TIMEOUT)
+        result = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=TIMEOUT)
 
-        assert json.loads(answer.stdout)["success"] == 1
+        answer = json.loads(result.stdout)
+        assert answer["success"] == 1, answer
     assert len(service.curls) == 2
 
 
