@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bookmarks_service.metrics import observe
 from tests.bookmarks_service.service import Service, empty_database, environment, workers_have_started
 from tests.documents import ROOT, names, rows, section
-from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, running_server, wait_until
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, running_server
 
 REQUESTS = "bookmarks_service_requests_total"
 
@@ -45,12 +45,11 @@ def test_the_documented_alerts_are_valid():
     documented = names(section("observability", "Metrics"))
     rules = yaml.safe_load((ROOT / "docs/examples/alerts.yaml").read_text())["groups"][0]["rules"]
 
-    assert len(rules) == 3
+    assert len(rules) == 2
     for rule in rules:
         promql_parser.parse(rule["expr"])
         used = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"bookmarks_service_\w+", rule["expr"])}
-        of_granian = set(re.findall(r"granian_\w+", rule["expr"]))  # They are looked for at Granian below.
-        assert used or of_granian
+        assert used
         assert used <= documented
 
 
@@ -93,26 +92,24 @@ def test_arbitrary_requests_add_few_series(measured, client):
 
 @pytest.fixture(scope="module")
 def metered(tmp_path_factory):
-    """Yield a service with two workers, and a function that returns its own metrics and those of Granian."""
+    """Yield a service with two workers, and a function that returns its metrics."""
     folder = tmp_path_factory.mktemp("metrics")
-    log, metrics, ports = folder / "metrics_server.log", folder / "metrics", [free_port(), free_port()]
+    log, metrics, port = folder / "metrics_server.log", folder / "metrics", free_port()
     metrics.mkdir()
     measure = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
-    granian = {"METRICS_ENABLED": "true", "METRICS_PORT": str(ports[1]), "METRICS_SCRAPE_INTERVAL": "1"}
-    variables = {**measure, **{f"GRANIAN_{name}": value for name, value in granian.items()}}
-    options = ["--interface", "wsgi", "--port", str(ports[0]), "--no-metrics"]
+    options = ["--interface", "wsgi", "--port", str(port), "--no-metrics"]
     command = [sys.executable, "-m", "granian", *options, "bookmarks_service.metrics_server:application"]
 
     def is_ready():
-        return workers_have_started(log) and listens(ports[0]) and listens(ports[1])
+        return workers_have_started(log) and listens(port)
 
     def scrape():
-        urls = [f"http://127.0.0.1:{port}/metrics" for port in ports]
-        return [httpx.get(url, timeout=TIMEOUT, verify=CERTIFICATES).raise_for_status().text for url in urls]
+        response = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT, verify=CERTIFICATES)
+        return response.raise_for_status().text
 
     with (
         empty_database(folder) as database_url,
-        Service(folder, database_url, **variables) as service,
+        Service(folder, database_url, **measure) as service,
         running_server(command, log, is_ready, cwd=ROOT, env=environment(**measure)),  # no settings of the service
     ):
         yield service, scrape
@@ -124,7 +121,7 @@ def test_the_metrics_contain_nothing_of_a_request(metered):
     service.create_bookmark(url="https://private.example/")
     service.request("GET", f"/private-path/{service.access_token}?token={service.api_token}")
     service.request("GET", "/v1/bookmarks", headers={"Authorization": f"Bearer {service.access_token}x"})
-    scraped = "".join(scrape()).lower()
+    scraped = scrape().lower()
 
     private = ["private", "127.0.0.1", "example_1", "uga_", "bma_", "v1/bookmarks", service.password.lower()]
     assert [each for each in private if each in scraped] == []
@@ -132,23 +129,11 @@ def test_the_metrics_contain_nothing_of_a_request(metered):
     assert 'operation="create_bookmark"' in scraped
 
 
-def test_granian_has_the_metrics_that_the_document_names(metered):
-    service, scrape = metered
-    named = set(re.findall(r"granian_\w+", section("observability", "Metrics")))
-
-    with closing(service.connect()):
-        wait_until(lambda: re.search(r"^granian_connections_active({.*})? [1-9]", scrape()[1], re.MULTILINE))
-        values = set(re.findall(r"^(granian_\w+)(?:{.*})? \d", scrape()[1], re.MULTILINE))
-
-    assert named
-    assert named <= values
-
-
 def test_all_metrics_are_documented_with_their_labels(metered):
     service, scrape = metered
     service.update_user_group()
     found = {}
-    for family in text_string_to_metric_families(scrape()[0]):
+    for family in text_string_to_metric_families(scrape()):
         for sample in family.samples:
             name = re.sub("_(bucket|sum|count)$", "", sample.name)
             found.setdefault(name, set()).update(sample.labels.keys() - {"le"})
