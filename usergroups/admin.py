@@ -58,10 +58,6 @@ class ApiTokenAdmin(TokenAdmin):
     ordering = ("-id",)
     empty_text = _("An API token lets a team's applications manage its user groups.")
 
-    @admin.display(description=_("team"))
-    def team_link(self, token: ApiToken) -> str:
-        return self.link_to(token.team)
-
 
 SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
 
@@ -122,10 +118,6 @@ class UserGroupAdmin(OperatorAdmin):
             row = tokens.related_list(request, conditions, query)
             related.append({**row, "name": gettext("API tokens that reach it")})
         return related
-
-    @admin.display(description=_("team"))
-    def team_link(self, user_group: UserGroup) -> str:
-        return self.link_to(user_group.team)
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         return Q(token__in=secrets)

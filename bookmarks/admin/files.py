@@ -27,7 +27,7 @@ from bookmarks import conf
 from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.exporting import StorageUnavailable, download, load
-from bookmarks.files.importing import read, store
+from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import AutocompleteField
@@ -230,12 +230,10 @@ class FilesAdmin(OperatorAdmin):
         records = report.watch(read(file, file_format, data["encoding"], conf.max_import_size()))
         collections: list[str] = []
         try:
-            with acting_as(request.user), transaction.atomic(using) if is_check else nullcontext():
+            with acting_as(request.user), rolled_back_if(is_check, using):
                 store(user_group, records, report, update=data["update"])
                 new = Collection.objects.using(using).filter(user_group=user_group, created_at__gte=begin)
                 collections = list(new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS])
-                if is_check:
-                    transaction.set_rollback(True, using)
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Import the file again to import the rest.")

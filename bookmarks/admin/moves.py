@@ -72,10 +72,11 @@ def move(
 ) -> str:
     """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
     rows = list(queryset)
-    # Lock the collection, so that it cannot be deleted until the transaction ends.
-    stored = Collection.objects.for_write().select_for_update(no_key=True)
-    if collection is not None and stored.filter(pk=collection.pk).first() is None:
-        return gettext("The collection no longer exists. Nothing was changed.")
+    if collection is not None:
+        # Lock the collection, so that it cannot be deleted until the transaction ends.
+        stored = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
+        if stored.select_for_update(no_key=True).first() is None:
+            return gettext("The collection no longer exists. Nothing was changed.")
     others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
     of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
     results = of_group.move_many([str(key) for key in others], collection)

@@ -1,13 +1,14 @@
 """Read a file, and store its records as bookmarks."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import BufferedReader
 from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import router
+from django.db import router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
@@ -40,6 +41,15 @@ def read(file: Readable, name: str, encoding: str | None = None, limit: int | No
     yield from FORMATS[name].read(BufferedReader(content), encoding)
     if content.error:
         raise UnreadableFile(content.error)
+
+
+@contextmanager
+def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
+    """Roll back all changes of the block if it only checks a file. They hold their locks until it ends."""
+    with transaction.atomic(using) if is_check else nullcontext():
+        yield
+        if is_check:
+            transaction.set_rollback(True, using)
 
 
 class Row(NamedTuple):

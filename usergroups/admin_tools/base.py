@@ -119,6 +119,10 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             return text or str(row)
         return format_html('<a href="{}">{}</a>', admin_url(self.admin_site, row._meta, "change", row.pk), text or row)
 
+    @admin.display(description=_("team"))
+    def team_link(self, row: Any) -> str:
+        return self.link_to(row.team)
+
     @admin.display(description=_("environment"), ordering="environment")
     def environment_badge(self, row: Any) -> str:
         return badge(row.environment.lower(), row.environment)

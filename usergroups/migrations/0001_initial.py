@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('name', models.CharField(blank=True, help_text='What the token is for.', max_length=255, verbose_name='name')),
                 ('read_only', models.BooleanField(default=False, help_text='Whether the token can only read.', verbose_name='read only')),
-                ('expires_at', models.DateTimeField(blank=True, help_text='Leave empty if it never expires.', null=True, verbose_name='expires')),
+                ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),
                 ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='revoked')),
                 ('rotated_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='rotated')),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),

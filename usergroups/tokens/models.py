@@ -167,9 +167,7 @@ class Token(WritingModel):
         _("name"), max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text=_("What the token is for.")
     )
     read_only = models.BooleanField(_("read only"), default=False, help_text=_("Whether the token can only read."))
-    expires_at = models.DateTimeField(
-        _("expires"), null=True, blank=True, help_text=_("Leave empty if it never expires.")
-    )
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
     rotated_at = models.DateTimeField(_("rotated"), null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(

@@ -3,14 +3,14 @@ import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
-from django.db import router, transaction
+from django.db import router
 
 from bookmarks.files import FORMATS, encodings, positions
-from bookmarks.files.importing import read, store
+from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report
 from bookmarks.management.commands.export_bookmarks import add_file_options, file_format, find_collection
 from bookmarks.models import Bookmark
@@ -68,13 +68,11 @@ class Command(OperatorCommand):
         user_group = shared.user_group(options)
         collection = find_collection(options, user_group)
         name = file_format(options, FORMATS)
-        report, is_dry_run, using = Report(), options["dry_run"], router.db_for_write(Bookmark)
+        report, using = Report(), router.db_for_write(Bookmark)
         gc.freeze()  # The garbage collector would scan all modules again and again, for a tenth of the time.
         try:
-            with open_source(options["file"]) as source, transaction.atomic(using) if is_dry_run else nullcontext():
+            with open_source(options["file"]) as source, rolled_back_if(options["dry_run"], using):
                 store(user_group, read(source, name, options["encoding"]), report, collection, options["update"])
-                if is_dry_run:
-                    transaction.set_rollback(True, using)
         finally:
             gc.unfreeze()
             self.summarize(report, options)
