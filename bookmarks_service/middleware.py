@@ -40,10 +40,6 @@ class PagesOnly:
         return self.skip_to(request)
 
 
-class CSPMiddleware(PagesOnly, csp.CSPMiddleware):
-    pass
-
-
 class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
     """Shows pages in the language that the browser asks for."""
 
@@ -53,24 +49,17 @@ class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
             return super().__call__(request)
 
 
-class SessionMiddleware(PagesOnly, sessions.SessionMiddleware):
-    pass
+def pages_only(middleware: type[Any]) -> type[Any]:
+    """Return a subclass of the middleware that is a PagesOnly."""
+    return type(middleware.__name__, (PagesOnly, middleware), {})
 
 
-class CsrfViewMiddleware(PagesOnly, csrf.CsrfViewMiddleware):
-    pass
-
-
-class AuthenticationMiddleware(PagesOnly, auth.AuthenticationMiddleware):
-    pass
-
-
-class MessageMiddleware(PagesOnly, messages.MessageMiddleware):
-    pass
-
-
-class AxesMiddleware(PagesOnly, axes.AxesMiddleware):  # type: ignore[misc]  # django-axes has no types
-    pass
+CSPMiddleware = pages_only(csp.CSPMiddleware)
+SessionMiddleware = pages_only(sessions.SessionMiddleware)
+CsrfViewMiddleware = pages_only(csrf.CsrfViewMiddleware)
+AuthenticationMiddleware = pages_only(auth.AuthenticationMiddleware)
+MessageMiddleware = pages_only(messages.MessageMiddleware)
+AxesMiddleware = pages_only(axes.AxesMiddleware)
 
 
 class UploadLimitMiddleware(PagesOnly, MiddlewareMixin):

@@ -285,7 +285,6 @@ SPECTACULAR_SETTINGS = {
     ],
     # The apps name the components of enumerations, so that the default hook is not needed.
     "POSTPROCESSING_HOOKS": ["bookmarks_service.schema.document_request_ids"],
-    "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -7,7 +7,7 @@ from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from .handlers import ADMIN_PREFIX, page
-from .schema import SchemaView
+from .schema import schema
 
 handler400 = "bookmarks_service.handlers.bad_request"
 handler403 = "bookmarks_service.handlers.permission_denied"
@@ -21,7 +21,7 @@ urlpatterns = [
     *([path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))] if settings.OIDC_ISSUER else []),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
-    path("schema/", page(SchemaView.as_view()), name="schema"),
+    path("schema/", page(schema), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
     *(path(name, page(RedirectView.as_view(url=f"{name}/"))) for name in ("admin", "schema", "docs")),
 ]

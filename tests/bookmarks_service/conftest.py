@@ -15,5 +15,5 @@ def service(tmp_path_factory):
 def document_file(tmp_path_factory, service):
     """Return the file of the OpenAPI document, as the service serves it."""
     path = tmp_path_factory.mktemp("document") / "schema.json"
-    path.write_bytes(service.request("GET", "/schema/?format=json").content)
+    path.write_bytes(service.request("GET", "/schema/").content)
     return path
