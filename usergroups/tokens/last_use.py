@@ -1,13 +1,11 @@
-"""Save when and by which client a token was last used, without making the request wait for a lock."""
+"""Save when and by which client a token was last used."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.core.cache.backends.locmem import LocMemCache
-from django.db import Error, connections, router, transaction
+from django.db import Error, router, transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -37,8 +35,8 @@ Each process has its own cache, whatever the project's CACHES setting says. Its 
 def write(token: "Token", now: datetime, request: HttpRequest | Request | None) -> None:
     """Save that the request uses the token now, unless a use within the last minute has been saved.
 
-    This never waits for another transaction. An error is logged and not raised, and this process does not try again
-    for a minute.
+    On PostgreSQL, this never waits for another transaction. On SQLite, it waits for the writer, as every write does. An
+    error is logged and not raised, and this process does not try again for a minute.
     """
     stale = now - PRECISION
     key = bytes(token.digest).hex()
@@ -46,10 +44,10 @@ def write(token: "Token", now: datetime, request: HttpRequest | Request | None) 
         return
     tokens = type(token).objects.using(router.db_for_write(type(token), instance=token))
     unused = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=token.pk)
-    # On PostgreSQL, skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
+    # Skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
     unlocked = unused.select_for_update(skip_locked=True, no_key=True)
     try:
-        with without_busy_timeout(tokens.db), transaction.atomic(using=tokens.db):
+        with transaction.atomic(using=tokens.db):
             written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))
     except Error as error:
         logger.warning("Could not write the last use of the token %s", token.hint, exc_info=True)
@@ -72,22 +70,3 @@ def clean_text(header: str) -> str:
     text = header.encode("latin-1", "replace").decode(errors="replace")  # Servers decode headers as Latin-1.
     visible = "".join(character if character.isprintable() else " " for character in text)
     return " ".join(redact(visible).split())
-
-
-@contextmanager
-def without_busy_timeout(using: str) -> Iterator[None]:
-    """On SQLite, fail at once if another connection holds the write lock, instead of waiting for the lock."""
-    connection = connections[using]
-    if connection.vendor != "sqlite":
-        yield
-        return
-    connection.ensure_connection()
-    raw: Any = connection.connection  # Django does not log the queries of the raw connection
-    with connection.wrap_database_errors:
-        [(timeout,)] = raw.execute("PRAGMA busy_timeout").fetchall()
-        raw.execute("PRAGMA busy_timeout = 0")
-    try:
-        yield
-    finally:
-        with connection.wrap_database_errors:
-            raw.execute(f"PRAGMA busy_timeout = {timeout}")

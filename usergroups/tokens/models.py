@@ -270,7 +270,7 @@ class Token(WritingModel):
     def mark_used(self, request: HttpRequest | Request | None = None) -> None:
         """Save the time and client of the last use, at most once a minute.
 
-        This does not wait for a lock or raise database errors.
+        This does not wait for a row lock or raise database errors.
         """
         now = timezone.now()
         if self.last_used_at is None or self.last_used_at <= now - last_use.PRECISION:
