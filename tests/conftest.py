@@ -20,7 +20,7 @@ from hypothesis import settings
 from tests.citus.partitions import partition
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import FixedWindowThrottle, blocked_until
+from usergroups.tokens.throttling import FixedWindowThrottle
 
 # Without deadlines, which a busy machine misses.
 settings.register_profile("default", max_examples=50, derandomize=True, deadline=None)
@@ -104,7 +104,6 @@ def reset_rate_limits():
     """Reset the rate limits before each test."""
     cache.clear()
     FixedWindowThrottle.cache_fails_until = 0
-    blocked_until.clear()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from . import secret_format
 from .models import Token
-from .throttling import FailedAuthenticationThrottle, blocked_until, refuse_blocked_address
+from .throttling import FailedAuthenticationThrottle
 
 
 class InvalidToken(AuthenticationFailed):
@@ -45,8 +45,6 @@ class TokenAuthentication(authentication.TokenAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         header = request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
         scheme, _, credentials = header.partition(" ")
-        if scheme and blocked_until:
-            refuse_blocked_address(request)
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")

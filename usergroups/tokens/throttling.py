@@ -24,10 +24,6 @@ logger = logging.getLogger(__name__)
 CACHE_OUTAGE = 5  # seconds
 
 
-class TooManyFailures(Throttled):
-    """The address has too many failed authentications."""
-
-
 class FixedWindowThrottle(SimpleRateThrottle):
     """Counts calls in windows of fixed length.
 
@@ -86,30 +82,11 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
     get_rate = staticmethod(conf.failure_rate)
 
     def add(self, request: Request) -> None:
-        """Count a failure.
+        """Count a failure. Raises Throttled if there are too many in the current window.
 
-        If there were too many, raises TooManyFailures and blocks the address until the window ends.
+        A valid token is accepted nevertheless, because other clients may have the same address.
         """
         if self.rate is None or (address := address_of(request)) is None:
             return
-        failures, seconds, now = self.count(address), self.wait(), time.time()
-        for expired in [other for other, end in blocked_until.copy().items() if end <= now]:
-            blocked_until.pop(expired, None)
-        if failures >= self.num_requests:
-            blocked_until[address] = now + seconds
-        if failures > self.num_requests:
-            raise TooManyFailures(seconds)
-
-
-blocked_until: dict[str, float] = {}
-"""The addresses with too many failed authentications in this process, and the time when each window ends.
-
-It is usually empty, so that a call with a valid token does not ask the cache about its address.
-"""
-
-
-def refuse_blocked_address(request: Request) -> None:
-    """Raise TooManyFailures if the address is blocked. Called before the token is looked up."""
-    seconds = blocked_until.get(address_of(request) or "", 0) - time.time()
-    if seconds > 0:
-        raise TooManyFailures(seconds)
+        if self.count(address) > self.num_requests:
+            raise Throttled(self.wait())
