@@ -1,5 +1,6 @@
 """The abstract model of a token that authenticates its bearer, and its queryset."""
 
+import logging
 import re
 from contextlib import suppress
 from copy import copy
@@ -7,7 +8,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from django.db import models, router, transaction
+from django.core.cache.backends.locmem import LocMemCache
+from django.db import Error, models, router, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.http import HttpRequest
 from django.utils import timezone
@@ -15,11 +17,20 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.contract.errors import release_cursors
 from usergroups.signals import announce, created, revoked, rotated
 from usergroups.transactions import WritingModel, WritingQuerySet
 
-from . import last_use, secret_format
+from . import secret_format
+from .addresses import address_of
 
+logger = logging.getLogger(__name__)
+
+MAX_TOKEN_NAME_LENGTH = 255
+MAX_ADDRESS_LENGTH = 39  # of an IPv6 address
+MAX_AGENT_LENGTH = 255
+
+LAST_USE_PRECISION = timedelta(minutes=1)
 EXPIRY_NOTICE = timedelta(days=14)
 UNUSED_NOTICE = timedelta(days=90)
 
@@ -142,7 +153,14 @@ def _look_up(
     )
 
 
-MAX_TOKEN_NAME_LENGTH = 255
+last_use_attempts = LocMemCache(
+    "usergroups.last_use", {"timeout": LAST_USE_PRECISION.total_seconds(), "max_entries": 10_000}
+)
+"""The digests of tokens whose last use is being saved, or could not be saved within the last minute.
+
+Each process has its own cache, whatever the project's CACHES setting says. Its size is bounded, its entries expire, and
+``add()`` lets only one of several threads proceed.
+"""
 
 OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at"} | {
     f"last_used_{name}" for name in ("at", "address", "agent")
@@ -175,14 +193,14 @@ class Token(WritingModel):
     )
     last_used_address = models.CharField(
         _("last used from"),
-        max_length=last_use.MAX_ADDRESS_LENGTH,
+        max_length=MAX_ADDRESS_LENGTH,
         default="",
         editable=False,
         help_text=_("The client's address. For IPv6, the first address of its /64 network."),
     )
     last_used_agent = models.CharField(
         _("last used by"),
-        max_length=last_use.MAX_AGENT_LENGTH,
+        max_length=MAX_AGENT_LENGTH,
         default="",
         editable=False,
         help_text=_("What the client calls itself: its User-Agent header."),
@@ -268,10 +286,38 @@ class Token(WritingModel):
         return type(self).objects.using(router.db_for_write(type(self), instance=self))
 
     def mark_used(self, request: HttpRequest | Request | None = None) -> None:
-        """Save the time and client of the last use, at most once a minute.
+        """Save the time and client of the last use, unless a use within the last minute has been saved.
 
-        This does not wait for a row lock or raise database errors.
+        On PostgreSQL, this never waits for another transaction. On SQLite, it waits for the writer, as every write
+        does. An error is logged and not raised, and this process does not try again for a minute.
         """
         now = timezone.now()
-        if self.last_used_at is None or self.last_used_at <= now - last_use.PRECISION:
-            last_use.write(self, now, request)
+        stale = now - LAST_USE_PRECISION
+        if self.last_used_at is not None and self.last_used_at > stale:
+            return
+        key, tokens = self.public_id, self._tokens
+        if not last_use_attempts.add(key, None):
+            return
+        unused = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
+        # Skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
+        unlocked = unused.select_for_update(skip_locked=True, no_key=True)
+        try:
+            with transaction.atomic(using=tokens.db):
+                written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))
+        except Error as error:
+            logger.warning("Could not write the last use of the token %s", self.hint, exc_info=True)
+            release_cursors(error)
+        else:
+            if written:
+                last_use_attempts.delete(key)
+
+
+def client_of(request: HttpRequest | Request | None) -> dict[str, str]:
+    """Return the fields of a token that describe the client. They are empty if there is no request."""
+    if request is None:
+        return {"last_used_address": "", "last_used_agent": ""}
+    header = request.META.get("HTTP_USER_AGENT", "")
+    text = header.encode("latin-1", "replace").decode(errors="replace")  # Servers decode headers as Latin-1.
+    visible = "".join(character if character.isprintable() else " " for character in text)
+    agent = " ".join(secret_format.redact(visible).split())
+    return {"last_used_address": address_of(request) or "", "last_used_agent": agent[:MAX_AGENT_LENGTH]}
