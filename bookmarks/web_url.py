@@ -38,7 +38,8 @@ def serialize(url: str) -> str:
         raise ValueError(_("The URL has no scheme such as https://."))
     host = _HOST.match(url) if len(url) > MAX_HOST_LENGTH else None
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
-        # The time to encode a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters.
+        # The time to encode such a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters. A host with
+        # percent signs is decoded first, and may then have other characters than those of ASCII.
         raise ValueError(_("The host is longer than a domain name can be."))
     try:
         return str(can_ada.parse(url).href)

@@ -103,7 +103,7 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    if DATABASES["default"].get("HOST"):  # The database would be in memory.
+    if DATABASES["default"].get("HOST"):  # With two slashes, the path is the host, and the database in memory.
         raise ImproperlyConfigured("DATABASE_URL is invalid. Write a path with four slashes, as in sqlite:////path.")
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import models
 from django.dispatch import Signal
@@ -12,18 +12,26 @@ from usergroups import signals
 
 NAMES = ("created", "updated", "deleted", "rotated", "revoked")
 
-Sent = tuple[str, type[models.Model], dict[str, Any]]
-"""The name of a signal, its sender and its arguments."""
+
+class Sent(NamedTuple):
+    """A signal that was sent."""
+
+    name: str
+    sender: type[models.Model]
+    arguments: dict[str, Any]
 
 
 @contextmanager
 def received(*names: str) -> Iterator[list[Sent]]:
-    """Yield a list to which the signals with these names, or else all signals, are added when they are sent."""
+    """Yield a list to which the signals with these names, or else all signals, are added when they are sent.
+
+    Signals are sent after the commit. In a test whose transaction is never committed, use ``recorded``.
+    """
     sent: list[Sent] = []
     by_signal = {getattr(signals, name): name for name in names or NAMES}
 
     def receive(signal: Signal, sender: type[models.Model], **arguments: Any) -> None:
-        sent.append((by_signal[signal], sender, arguments))
+        sent.append(Sent(by_signal[signal], sender, arguments))
 
     for signal in by_signal:
         signal.connect(receive)
@@ -36,13 +44,10 @@ def received(*names: str) -> Iterator[list[Sent]]:
 
 @contextmanager
 def recorded() -> Iterator[list[Sent]]:
-    """Yield a list that has all signals of the block when the block ends.
-
-    The transaction of a test is never committed, so the callbacks for the commit run at the end of the block.
-    """
+    """Yield a list that has all signals of the block when the block ends, as if its transaction were committed then."""
     with received() as sent, TestCase.captureOnCommitCallbacks(execute=True):
         yield sent
 
 
 def expected(name: str, *instances: models.Model, actor: Any = None, **arguments: Any) -> Sent:
-    return name, type(instances[0]), {"instances": [*instances], "actor": actor, "using": "default", **arguments}
+    return Sent(name, type(instances[0]), {"instances": [*instances], "actor": actor, "using": "default", **arguments})

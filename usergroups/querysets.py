@@ -176,6 +176,9 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 def _update(
     queryset: type[UserGroupQuerySet], model: "type[UserGroup]", using: str, key: Sequence[str], changes: Sequence[str]
 ) -> "CompiledUpdate[UserGroup]":
-    """Return the statement that sets the fields ``changes`` of the group with these values of the fields ``key``."""
+    """Return the UPDATE of one group. ``key`` names the fields that select it, and ``changes`` those that it sets.
+
+    The statement takes the values of both. Each combination of names is compiled once.
+    """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
     return CompiledUpdate(groups, *changes, deferred=["mapping"])

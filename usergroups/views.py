@@ -41,7 +41,7 @@ class ApiTokenView(TokenView):
         return UserGroup.objects.visible_to(self.token)
 
     def location_of(self, user_group: UserGroup) -> str:
-        """Return the URL of the request's path for this user group."""
+        """Return the path of the request with the id of this user group in the query string."""
         return f"{escape_uri_path(self.request.path)}?{urlencode({'user_group_id': user_group.provided_id})}"
 
 

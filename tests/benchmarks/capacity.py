@@ -1,4 +1,4 @@
-"""What rows cost: the bytes in docs/measurements.md, and how fast rows are imported.
+"""Measure the bytes for each row, as in docs/measurements.md, and how fast a file is imported.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.capacity [BOOKMARKS]
 
@@ -18,6 +18,7 @@ from django.db import connection
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import UserGroup
 
+# Expressions of SQL, which FILL contains.
 GROUP = "1 + abs(hashint4(n::int)::bigint) % {groups}"
 MOMENT = "'2025-11-22'::timestamptz + n * interval '1 year' / {bookmarks}"
 COLLECTION = "md5({group} || '/' || abs(hashint4((n + 7)::int)::bigint) % 10)::uuid"
@@ -70,7 +71,7 @@ def fill(bookmarks):
         execute(statement.format(**values))
     execute("RESET session_replication_role")
     execute("VACUUM ANALYZE")
-    execute("CHECKPOINT")
+    execute("CHECKPOINT")  # so that no writing of these pages slows the import down
 
 
 def print_sizes():

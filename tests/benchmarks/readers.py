@@ -93,13 +93,17 @@ INPUTS = {
         "commas": ("url,title\n", ","),
     },
 }
-"""The files of each format: how they begin, and what is repeated or a function of a number."""
+"""The files of each format by name: the text with which a file begins, and the part that follows again and again.
+
+The part is a string, or a function that returns one for each of the numbers 0, 1, 2 and so on.
+"""
 
 
-class Repeated(io.RawIOBase):
+class GeneratedFile(io.RawIOBase):
     """A file that is made while it is read."""
 
     def __init__(self, beginning, part, size):
+        # To join short parts would take more time than the reader takes to read them.
         parts = map(part, itertools.count()) if callable(part) else itertools.repeat(part * (4096 // len(part) + 1))
         self.parts = itertools.chain([beginning], parts)
         self.remaining, self.buffer = size, b""
@@ -119,7 +123,7 @@ class Repeated(io.RawIOBase):
 def read(format_name, name, size):
     """Print what it takes to read a file: nanoseconds for each byte, MiB more than before, and records."""
     beginning, part = INPUTS[format_name][name]
-    made = io.BufferedReader(Repeated(beginning, part, size), 1 << 20)
+    made = io.BufferedReader(GeneratedFile(beginning, part, size), 1 << 20)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     records = 0
     with suppress(UnreadableFile):

@@ -191,7 +191,7 @@ def test_an_update_is_announced(user_group, bookmark):
         )
 
     assert sent == [expected("updated", bookmark, fields={"title"})]
-    assert sent[0][2]["instances"][0].title == "New"
+    assert sent[0].arguments["instances"][0].title == "New"
 
 
 @pytest.mark.parametrize("different", [0, 3])

@@ -79,7 +79,7 @@ def test_an_updated_bookmark_is_announced_with_the_written_fields(
         call_bookmarks("PATCH", "bookmark", bookmark.pk, body=body)
 
     assert sent == [expected("updated", bookmark, actor=access_token, fields=fields)]
-    [updated] = sent[0][2]["instances"]
+    [updated] = sent[0].arguments["instances"]
     assert updated.updated_at > bookmark.updated_at
 
 
@@ -90,7 +90,7 @@ def test_a_deleted_bookmark_is_announced_with_its_values(call_bookmarks, user_gr
         call_bookmarks("DELETE", "bookmark", bookmark.pk)
 
     assert sent == [expected("deleted", bookmark, actor=access_token)]
-    assert sent[0][2]["instances"][0].url == URL
+    assert sent[0].arguments["instances"][0].url == URL
 
 
 def test_deletions_of_instances_and_querysets_are_announced(user_group):
@@ -140,7 +140,7 @@ def test_moved_bookmarks_are_announced_with_their_collection(call_bookmarks, use
         call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ids, "collection": str(collection.pk)})
 
     assert sent == [expected("updated", moved, actor=access_token, fields={"collection"})]
-    assert sent[0][2]["instances"][0].collection == collection
+    assert sent[0].arguments["instances"][0].collection == collection
 
 
 def test_a_deleted_collection_is_announced_before_its_bookmarks(call_bookmarks, collection, access_token):
@@ -220,6 +220,7 @@ def test_an_import_announces_each_chunk(user_group):
     first, second, third = Bookmark.objects.order_by("url")
     created, *chunks = sent
     assert created == expected("created", Collection.objects.get())
-    assert {frozenset(each[2]["instances"]) for each in chunks} == {frozenset([first, second]), frozenset([third])}
+    instances = [set(each.arguments["instances"]) for each in chunks]
+    assert sorted(instances, key=len, reverse=True) == [{first, second}, {third}]
     assert summary(chunks) == [("created", Bookmark, 2, None), ("created", Bookmark, 1, None)]
-    assert {bookmark.collection.name for each in chunks for bookmark in each[2]["instances"]} == {"Folder"}
+    assert {bookmark.collection.name for each in chunks for bookmark in each.arguments["instances"]} == {"Folder"}

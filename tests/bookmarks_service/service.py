@@ -163,7 +163,7 @@ class Service:
         return self.request("POST", "/v1/bookmarks", json=fields, headers=headers)
 
     def worker_pids(self) -> list[int]:
-        """Return the children of all threads of the server."""
+        """Return the ids of the worker processes, which Linux lists by the thread that has started them."""
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
         return [int(pid) for children in tasks for pid in children.read_text().split()]
 

@@ -37,7 +37,7 @@ def test_the_schemes_are_known_to_every_client(document):
     assert (schemes["BookmarksAccessToken"]["type"], schemes["BookmarksAccessToken"]["scheme"]) == ("http", "bearer")
     assert (schemes["UsergroupsApiToken"]["type"], schemes["UsergroupsApiToken"]["in"]) == ("apiKey", "header")
     assert schemes["UsergroupsApiToken"]["name"] == "Authorization"
-    assert "Send `Token <API_TOKEN>`" in schemes["UsergroupsApiToken"]["description"]
+    assert "Send the word `Token`, a space and the token" in schemes["UsergroupsApiToken"]["description"]
     scheme_of = {"api": "UsergroupsApiToken", "v1": "BookmarksAccessToken"}
     for path, _, operation in operations_of(document).values():
         assert operation["security"] == [{scheme_of[path.split("/")[1]]: []}]

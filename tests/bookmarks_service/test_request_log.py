@@ -91,7 +91,7 @@ def test_a_token_in_a_path_is_removed_from_all_lines(client, logged):
     assert SECRET not in json.dumps(lines)
 
 
-def log_in_exception():
+def log_a_traceback():
     try:
         raise ValueError(SECRET)
     except ValueError:
@@ -103,7 +103,7 @@ def log_in_extra():
     logging.getLogger("library").info("extra", extra=extra)
 
 
-@pytest.mark.parametrize("log", [log_in_exception, log_in_extra])
+@pytest.mark.parametrize("log", [log_a_traceback, log_in_extra])
 def test_a_record_is_one_line_of_json_without_tokens(logged, log):
     log()
 

@@ -17,8 +17,8 @@ class Operation(NamedTuple):
     has_body: bool = False
     object_in_path: str | None = None
     """The kind of object whose id is in the path."""
-    query: bool = False
-    """Whether the user group is in the query."""
+    has_group_in_query: bool = False
+    """Whether the query string names the user group."""
     max_body_size: int = MIB
     is_read: bool = False
     """Whether a read-only token may call it, although its method is not safe."""
@@ -27,29 +27,29 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
-    "get_user_group": Operation("GET", "usergroups:user", query=True),
-    "create_user_group": Operation("POST", "usergroups:user", True),
-    "update_user_group": Operation("PUT", "usergroups:user", True),
-    "delete_user_group": Operation("DELETE", "usergroups:user", query=True),
-    "rotate_user_group_token": Operation("POST", "usergroups:user-token", True),
+    "get_user_group": Operation("GET", "usergroups:user", has_group_in_query=True),
+    "create_user_group": Operation("POST", "usergroups:user", has_body=True),
+    "update_user_group": Operation("PUT", "usergroups:user", has_body=True),
+    "delete_user_group": Operation("DELETE", "usergroups:user", has_group_in_query=True),
+    "rotate_user_group_token": Operation("POST", "usergroups:user-token", has_body=True),
     "list_user_groups": Operation("GET", "usergroups:users"),
-    "put_user_groups": Operation("POST", "usergroups:users-batch", True, max_body_size=8 * MIB),
-    "resolve_user_group": Operation("POST", "usergroups:user-resolve", True, is_read=True),
-    "list_access_tokens": Operation("GET", "access_tokens:access-tokens", query=True),
-    "issue_access_token": Operation("POST", "access_tokens:access-tokens", True),
+    "put_user_groups": Operation("POST", "usergroups:users-batch", has_body=True, max_body_size=8 * MIB),
+    "resolve_user_group": Operation("POST", "usergroups:user-resolve", has_body=True, is_read=True),
+    "list_access_tokens": Operation("GET", "access_tokens:access-tokens", has_group_in_query=True),
+    "issue_access_token": Operation("POST", "access_tokens:access-tokens", has_body=True),
     "revoke_access_token": Operation("DELETE", "access_tokens:access-token", object_in_path="access token"),
     "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
-    "create_bookmark": Operation("POST", "bookmarks:bookmarks", True),
-    "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", True, max_body_size=8 * MIB),
-    "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", True, max_body_size=8 * MIB),
-    "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", True, max_body_size=8 * MIB),
+    "create_bookmark": Operation("POST", "bookmarks:bookmarks", has_body=True),
+    "create_bookmarks": Operation("POST", "bookmarks:bookmarks-batch", has_body=True, max_body_size=8 * MIB),
+    "delete_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-delete", has_body=True, max_body_size=8 * MIB),
+    "move_bookmarks": Operation("POST", "bookmarks:bookmarks-batch-move", has_body=True, max_body_size=8 * MIB),
     "get_bookmark": Operation("GET", "bookmarks:bookmark", object_in_path="bookmark"),
-    "update_bookmark": Operation("PATCH", "bookmarks:bookmark", True, object_in_path="bookmark"),
+    "update_bookmark": Operation("PATCH", "bookmarks:bookmark", has_body=True, object_in_path="bookmark"),
     "delete_bookmark": Operation("DELETE", "bookmarks:bookmark", object_in_path="bookmark"),
     "list_collections": Operation("GET", "bookmarks:collections"),
-    "create_collection": Operation("POST", "bookmarks:collections", True),
+    "create_collection": Operation("POST", "bookmarks:collections", has_body=True),
     "get_collection": Operation("GET", "bookmarks:collection", object_in_path="collection"),
-    "update_collection": Operation("PATCH", "bookmarks:collection", True, object_in_path="collection"),
+    "update_collection": Operation("PATCH", "bookmarks:collection", has_body=True, object_in_path="collection"),
     "delete_collection": Operation("DELETE", "bookmarks:collection", object_in_path="collection"),
     "import_bookmarks": Operation("POST", "bookmarks:imports"),
     "export_bookmarks": Operation("GET", "bookmarks:export", returns_file=True),
@@ -89,7 +89,7 @@ def caller(client, user_group, name):
         "access token": lambda: [AccessTokenFactory(user_group=user_group).public_id],
     }
     url = reverse(operation.url_name, args=things[operation.object_in_path]())
-    if operation.query:
+    if operation.has_group_in_query:
         url += f"?user_group_id={user_group.provided_id}"
     made = DownloadingCaller(client, operation.method, url, scheme, token)
     made.operation = operation

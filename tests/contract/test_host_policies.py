@@ -82,7 +82,7 @@ def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, va
     assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
-def test_the_permissions_of_all_views_are_documented(settings):
+def test_the_permissions_of_the_setting_are_documented(settings):
     settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
 
     document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
@@ -92,7 +92,7 @@ def test_the_permissions_of_all_views_are_documented(settings):
     assert refusals["put"] == "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
 
 
-def test_any_detail_of_an_exception_has_the_shape_of_the_contract(call):
+def test_an_exception_whose_detail_is_an_object_gets_a_list_of_errors(call):
     assert errors(call(permission_classes=[Refusing]), 403) == [("plan", "error")]
 
 

@@ -24,7 +24,7 @@ def test_a_created_group_is_announced(call_usergroups, api_token):
 
     group = UserGroup.objects.get(provided_id="new")
     assert sent == [expected("created", group, actor=api_token)]
-    assert sent[0][2]["instances"][0].name == "New"
+    assert sent[0].arguments["instances"][0].name == "New"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_an_update_is_announced_with_the_written_fields(update_user_group, user_
         update_user_group({"user_group_id": user_group.provided_id, "name": "New", "mapping": {"40": 1}})
 
     assert sent == [expected("updated", user_group, actor=api_token, fields={"name", "mapping"})]
-    [group] = sent[0][2]["instances"]
+    [group] = sent[0].arguments["instances"]
     assert (group.name, group.mapping) == ("New", {"40": 1})
 
 
@@ -53,7 +53,7 @@ def test_a_deleted_group_is_announced_with_its_values(call_usergroups, user_grou
         call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
 
     assert sent == [expected("deleted", user_group, actor=api_token)]
-    assert sent[0][2]["instances"][0].name == user_group.name
+    assert sent[0].arguments["instances"][0].name == user_group.name
 
 
 def test_a_new_user_group_token_is_announced_as_a_rotation(call_usergroups, user_group, api_token):
@@ -62,7 +62,7 @@ def test_a_new_user_group_token_is_announced_as_a_rotation(call_usergroups, user
 
     assert sent == [expected("rotated", user_group, actor=api_token)]
     user_group.refresh_from_db()
-    assert sent[0][2]["instances"][0].token == user_group.token
+    assert sent[0].arguments["instances"][0].token == user_group.token
 
 
 def test_a_batch_sends_a_signal_for_each_set_of_fields(call_usergroups, user_group, api_token):
@@ -80,7 +80,7 @@ def test_a_batch_sends_a_signal_for_each_set_of_fields(call_usergroups, user_gro
         call_usergroups("POST", "users-batch", {"user_groups": items})
 
     new = UserGroup.objects.get(provided_id="new")
-    by_name = sorted(sent, key=lambda each: (each[0], len(each[2]["instances"])))
+    by_name = sorted(sent, key=lambda each: (each.name, len(each.arguments["instances"])))
     [names] = [arguments["instances"] for _, _, arguments in sent if arguments.get("fields") == {"name"}]
     assert by_name == [
         expected("created", new, actor=api_token),
@@ -109,7 +109,7 @@ def test_tokens_announce_their_issue_rotation_and_first_revocation():
         expected("rotated", token, successors=[successor]),
         expected("revoked", successor),
     ]
-    assert not sent[2][2]["instances"][0].is_active
+    assert not sent[2].arguments["instances"][0].is_active
 
 
 # Django's own methods

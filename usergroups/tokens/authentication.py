@@ -32,15 +32,10 @@ class TokenAuthentication(authentication.TokenAuthentication):
     model: type[Token]
 
     @property
-    def header_format(self) -> str:
-        """The value of the Authorization header, with a placeholder for the token."""
-        placeholder = self.model._meta.verbose_name_raw.upper().replace(" ", "_")
-        return f"{self.keyword} <{placeholder}>"
-
-    @property
     def usage(self) -> str:
         """A sentence that says how to authenticate."""
-        return f"This path takes `Authorization: {self.header_format}`."
+        placeholder = self.model._meta.verbose_name_raw.upper().replace(" ", "_")
+        return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         header = request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")

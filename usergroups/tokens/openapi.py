@@ -305,7 +305,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "in": "header",
             "name": "Authorization",
             "description": (
-                f"Send `{self.target.header_format}`, the word and the token: "
+                f"Send the word `{self.target.keyword}`, a space and the token: "
                 f"`Authorization: {self.target.keyword} {secret}`"
             ),
         }
