@@ -100,10 +100,11 @@ def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def reset_rate_limits():
-    """Reset the rate limits before each test."""
+def reset_rate_limits(monkeypatch):
+    """Reset the rate limits before each test, during which their windows do not end."""
     cache.clear()
     FixedWindowThrottle.cache_fails_until = 0
+    monkeypatch.setattr(FixedWindowThrottle, "timer", lambda self: 1.5)
 
 
 @pytest.fixture

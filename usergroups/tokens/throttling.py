@@ -7,6 +7,7 @@ unavailable, these limits do not apply.
 import logging
 import time
 from contextlib import suppress
+from math import ceil
 from typing import ClassVar
 
 from django.core.cache import cache
@@ -39,7 +40,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
         """Add a call to the count of the current window and return the count, or 0 while the cache fails."""
         if time.monotonic() < FixedWindowThrottle.cache_fails_until:
             return 0
-        key = f"usergroups.{self.scope}.{ident}.{int(time.time() // self.duration)}"
+        key = f"usergroups.{self.scope}.{ident}.{int(self.timer() // self.duration)}"
         try:
             with suppress(ValueError):  # The window has no calls yet.
                 return cache.incr(key)
@@ -53,7 +54,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
     def wait(self) -> float:
         """Return the number of seconds until the window ends."""
-        return self.duration - time.time() % self.duration
+        return self.duration - self.timer() % self.duration
 
 
 class TokenThrottle(FixedWindowThrottle):
@@ -69,9 +70,9 @@ class TokenThrottle(FixedWindowThrottle):
         if self.rate is None:
             return True
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
-        left, seconds = max(0, self.num_requests - used), self.duration - int(time.time()) % self.duration
+        left = max(0, self.num_requests - used)
         view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        view.headers["RateLimit"] = f'"{self.scope}";r={left};t={seconds}'
+        view.headers["RateLimit"] = f'"{self.scope}";r={left};t={ceil(self.wait())}'
         return used <= self.num_requests
 
 
