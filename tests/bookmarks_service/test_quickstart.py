@@ -1,6 +1,7 @@
 """The first steps: the command quickstart with what it prints, and the script in docs/api.md."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -74,7 +75,20 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     assert "Example 2 (Demo, Testing, example_2)</a>" in page
     assert "First steps" in page
     assert Bookmark.objects.count() == 5
-    assert arguments[arguments.index("--static-path-expires") + 1] == "31536000"
+    assert "--static-path-expires=31536000" in arguments
+
+
+def test_a_reader_that_leaves_causes_no_traceback(service):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as pipe:
+        result = subprocess.run(
+            [sys.executable, "manage.py", "quickstart", "--no-serve"],
+            cwd=ROOT, env=service.environment(), stdout=pipe, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+
+    assert (result.returncode, result.stderr) == (1, b"CommandError: [Errno 32] Broken pipe.\n")
+    assert service.update_user_group().status_code == 200, "the secrets of the last quickstart were revoked"
 
 
 # Over HTTP
