@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+from itertools import islice
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def user_group():
     return UserGroupFactory(team__name="Acme", provided_id="example_1")
 
@@ -71,51 +72,38 @@ def test_an_import_prints_what_it_did(import_file, content, options, printed, ti
 
 
 @pytest.mark.parametrize(
-    ("content", "message", "printed"),
+    ("content", "message"),
     [
-        (
-            b"url\nx\n", "All bookmarks were refused.",
-            ("0 created, 0 already existed, 1 refused.\n", "line 2: The URL has no scheme such as https://.\n"),
-        ),
+        (b"url\nx\n", "All bookmarks were refused."),
         (
             gzip.compress(b"url\nhttps://a/\n") + b"garbage",
             "The compressed file is damaged. What was read of it may contain errors. Only what comes before was read: "
-            "1 created, 0 already existed, 0 refused.", ("", ""),
+            "1 created, 0 already existed, 0 refused.",
         ),
     ],
     ids=["refused", "damaged"],
-)  # fmt: skip
-def test_an_import_of_an_unusable_file_fails(import_file, capsys, content, message, printed):
-    with pytest.raises(CommandError) as error:
+)
+def test_an_import_of_an_unusable_file_fails(import_file, content, message):
+    with pytest.raises(CommandError, match=f"^{re.escape(message)}$") as error:
         import_file(content)
-
-    assert (str(error.value), error.value.returncode) == (message, 1)
-    assert tuple(capsys.readouterr()) == printed
+    assert error.value.returncode == 1
 
 
-def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
-    file = tmp_path / "a.csv"
-    file.write_text("url\n" + "".join(f"https://example.com/{n}\n" for n in range(10)))
+def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
+    content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
 
     def read(*args):
-        for record in importing.read(*args):
-            if record.line == 10:
-                raise KeyboardInterrupt
-            yield record
+        yield from islice(importing.read(*args), 9)
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(import_bookmarks, "read", read)
         with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
-            call_command("import_bookmarks", str(file), *GROUP)
-    before = Bookmark.objects.count()
-    call_command("import_bookmarks", str(file), *GROUP)
-
-    assert before == 8
-    assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
+            import_file(content)
+    assert import_file(content)[0] == "2 created, 8 already existed, 0 refused."
 
 
-@pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
 def test_a_pipe_is_read(capsys, monkeypatch, path):
     reading, writing = os.pipe()
@@ -128,7 +116,6 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
     assert capsys.readouterr().out.startswith("1 created, 0 ")
 
 
-@pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -145,12 +132,6 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
 def test_invalid_arguments_are_errors(command, arguments, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         call_command(command, *GROUP, *arguments)
-
-
-@pytest.mark.usefixtures("user_group")
-def test_an_unknown_encoding_is_an_error():
-    with pytest.raises(CommandError, match="argument --encoding: invalid lookup value: 'klingon'"):
-        call_command("import_bookmarks", "a.csv", *GROUP, "--encoding", "klingon")
 
 
 # Exports
@@ -179,7 +160,6 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
     assert f'"url": "{inside.url}", "title": "ü"' in line
 
 
-@pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize(
     ("error", "message", "status"),
     [

@@ -16,24 +16,22 @@ def team():
     return TeamFactory(name="Acme")
 
 
-def test_the_options_set_the_fields_of_the_token(team):
+def test_only_the_secret_of_a_new_token_is_written_to_standard_output(team, capsys):
     options = ["--environment", "Testing", "--read-only", "--expires-in", "30", "--name", "CI"]
     call_command("create_api_token", "--team", "Acme", *options)
 
-    token = ApiToken.objects.get()
-    assert (token.team, token.environment, token.read_only, token.name) == (team, "Testing", True, "CI")
-    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
-
-
-def test_only_the_secret_of_a_new_token_is_written_to_standard_output(capsys):
-    call_command("create_api_token", "--team", "New", "--create-team")
-
     out, err = capsys.readouterr()
     token = ApiToken.objects.authenticate(out.removesuffix("\n"))
-    assert token.team == Team.objects.get(name="New")
-    assert (token.environment, token.read_only, token.expires_at, token.name) == ("", False, None, "")
-    assert "New" in err
+    assert (token.team, token.environment, token.read_only, token.name) == (team, "Testing", True, "CI")
+    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
     assert out.strip() not in err
+
+
+def test_a_team_is_created_with_its_first_token():
+    call_command("create_api_token", "--team", "New", "--create-team")
+
+    token = ApiToken.objects.get(team__name="New")
+    assert (token.environment, token.read_only, token.expires_at, token.name) == ("", False, None, "")
 
 
 @pytest.mark.parametrize(
