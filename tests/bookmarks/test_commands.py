@@ -3,8 +3,7 @@
 import gzip
 import os
 import re
-import stat
-import threading
+from itertools import islice
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,9 +11,8 @@ from django.db import OperationalError
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
-from bookmarks.models import AccessToken, Bookmark
+from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.servers import TIMEOUT
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -22,30 +20,9 @@ pytestmark = pytest.mark.django_db
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def user_group():
     return UserGroupFactory(team__name="Acme", provided_id="example_1")
-
-
-def test_only_the_secret_is_written_to_standard_output(user_group, capsys):
-    call_command("create_access_token", *GROUP, "--read-only", "--expires-in", "30", "--name", "CI")
-
-    out, err = capsys.readouterr()
-    token = AccessToken.objects.authenticate(out.removesuffix("\n"))
-    assert (token.user_group, token.read_only, token.name) == (user_group, True, "CI")
-    assert token.expires_at is not None
-    assert out.strip() not in err
-
-
-def test_an_unknown_team_or_user_group_is_an_error():
-    with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
-        call_command("create_access_token", *GROUP)
-    assert error.value.returncode == 1
-
-    UserGroupFactory(team__name="Acme", environment="Testing", provided_id="example_1")
-    with pytest.raises(CommandError, match="has no user group 'example_1' in no environment") as error:
-        call_command("create_access_token", *GROUP)
-    assert error.value.returncode == 1
 
 
 # Imports
@@ -95,84 +72,48 @@ def test_an_import_prints_what_it_did(import_file, content, options, printed, ti
 
 
 @pytest.mark.parametrize(
-    ("content", "message", "printed"),
+    ("content", "message"),
     [
-        (
-            b"url\nx\n", "All bookmarks were refused.",
-            ("0 created, 0 already existed, 1 refused.\n", "line 2: The URL has no scheme such as https://.\n"),
-        ),
+        (b"url\nx\n", "All bookmarks were refused."),
         (
             gzip.compress(b"url\nhttps://a/\n") + b"garbage",
             "The compressed file is damaged. What was read of it may contain errors. Only what comes before was read: "
-            "1 created, 0 already existed, 0 refused.", ("", ""),
+            "1 created, 0 already existed, 0 refused.",
         ),
     ],
     ids=["refused", "damaged"],
-)  # fmt: skip
-def test_an_import_of_an_unusable_file_fails(import_file, capsys, content, message, printed):
-    with pytest.raises(CommandError) as error:
+)
+def test_an_import_of_an_unusable_file_fails(import_file, content, message):
+    with pytest.raises(CommandError, match=f"^{re.escape(message)}$") as error:
         import_file(content)
-
-    assert (str(error.value), error.value.returncode) == (message, 1)
-    assert tuple(capsys.readouterr()) == printed
+    assert error.value.returncode == 1
 
 
-def test_an_unknown_encoding_is_an_error(import_file):
-    with pytest.raises(CommandError, match="argument --encoding: klingon is not"):
-        import_file(b"url\n", "--encoding", "klingon")
-
-
-def test_an_interrupted_import_can_be_run_again(user_group, tmp_path, capsys, monkeypatch):
-    file = tmp_path / "a.csv"
-    file.write_text("url\n" + "".join(f"https://example.com/{n}\n" for n in range(10)))
+def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
+    content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
 
     def read(*args):
-        for record in importing.read(*args):
-            if record.line == 10:
-                raise KeyboardInterrupt
-            yield record
+        yield from islice(importing.read(*args), 9)
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(import_bookmarks, "read", read)
         with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
-            call_command("import_bookmarks", str(file), *GROUP)
-    before = Bookmark.objects.count()
-    call_command("import_bookmarks", str(file), *GROUP)
-
-    assert before == 8
-    assert capsys.readouterr().out == f"{10 - before} created, {before} already existed, 0 refused.\n"
+            import_file(content)
+    assert import_file(content)[0] == "2 created, 8 already existed, 0 refused."
 
 
-@pytest.fixture
-def feed():
-    """Return a function that writes to a pipe in a thread and then closes it."""
-    threads = []
-
-    def feed(file, content):
-        def write():
-            with open(file, "wb") as pipe:
-                pipe.write(content)
-
-        threads.append(threading.Thread(target=write, daemon=True))
-        threads[-1].start()
-
-    yield feed
-    for thread in threads:
-        thread.join(timeout=TIMEOUT)
-
-
-@pytest.mark.usefixtures("user_group")
 @pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
-def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path):
+def test_a_pipe_is_read(capsys, monkeypatch, path):
     reading, writing = os.pipe()
-    os.set_blocking(reading, False)
+    with open(writing, "wb") as pipe:
+        pipe.write(b'{"url": "https://example.com/"}\n')
     with open(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        feed(writing, b"".join(b'{"url": "https://example.com/%d"}\n' % n for n in range(2000)))
         call_command("import_bookmarks", "--format", "jsonl", *GROUP, path.format(reading))
 
-    assert capsys.readouterr().out.startswith("2000 created, 0 ")
+    assert capsys.readouterr().out.startswith("1 created, 0 ")
 
 
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
@@ -181,12 +122,14 @@ def test_an_open_pipe_is_read(feed, capsys, monkeypatch, path):
     [
         (["a.txt"], "Specify the file's format with --format: html, jsonl, csv"),
         (["-"], "Specify the file's format with --format"),
-        (["missing/a.csv"], "missing/a.csv: No such file or directory."),
+        (["missing/a.csv"], "No such file or directory: 'missing/a.csv'."),
+        (["/", "--format", "csv"], "Is a directory: '/'."),
         (["a.csv", "--collection", "x"], "The user group has no collection with the id 'x'."),
-        (["a.csv", "--user-group", "x"], "has no user group 'x'"),
+        (["a.csv", "--user-group", "x"], "There is no user group 'x' of a team 'Acme' in no environment."),
+        (["a.csv", "--user-group", "\udcff"], "argument --user-group: invalid utf8 value"),
     ],
 )
-def test_invalid_arguments_are_errors(user_group, command, arguments, message):
+def test_invalid_arguments_are_errors(command, arguments, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         call_command(command, *GROUP, *arguments)
 
@@ -195,14 +138,13 @@ def test_invalid_arguments_are_errors(user_group, command, arguments, message):
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)
-def test_an_export_follows_links(user_group, tmp_path, name):
+def test_an_export_replaces_the_content_of_the_file(user_group, tmp_path, name):
     BookmarkFactory(user_group=user_group)
-    file, link = tmp_path / "a", tmp_path / f"b.{name}"
-    link.symlink_to(file)
+    file = tmp_path / f"a.{name}"
+    file.write_text("old" * 1000)
 
-    call_command("export_bookmarks", str(link), *GROUP)
+    call_command("export_bookmarks", str(file), *GROUP)
 
-    assert link.is_symlink()
     with file.open(newline="") as text:
         assert text.read() == "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
 
@@ -218,65 +160,22 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
     assert f'"url": "{inside.url}", "title": "ü"' in line
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/"])
-def test_an_export_replaces_no_device_or_directory(user_group, path):
-    with pytest.raises(CommandError, match="is not a regular file"):
-        call_command("export_bookmarks", path, *GROUP, "--format", "csv")
-
-
-@pytest.fixture
-def fail_after_a_page(user_group, monkeypatch):
-    """Return a function that lets an export raise an exception after some bookmarks."""
-
-    BookmarkFactory.create_batch(9, user_group=user_group)
-
-    def fail(error):
-        def load(*args):
-            yield from list(exporting.load(*args))[:5]
-            raise error
-
-        monkeypatch.setattr(export_bookmarks, "load", load)
-
-    return fail
-
-
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "message", "status"),
     [
-        (
-            OperationalError("the server closed the connection.\nDETAIL"),
-            r"^The database failed: the server closed the connection\. The export is not complete\.$",
-        ),
-        (KeyboardInterrupt(), r"^Interrupted\. The export is not complete\.$"),
-        (OSError(28, "No space left on device"), r"\.csv: No space left on device\. The export is not complete\.$"),
+        (OperationalError("connection lost.\nDETAIL: A secret."), "The database failed: connection lost.", 1),
+        (KeyboardInterrupt(), "Interrupted.", 130),
+        (OSError(28, "No space left on device"), "[Errno 28] No space left on device.", 1),
     ],
     ids=["database", "interrupt", "disk"],
 )
-def test_a_failed_export_leaves_the_folder_as_it_was(fail_after_a_page, tmp_path, error, message):
-    fail_after_a_page(error)
-    old = tmp_path / "a.csv"
-    old.write_text("old")
+def test_a_failed_export_says_so_in_one_line(monkeypatch, tmp_path, error, message, status):
+    def load(*args):
+        raise error
+        yield
 
-    for name in ("a.csv", "new.csv"):
-        with pytest.raises(CommandError, match=message) as raised:
-            call_command("export_bookmarks", str(tmp_path / name), *GROUP)
-        assert raised.value.returncode == (130 if isinstance(error, KeyboardInterrupt) else 1)
-        assert "\n" not in str(raised.value)
+    monkeypatch.setattr(export_bookmarks, "load", load)
+    with pytest.raises(CommandError) as raised:
+        call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
 
-    assert list(tmp_path.iterdir()) == [old]
-    assert old.read_text() == "old"
-
-
-@pytest.mark.parametrize("old_mode", [None, 0o600, 0o664])
-def test_the_mode_follows_the_umask_or_the_existing_file(user_group, tmp_path, old_mode):
-    file = tmp_path / "a.csv"
-    if old_mode is not None:
-        file.touch()
-        file.chmod(old_mode)
-    umask = os.umask(0o027)
-    try:
-        call_command("export_bookmarks", str(file), *GROUP)
-    finally:
-        os.umask(umask)
-
-    assert stat.S_IMODE(file.stat().st_mode) == (0o640 if old_mode is None else old_mode)
+    assert (str(raised.value), raised.value.returncode) == (f"{message} The export is not complete.", status)

@@ -93,15 +93,12 @@ def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, la
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bookmarks.Collection", "x"), "There is no collection with the id 'x'."),
+        (("bookmarks.Collection", "x"), "“x” is not a valid UUID."),
         (("usergroups.Team", "0"), "There is no team with the id '0'."),
-        (("usergroups.Nothing", "1"), "There is no model 'usergroups.Nothing' whose objects this command deletes."),
-        (("team", "1"), "There is no model 'team' whose objects this command deletes."),
-        (("auth.User", "1"), "There is no model 'auth.User' whose objects this command deletes."),
+        (("team", "1"), "Error: argument model: invalid choice: 'team'"),
+        (("auth.User", "1"), "Error: argument model: invalid choice: 'auth.user'"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_delete(db, arguments, message):
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError, match=f"^{message}"):
         call_command("delete_object", *arguments)
-
-    assert str(refused.value) == message

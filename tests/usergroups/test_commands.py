@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.base import OutputWrapper
 from django.utils import timezone
 
 from tests.usergroups.factories import TeamFactory
@@ -10,53 +11,58 @@ from usergroups.models import ApiToken, Team
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def team():
     return TeamFactory(name="Acme")
 
 
-def test_the_options_set_the_fields_of_the_token(team, capsys):
+def test_only_the_secret_of_a_new_token_is_written_to_standard_output(team, capsys):
     options = ["--environment", "Testing", "--read-only", "--expires-in", "30", "--name", "CI"]
     call_command("create_api_token", "--team", "Acme", *options)
 
-    token = ApiToken.objects.get()
-    assert (token.environment, token.read_only, token.name) == ("Testing", True, "CI")
-    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [["--environment", "Production"], ["--expires-in", "0"], ["--expires-in", "-1"], ["--expires-in", "soon"],
-     ["--expires-in", "99999999999"], ["--expires-in", "²"], ["--name", "a" * 256], ["--name", "\udcff"]],
-)  # fmt: skip
-def test_invalid_options_are_refused(team, options):
-    with pytest.raises(CommandError, match="argument --"):
-        call_command("create_api_token", "--team", "Acme", *options)
-
-    assert not ApiToken.objects.exists()
-
-
-def test_only_the_secret_of_a_new_token_is_written_to_standard_output(capsys):
-    call_command("create_api_token", "--team", "Acme", "--create-team")
-
     out, err = capsys.readouterr()
     token = ApiToken.objects.authenticate(out.removesuffix("\n"))
-    assert token.team == Team.objects.get(name="Acme")
-    assert (token.environment, token.read_only, token.expires_at, token.name) == ("", False, None, "")
-    assert "Acme" in err
+    assert (token.team, token.environment, token.read_only, token.name) == (team, "Testing", True, "CI")
+    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
     assert out.strip() not in err
 
 
-def test_a_team_is_not_created_twice(team):
-    with pytest.raises(CommandError, match="There already is a team named 'Acme'"):
-        call_command("create_api_token", "--team", "Acme", "--create-team")
+def test_a_team_is_created_with_its_first_token():
+    call_command("create_api_token", "--team", "New", "--create-team")
+
+    token = ApiToken.objects.get(team__name="New")
+    assert (token.environment, token.read_only, token.expires_at, token.name) == ("", False, None, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--environment", "Production"], "argument --environment: invalid choice"),
+        (["--expires-in", "soon"], "argument --expires-in: invalid days value"),
+        (["--expires-in", "0"], "argument --expires-in: must be a number of days from 1 to 36500"),
+        (["--expires-in", "99999999999"], "argument --expires-in: must be a number of days from 1 to 36500"),
+        (["--name", "a" * 256], "Ensure this value has at most 255 characters"),
+        (["--name", "\udcff"], "argument --name: invalid utf8 value"),
+        (["--team", "Unknown"], "There is no team named 'Unknown'"),
+        (["--create-team"], "Team with this Name already exists"),
+        (["--create-team", "--team", ""], "This field cannot be blank"),
+    ],
+)
+def test_invalid_options_are_refused(team, options, message):
+    with pytest.raises(CommandError, match=message):
+        call_command("create_api_token", "--team", "Acme", *options)
 
     assert Team.objects.get() == team
     assert not ApiToken.objects.exists()
 
 
-def test_an_unknown_team_is_an_error():
-    with pytest.raises(CommandError, match="There is no team named 'Acme'") as error:
-        call_command("create_api_token", "--team", "Acme")
+def test_nothing_is_created_if_the_secret_cannot_be_printed(team, monkeypatch):
+    def fail(wrapper):
+        raise OSError(28, "No space left on device")
 
-    assert error.value.returncode == 1
+    monkeypatch.setattr(OutputWrapper, "flush", fail)
+    with pytest.raises(CommandError, match="No space left on device"):
+        call_command("create_api_token", "--team", "New", "--create-team")
+
+    assert Team.objects.get() == team
+    assert not ApiToken.objects.exists()

@@ -1,21 +1,20 @@
-"""The base class of the commands."""
+"""The base class of the commands, and the options that several of them have."""
 
-import os
-import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 from django.db import Error
 
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit status of a program that Ctrl-C ends, as shells report it."""
+from usergroups.models import Environment
 
 
 class OperatorCommand(BaseCommand):
-    """A command that ends with one line on standard error if it is interrupted, or if the database or an output fails.
+    """A command in English that ends with one line on standard error if it is interrupted or fails.
 
-    ``--traceback`` shows more. SIGTERM interrupts a command as Ctrl-C does, so that it cleans up.
+    ``--traceback`` shows more.
     """
 
     def describe_progress(self) -> str:
@@ -23,36 +22,40 @@ class OperatorCommand(BaseCommand):
         return ""
 
     def run_from_argv(self, argv: list[str]) -> None:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        if sys.stdout is None:  # Its descriptor is closed.
-            sys.exit("Standard output is closed.")
         try:
             super().run_from_argv(argv)
-        finally:
-            try:
-                sys.stdout.flush()
-            except OSError:  # Python would flush it again when it exits, and print a traceback.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except SystemExit:
+            # If its reader has left, Python would print a traceback when it flushes standard output at the end.
+            with suppress(OSError):
+                sys.stdout.close()
+            raise
 
-    def execute(self, *args: Any, **options: Any) -> str | None:
+    @no_translations
+    def execute(self, *args: Any, **options: Any) -> None:
         try:
-            output: str | None = super().execute(*args, **options)
+            super().execute(*args, **options)
             self.stdout.flush()
         except KeyboardInterrupt:
-            raise CommandError(self._ending("Interrupted"), returncode=INTERRUPTED) from None
+            raise CommandError(self._ending("Interrupted"), returncode=130) from None  # the status of a shell
         except OSError as error:
-            raise CommandError(
-                self._ending(f"{error.filename or 'Standard output'}: {error.strerror or error}")
-            ) from error
+            raise CommandError(self._ending(str(error))) from error
         except Error as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise CommandError(self._ending(f"The database failed: {reason}")) from error
-        return output
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
 
     def _ending(self, problem: str) -> str:
         return f"{problem}. {self.describe_progress()}".rstrip()
 
-    def write_result(self, text: str) -> None:
-        """Write to standard output at once. Call this within a transaction, which is rolled back if it fails."""
-        self.stdout.write(text)
-        self.stdout.flush()
+
+def utf8(value: str) -> str:
+    """Return an argument as it is. Raises ValueError if it is not UTF-8."""
+    value.encode()
+    return value
+
+
+def add_team(parser: CommandParser) -> None:
+    """Add the options ``--team`` and ``--environment``."""
+    parser.add_argument("--team", required=True, type=utf8, metavar="NAME")
+    parser.add_argument("--environment", default="", choices=Environment.values, help="Default: none.")

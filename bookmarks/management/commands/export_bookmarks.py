@@ -1,71 +1,39 @@
-import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO
-from uuid import uuid4
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from bookmarks.files import EXPORT_FORMATS, guess_format
 from bookmarks.files.exporting import load
 from bookmarks.models import Collection
-from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand
+from usergroups.management.base import OperatorCommand, add_team, utf8
 from usergroups.models import UserGroup
 
 
 def add_file_options(parser: CommandParser, formats: Iterable[str], help_of_collection: str) -> None:
     """Add the options that imports and exports share."""
-    shared.add_user_group(parser)
+    add_team(parser)
+    parser.add_argument("--user-group", required=True, type=utf8, metavar="ID", help="Your own id of the user group.")
     parser.add_argument("--collection", metavar="ID", help=help_of_collection)
     parser.add_argument("--format", choices=formats, help="Default: the format of the file name's extension.")
 
 
-def find_collection(options: dict[str, Any], user_group: UserGroup) -> Collection | None:
-    """Return the user group's collection that --collection names, if any. Raises CommandError if it does not exist."""
-    if options["collection"] is None:
-        return None
-    if collection := Collection.objects.find(user_group, options["collection"]):
-        return collection
-    raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
-
-
-def file_format(options: dict[str, Any], formats: Iterable[str]) -> str:
-    """Return the name of the file's format. Raises CommandError if it is none of the formats."""
+def look_up(options: dict[str, Any], formats: Iterable[str]) -> tuple[UserGroup, Collection | None, str]:
+    """Return the user group, the collection if any, and the format that the options name. Raises CommandError."""
     name: str | None = options["format"] or guess_format(options["file"])
     if name is None or name not in formats:
         raise CommandError(f"Specify the file's format with --format: {', '.join(formats)}.")
-    return name
-
-
-@contextmanager
-def open_target(path: str) -> Iterator[BinaryIO]:
-    """Open a file to write, or standard output if the path is ``-``.
-
-    A file appears under its name, or replaces the one that is there, only when the block ends without an exception.
-    Raises CommandError if the path is that of a directory, pipe or device, and OSError with the path as filename.
-    """
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if Path(path).exists() and not Path(path).is_file():
-        raise CommandError(f"{path} is not a regular file. Write to standard output with - instead.")
-    target = Path(path).resolve()  # so that a symbolic link stays one
-    temporary = target.with_name(f".{uuid4().hex}")
-    try:
-        with temporary.open("xb") as file:
-            if target.exists():
-                shutil.copymode(target, temporary)
-            yield file
-        temporary.replace(target)
-    except OSError as error:
-        error.filename = path
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
+    team, environment, provided_id = options["team"], options["environment"], options["user_group"]
+    groups = UserGroup.objects.for_write().filter(team__name=team, environment=environment, provided_id=provided_id)
+    if not (user_group := groups.first()):
+        owner = f"a team {team!r} in {environment or 'no environment'}"
+        raise CommandError(f"There is no user group {provided_id!r} of {owner}.")
+    collection = Collection.objects.find(user_group, options["collection"])
+    if options["collection"] is not None and collection is None:
+        raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
+    return user_group, collection, name
 
 
 class Command(OperatorCommand):
@@ -76,10 +44,9 @@ class Command(OperatorCommand):
         add_file_options(parser, EXPORT_FORMATS, help_of_collection="Export only the bookmarks in this collection.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user_group = shared.user_group(options)
-        bookmarks = load(user_group, find_collection(options, user_group))
-        text = EXPORT_FORMATS[file_format(options, EXPORT_FORMATS)].write(bookmarks)
-        with open_target(options["file"]) as file:
+        user_group, collection, name = look_up(options, EXPORT_FORMATS)
+        text = EXPORT_FORMATS[name].write(load(user_group, collection))
+        with nullcontext(sys.stdout.buffer) if options["file"] == "-" else open(options["file"], "wb") as file:
             file.writelines(chunk.encode() for chunk in text)
 
     def describe_progress(self) -> str:

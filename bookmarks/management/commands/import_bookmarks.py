@@ -1,45 +1,16 @@
-import gc
-import os
 import sys
-from argparse import ArgumentTypeError
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser, no_translations
+from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
 from bookmarks.files import FORMATS, encodings, positions
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report
-from bookmarks.management.commands.export_bookmarks import add_file_options, file_format, find_collection
+from bookmarks.management.commands.export_bookmarks import add_file_options, look_up
 from bookmarks.models import Bookmark
-from usergroups.management import options as shared
 from usergroups.management.base import OperatorCommand
-
-
-def encoding(value: str) -> str:
-    """Check an argument, the label of an encoding."""
-    try:
-        return encodings.lookup(value)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
-@contextmanager
-def open_source(path: str) -> Iterator[Any]:
-    """Open a file to read once, or standard input if the path is ``-``. Raises CommandError if it cannot be opened."""
-    is_stdin = path == "-"
-    if is_stdin and sys.stdin is None:
-        raise CommandError("Standard input is closed.")
-    try:
-        # Without a buffer, which would lose what it holds when a later read fails.
-        file = open(sys.stdin.fileno() if is_stdin else path, "rb", buffering=0, closefd=not is_stdin)  # noqa: SIM115
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}.") from None
-    with file:
-        os.set_blocking(file.fileno(), True)  # Another program may have changed this for standard input.
-        yield file
 
 
 class Command(OperatorCommand):
@@ -57,29 +28,25 @@ class Command(OperatorCommand):
             parser, FORMATS, help_of_collection="Import into this collection, not into those that the file names."
         )
         help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
-        parser.add_argument("--encoding", type=encoding, metavar="LABEL", help=help_text)
+        parser.add_argument("--encoding", type=encodings.lookup, metavar="LABEL", help=help_text)
         parser.add_argument(
             "--update", action="store_true", help="Give existing bookmarks the titles and dates that are in the file."
         )
         parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
-    @no_translations  # Reasons are in English, like the rest of the output.
     def handle(self, *args: Any, **options: Any) -> None:
-        user_group = shared.user_group(options)
-        collection = find_collection(options, user_group)
-        name = file_format(options, FORMATS)
+        user_group, collection, name = look_up(options, FORMATS)
         report, using = Report(), router.db_for_write(Bookmark)
-        gc.freeze()  # The garbage collector would scan all modules again and again, for a tenth of the time.
-        try:
-            with open_source(options["file"]) as source, rolled_back_if(options["dry_run"], using):
-                store(user_group, read(source, name, options["encoding"]), report, collection, options["update"])
-        finally:
-            gc.unfreeze()
-            self.summarize(report, options)
-            for refusal in report.refusals:
-                self.stderr.write(f"{positions(name, refusal)}: {refusal.reason}")
-            for remark in report.remarks:
-                self.stderr.write(remark)
+        with nullcontext(sys.stdin.buffer) if options["file"] == "-" else open(options["file"], "rb") as file:
+            try:
+                with rolled_back_if(options["dry_run"], using):
+                    store(user_group, read(file, name, options["encoding"]), report, collection, options["update"])
+            finally:
+                self.summarize(report, options)
+                for refusal in report.refusals:
+                    self.stderr.write(f"{positions(name, refusal)}: {refusal.reason}")
+                for remark in report.remarks:
+                    self.stderr.write(remark)
         if report.error:
             raise CommandError(f"{report.error} Only what comes before was read: {self.summary}")
         read_rows = report.created + report.updated + report.existing

@@ -1,14 +1,14 @@
 """Set up and serve a demo."""
 
-import json
 import os
 import secrets
 import sys
-from contextlib import closing
-from http.client import HTTPConnection
+from socket import socket
+from string import Template
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
@@ -29,25 +29,21 @@ SAMPLES = [
 ]
 
 NEXT_STEPS = """
-The team {team} has the user group {user_group} with the collection {collection}.
+The team Demo has the user group example_1 with the collection $collection.
 
 Update the user group:
 
-curl -X PUT {base_url}/api/user \\
-  -H 'Authorization: Token {api_token}' \\
-  -H 'Content-Type: application/json' \\
-  -w '\\n' \\
-  -d '{update}'
+curl -X PUT $base_url/api/user -w '\\n' \\
+  -H 'Authorization: Token $api_token' -H 'Content-Type: application/json' \\
+  -d '{"user_group_id": "example_1", "name": "Example 1", "mapping": {"40": "warehouse_eu"}, "properties": {"plan": "pro"}}'
 
 Create a bookmark:
 
-curl -X POST {base_url}/v1/bookmarks \\
-  -H 'Authorization: Bearer {access_token}' \\
-  -H 'Content-Type: application/json' \\
-  -w '\\n' \\
-  -d '{bookmark}'
+curl -X POST $base_url/v1/bookmarks -w '\\n' \\
+  -H 'Authorization: Bearer $access_token' -H 'Content-Type: application/json' \\
+  -d '{"url": "https://example.com/", "collection": "$collection"}'
 
-Open the admin at {base_url}/admin/ (user {operator}, password {password}) and the API documentation at {base_url}/docs/.
+Open the admin at $base_url/admin/ (user operator, password $password) and the API documentation at $base_url/docs/.
 
 These secrets are shown only once. The next quickstart revokes them and creates new ones.
 """
@@ -62,86 +58,66 @@ class Command(OperatorCommand):
         parser.add_argument("--port", type=int, default=8000, help="The port to serve on.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not 0 < options["port"] < 2**16:
+        port, serves = options["port"], not options["no_serve"]
+        if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
-        if not options["no_serve"]:
-            self.check_port(options["port"])  # before the tokens of a running quickstart are revoked
+        if serves:
+            self.check_port(port)  # before the tokens of a running quickstart are revoked
         call_command("migrate", verbosity=0)
-        base_url = f"http://127.0.0.1:{options['port']}"
         with transaction.atomic():
-            self.write_result(NEXT_STEPS.format(base_url=base_url, **self.create_demo_data()))
-            if not options["no_serve"]:
-                self.create_sample_bookmarks()
-        if options["no_serve"]:
-            return
-        call_command("collectstatic", interactive=False, verbosity=0)
-        arguments = [
-            "--interface",
-            "wsgi",
-            "--port",
-            str(options["port"]),
-            "--static-path-mount",
-            str(settings.STATIC_ROOT),
-            "--static-path-expires",
-            "31536000",  # seconds; the names of the files change with their content
-        ]
-        os.execv(sys.executable, [sys.executable, "-m", "granian", *arguments, "bookmarks_service.wsgi:application"])  # noqa: S606
+            values = self.create_demo_data(with_samples=serves)
+            self.stdout.write(Template(NEXT_STEPS).substitute(values, base_url=f"http://127.0.0.1:{port}"))
+            self.stdout.flush()  # If this fails, the transaction is rolled back.
+        if serves:
+            self.serve(port)
 
     def check_port(self, port: int) -> None:
         """Raise CommandError if a server uses the port. Granian would share the port with another Granian."""
-        with closing(HTTPConnection("127.0.0.1", port)) as connection:
-            try:
-                connection.connect()
-            except ConnectionRefusedError:
-                return
-        raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
+        with socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
 
-    def create_sample_bookmarks(self) -> None:
-        """Create a second user group with bookmarks, so that the admin has something to show."""
-        user_group, _ = UserGroup.objects.get_or_create(
-            team=Team.objects.get(name="Demo"),
-            environment="Testing",
-            provided_id="example_2",
-            defaults={"name": "Example 2", "mapping": {"40": "warehouse_eu"}, "properties": {"plan": "pro"}},
-        )
-        collection, _ = Collection.objects.get_or_create(user_group=user_group, name="Documentation")
-        for url, title in SAMPLES:
-            Bookmark.objects.add(user_group=user_group, url=url, title=title, collection=collection)
+    def create_demo_data(self, with_samples: bool) -> dict[str, str]:
+        """Create missing demo data, replace the secrets of the last quickstart, and return the values to print.
 
-    def create_demo_data(self) -> dict[str, str]:
-        """Create missing demo data, replace the secrets of the last quickstart, and return the values to print."""
+        The samples are a second user group with bookmarks, so that the admin has something to show.
+        """
         team, _ = Team.objects.get_or_create(name="Demo")
-        user_group, _ = UserGroup.objects.get_or_create(
-            team=team, environment="", provided_id="example_1", defaults={"name": "Example 1"}
-        )
+        scope = {"team": team, "environment": ""}
+        user_group, _ = UserGroup.objects.get_or_add("example_1", scope, {"name": "Example 1"})
         collection, _ = Collection.objects.get_or_create(user_group=user_group, name="Reading list")
-        for token in (*team.api_tokens.filter(name=NAME), *user_group.access_tokens.filter(name=NAME)):
-            token.revoke()
+        if with_samples:
+            fields = {"name": "Example 2", "mapping": {"40": "warehouse_eu"}, "properties": {"plan": "pro"}}
+            samples, _ = UserGroup.objects.get_or_add("example_2", {**scope, "environment": "Testing"}, fields)
+            documentation, _ = Collection.objects.get_or_create(user_group=samples, name="Documentation")
+            for url, title in SAMPLES:
+                Bookmark.objects.add(user_group=samples, url=url, title=title, collection=documentation)
+
+        team.api_tokens.filter(name=NAME).revoke()
+        user_group.access_tokens.filter(name=NAME).revoke()
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
         _, access_token = AccessToken.objects.issue(user_group=user_group, name=NAME)
-
-        operator, _ = User.objects.update_or_create(
-            username="operator", defaults={"is_staff": True, "is_superuser": True, "is_active": True}
-        )
         password = secrets.token_urlsafe(12)
-        operator.set_password(password)
-        operator.save()
-
+        operator = {"is_staff": True, "is_superuser": True, "is_active": True, "password": make_password(password)}
+        User.objects.update_or_create(username="operator", defaults=operator)
         return {
-            "team": team.name,
-            "user_group": user_group.provided_id,
             "collection": str(collection.pk),
             "api_token": api_token,
             "access_token": access_token,
-            "operator": operator.username,
             "password": password,
-            "update": json.dumps(
-                {
-                    "user_group_id": user_group.provided_id,
-                    "name": "Example 1",
-                    "mapping": {"40": "warehouse_eu"},
-                    "properties": {"plan": "pro"},
-                }
-            ),
-            "bookmark": json.dumps({"url": "https://example.com/", "collection": str(collection.pk)}),
         }
+
+    def serve(self, port: int) -> None:
+        """Replace this process by the server."""
+        call_command("collectstatic", interactive=False, verbosity=0)
+        command = [
+            sys.executable,
+            "-m",
+            "granian",
+            "--interface=wsgi",
+            f"--port={port}",
+            f"--static-path-mount={settings.STATIC_ROOT}",
+            "--static-path-expires=31536000",  # seconds; the names of the files change with their content
+            "bookmarks_service.wsgi:application",
+        ]
+        os.execv(command[0], command)  # noqa: S606

@@ -6,11 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from bookmarks.models import AccessToken, Bookmark
+from bookmarks.models import Bookmark
 from tests.admin.actions import act, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.contract.conftest import OPERATIONS, READS, WRITES, caller
-from usergroups.models import UserGroup
+from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
@@ -110,10 +110,10 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     group = primary["user_group"]
     path = tmp_path / "bookmarks.jsonl"
     path.write_text('{"url": "https://example.com/imported", "collection": "Fresh"}\n')
-    names = {"team": group.team.name, "user_group": group.provided_id, "environment": group.environment}
+    names = {"team": group.team.name, "environment": group.environment}
 
-    call_command("create_access_token", **names, stdout=io.StringIO(), stderr=io.StringIO())
-    call_command("import_bookmarks", str(path), **names, stdout=io.StringIO())
+    call_command("create_api_token", **names, stdout=io.StringIO(), stderr=io.StringIO())
+    call_command("import_bookmarks", str(path), **names, user_group=group.provided_id, stdout=io.StringIO())
 
-    assert AccessToken.objects.using("default").get().user_group_id == group.pk
+    assert ApiToken.objects.using("default").get().team_id == group.team_id
     assert Bookmark.objects.using("default").filter(collection=primary["collection"]).exists()

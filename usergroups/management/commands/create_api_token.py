@@ -1,35 +1,53 @@
+from argparse import ArgumentTypeError
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import IntegrityError, router, transaction
+from django.db import router, transaction
+from django.utils import timezone
 
-from usergroups.management import options as shared
-from usergroups.management.base import OperatorCommand
+from usergroups.management.base import OperatorCommand, add_team, utf8
 from usergroups.models import ApiToken, Team
+
+MAX_DAYS = 36_500
+
+
+def days(value: str) -> datetime:
+    """Convert an argument, a number of days, to the time in that many days."""
+    if not 0 < int(value) <= MAX_DAYS:
+        raise ArgumentTypeError(f"must be a number of days from 1 to {MAX_DAYS}")
+    return timezone.now() + timedelta(days=int(value))
 
 
 class Command(OperatorCommand):
     help = "Issues an API token and prints its secret, which is not shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        shared.add_team(parser)
+        add_team(parser)
         parser.add_argument("--create-team", action="store_true", help="Create the team first.")
-        shared.add_token(parser)
+        parser.add_argument("--name", default="", type=utf8, metavar="TEXT", help="What the token is for.")
+        parser.add_argument("--read-only", action="store_true")
+        parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Default: never.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        fields = {name: options[name] for name in ("environment", "name", "read_only", "expires_at")}
+        ApiToken(**fields).clean_fields(exclude=["team"])
         with transaction.atomic(using=router.db_for_write(ApiToken)):
-            team = create_team(options["team"]) if options["create_team"] else shared.team(options)
-            token, secret = ApiToken.objects.issue(
-                team=team, environment=options["environment"], **shared.token_fields(options)
-            )
-            self.write_result(secret)
+            team = find_or_create_team(options["team"], options["create_team"])
+            token, secret = ApiToken.objects.issue(team=team, **fields)
+            self.stdout.write(secret)
+            self.stdout.flush()  # If this fails, the transaction is rolled back.
         self.stderr.write(f"Issued the API token {token} for the team {team}.", self.style.SUCCESS)
 
 
-def create_team(name: str) -> Team:
-    """Create a team. Raises CommandError if there is one with this name."""
+def find_or_create_team(name: str, create: bool) -> Team:
+    """Return the team with this name, or a new one. Raises CommandError or ValidationError if that fails."""
+    if create:
+        team = Team(name=name)
+        team.full_clean()
+        team.save()
+        return team
     try:
-        with transaction.atomic(using=router.db_for_write(Team)):
-            return Team.objects.create(name=name)
-    except IntegrityError:
-        raise CommandError(f"There already is a team named {name!r}.") from None
+        return Team.objects.for_write().get(name=name)
+    except Team.DoesNotExist:
+        raise CommandError(f"There is no team named {name!r}.") from None
