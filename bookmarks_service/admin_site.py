@@ -21,10 +21,6 @@ from usergroups.admin_tools.history import message_of
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.addresses import address_of
 
-# Stored in place of NULL, because a unique constraint treats NULLs as different. Concurrent failures would otherwise
-# store duplicate attempts, for which django-axes raises an error.
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
-
 MAX_ROWS = 5  # in each list of the index page
 
 NAMES = {"LogEntry": _("Changes"), "Group": _("Roles")}
@@ -69,18 +65,13 @@ class OperatorsSite(FindSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "panels": panels(self, request, visible)})
-
-
-def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
-    """Return the panels for the models that the user may view, by name."""
-    kinds = [model for model in (ApiToken, AccessToken) if model in visible]
-    return {
-        "steps": first_steps(site, request),
-        "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
-        "newest_user_groups": newest_user_groups() if UserGroup in visible else None,
-        "recent_changes": recent_changes(visible) if visible else None,
-    }
+        kinds = [model for model in (ApiToken, AccessToken) if model in visible]
+        panels = {
+            "steps": first_steps(self, request),
+            "tokens": [panel for model in kinds for panel in token_panels(self, request, model)],
+            "recent_changes": recent_changes(visible) if visible else None,
+        }
+        return super().index(request, {**(extra_context or {}), "panels": panels})
 
 
 def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
@@ -123,12 +114,6 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     return result
 
 
-def newest_user_groups() -> list[tuple[UserGroup, Any]]:
-    """Return the newest user groups, and when they were created."""
-    newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
-    return [(user_group, relative_time(user_group.created_at)) for user_group in newest[:MAX_ROWS]]
-
-
 def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
     """Return the latest changes that operators made to these models in the admin, their messages, and when."""
     content_types = ContentType.objects.get_for_models(*visible).values()
@@ -138,16 +123,9 @@ def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
 
 
 def client_address(request: Any) -> str:
-    """Return the client address to store with a failed login."""
-    return address_of(request) or UNKNOWN_ADDRESS
+    """Return the address to store with a failed login, by which django-axes limits failed logins.
 
-
-def lockout_parameters(request: Any, credentials: Any = None) -> list[Any]:
-    """Return the attributes by which django-axes limits failed logins: the address or, if it is unknown, the username.
-
-    A limit by address prevents others from locking an operator out. Clients with unknown addresses do not share a
-    limit, because one of them could lock out all the others.
+    All clients with an unknown address share one. With NULL, django-axes would raise an error for concurrent failures,
+    because its unique constraint treats NULLs as different.
     """
-    if client_address(request) == UNKNOWN_ADDRESS:
-        return [["username", "ip_address"]]
-    return ["ip_address"]
+    return address_of(request) or "0.0.0.0"  # noqa: S104

@@ -11,31 +11,19 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
 from .admin_tools.columns import can_view
 from .admin_tools.confirmation import requires_confirmation
 from .admin_tools.forms import JSONObjectFormField, indent_json
 from .admin_tools.history import log_rows
+from .admin_tools.lists import AutocompleteFilter
 from .fields import stored_text
-from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
+from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin
-
-
-class EnvironmentFilter(admin.SimpleListFilter):
-    title = _("environment")
-    parameter_name = "environment"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("none", pgettext_lazy("environment", "None")), *Environment.choices]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        value = self.value()
-        return queryset.filter(environment="" if value == "none" else value) if value else queryset
 
 
 @admin.register(Team)
@@ -52,7 +40,7 @@ class ApiTokenAdmin(TokenAdmin):
     owner_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
-    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
+    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), "environment")
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
@@ -74,7 +62,7 @@ class UserGroupAdmin(OperatorAdmin):
 
     deferred_fields = JSON_FIELDS
     list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
-    list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
+    list_filter = (("team", AutocompleteFilter), "environment")
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     find_fields = ("name", "provided_id")
@@ -114,7 +102,7 @@ class UserGroupAdmin(OperatorAdmin):
         if can_view(self.admin_site, request, ApiToken):
             tokens: Any = self.admin_site.get_model_admin(ApiToken)
             conditions = {"team": obj.team_id, "environment": obj.environment}
-            query = {"team__id__exact": obj.team_id, "environment": obj.environment or "none"}
+            query = {"team__id__exact": obj.team_id, "environment__exact": obj.environment}
             row = tokens.related_list(request, conditions, query)
             related.append({**row, "name": gettext("API tokens that reach it")})
         return related

@@ -3,14 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
@@ -28,20 +26,14 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
 from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
-from .forms import OperatorForm, SingleLineField
+from .forms import AutocompleteSelect, OperatorForm, choices_of, is_valid_value
 from .history import changed_values, values_of
-from .lists import OperatorListMixin, bounded_count, display_number, display_rows
-
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-else:
-    ModelAdmin = admin.ModelAdmin
+from .lists import AutocompleteFilter, OperatorListMixin, bounded_count, display_number, display_rows
 
 
-class OperatorAdmin(OperatorListMixin, ModelAdmin):
+class OperatorAdmin(OperatorListMixin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
@@ -52,7 +44,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
@@ -66,12 +58,6 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
     secret_prefix: str = ""
     """The prefix of the secrets that identify a row, if any."""
-
-    @property
-    def media(self) -> forms.Media:
-        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
-        return super().media + of_filters + own
 
     def get_urls(self) -> list[URLPattern]:
         return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
@@ -154,25 +140,11 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             form.restored = self.values_to_restore(request, obj)
         return form
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if isinstance(getattr(field, "widget", None), RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget  # without icons that open other forms
-        return field
-
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
             kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the values in the address, without the rows of models that the user may not view."""
-        initial: dict[str, Any] = super().get_changeform_initial_data(request)
-        for name in self.get_autocomplete_fields(request):
-            if not can_view(self.admin_site, request, self.opts.get_field(name).related_model):
-                initial.pop(name, None)
-        return initial
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
         if not change:
@@ -299,8 +271,9 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         for relation, way in dependants(self.model):
             paths = cascading if relation.on_delete is models.CASCADE else protecting
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+        using = router.db_for_write(self.model)
         for model, condition in cascading.items():
-            if number := bounded_count(all_rows(model).filter(condition)):
+            if number := bounded_count(model._base_manager.using(using).filter(condition)):
                 other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
                     counts[str(model._meta.verbose_name_plural)] = display_number(number)
@@ -308,7 +281,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
                     perms_needed.add(str(model._meta.verbose_name))
         for model, condition in protecting.items():
             if model not in cascading:  # Otherwise a cascade may delete these rows first.
-                rows = all_rows(model).filter(condition)[:MAX_DESCRIBED]
+                rows = model._base_manager.using(using).filter(condition)[:MAX_DESCRIBED]
                 protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
         try:
             deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
@@ -349,19 +322,11 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     def identified_by(self, text: str) -> models.Q:
         """Return the condition that the whole text identifies the row. It contains no whole secret."""
         fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
-        return any_of({field.name: text for field in fields if is_valid_value(field, text)})
+        lookups = [(field.name, text) for field in fields if is_valid_value(field, text)]
+        return models.Q(*lookups, _connector=models.Q.OR)
 
     def similar_to(self, text: str) -> models.Q:
         """Return the condition to try if the whole text identifies no row: a field contains the text."""
         fields = [self.opts.get_field(name) for name in self.find_fields]
-        return any_of({f"{field.name}__icontains": text for field in fields if isinstance(field, models.CharField)})
-
-
-def any_of(lookups: dict[str, Any]) -> models.Q:
-    """Return the condition that one of the lookups holds."""
-    return models.Q(*lookups.items(), _connector=models.Q.OR)
-
-
-def all_rows(model: Any) -> Any:
-    """Return all rows of a model in the database for writes."""
-    return model._base_manager.using(router.db_for_write(model))
+        lookups = [(f"{field.name}__icontains", text) for field in fields if isinstance(field, models.CharField)]
+        return models.Q(*lookups, _connector=models.Q.OR)

@@ -5,16 +5,19 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.db import models
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from .autocomplete import AutocompleteFilter
 from .base import OperatorAdmin
 from .columns import admin_url, can_view
-from .history import message_of, text_of, values_of
+from .forms import indent_json
+from .history import message_of, values_of
+from .lists import AutocompleteFilter
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
@@ -107,6 +110,13 @@ class ChangesAdmin(OperatorAdmin):
             restore = format_html('<a href="{}?restore={}">{}</a>', address, entry.pk, gettext("Restore"))
         shown = format_html_join("", "{}", ((show_values(*each),) for each in values))
         return format_html("{} {}{}", message_of(entry), shown, restore)
+
+
+def text_of(field: Any, value: Any) -> str:
+    """Return a value that an entry keeps as text."""
+    if isinstance(field, models.JSONField):
+        return indent_json(value) or "-"
+    return str(value["text"] if value and field.is_relation else localize(value) or "-")
 
 
 def show_values(field: Any, old: Any, new: Any) -> str:

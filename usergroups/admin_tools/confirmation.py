@@ -21,8 +21,8 @@ from django.utils.translation import ngettext
 
 from usergroups.transactions import retry_on_conflict
 
-from .autocomplete import is_valid_value
 from .columns import joined
+from .forms import is_valid_value
 from .lists import MAX_LISTED, display_rows
 
 FILTERS_PARAM = "_changelist_filters"

@@ -26,8 +26,8 @@ MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
 
 TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
-PRIVATE = re.compile(r"[0-9A-Za-z]{30}")
-"""A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
+PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
+"""A text with so many letters and digits in a row may be most of a secret, also of another service. It is not shown again."""
 
 
 def admins_of(site: admin.AdminSite) -> list[Any]:
@@ -36,13 +36,13 @@ def admins_of(site: admin.AdminSite) -> list[Any]:
     return [each for each in admins if getattr(each, "find_fields", ())]
 
 
-def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
+def secrets_pattern(site: admin.AdminSite) -> str:
     """Return the regular expression, for Python and JavaScript, of secrets of any model of the site.
 
-    A secret has at least ``length`` characters after its prefix. A whole one has 38.
+    A secret has 38 characters after its prefix. If it is cut off, it has at least 30.
     """
     prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
-    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
+    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"
 
 
 class FindSite(admin.AdminSite):
@@ -70,7 +70,7 @@ class FindSite(admin.AdminSite):
             [(model_admin, row)] = rows
             return redirect(model_admin.url_of("change", quote(row.pk)))
         request.current_app = self.name
-        shown = "" if self.is_private(text) else text
+        shown = "" if PRIVATE.search(text) else text
         context = {
             **self.each_context(request),
             "title": _("Find"),
@@ -106,10 +106,6 @@ class FindSite(admin.AdminSite):
             return self._rows(request, conditions)
         found = self._rows(request, {each: each.identified_by(text) for each in admins})
         return found or self._rows(request, {each: each.similar_to(text) for each in admins})
-
-    def is_private(self, text: str) -> bool:
-        """Return whether the text may contain a secret, or more of one than the admin shows."""
-        return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
     def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any]]]:
         found = []

@@ -8,22 +8,13 @@ from django import forms
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.db import models
-from django.utils.formats import localize
 from django.utils.translation import gettext, gettext_noop
-
-from .forms import indent_json
 
 MAX_KEPT = 50_000
 """The maximum length of the values that an entry keeps, in characters of JSON."""
 
-# Django stores the labels of changed fields, and translates them. makemessages reads this list.
-LABELS = (
-    gettext_noop("Collection"),
-    gettext_noop("Mapping"),
-    gettext_noop("Name"),
-    gettext_noop("Properties"),
-    gettext_noop("Title"),
-)
+# Django stores the labels of changed fields, and translates them. makemessages reads those that are nowhere else.
+LABELS = (gettext_noop("Collection"), gettext_noop("Mapping"), gettext_noop("Properties"))
 
 
 def message_of(entry: LogEntry) -> str:
@@ -67,13 +58,6 @@ def _kept(field: Any, value: Any) -> Any:
         is_key = value is not None and not isinstance(value, models.Model)
         return kept_row(field.queryset.filter(pk=value).first() if is_key else value)
     return value if isinstance(value, dict | str | int | None) else str(value)
-
-
-def text_of(field: Any, value: Any) -> str:
-    """Return a value that an entry keeps as text."""
-    if isinstance(field, models.JSONField):
-        return indent_json(value) or "-"
-    return str(value["text"] if value and field.is_relation else localize(value) or "-")
 
 
 def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[tuple[Any, Any, Any]]:

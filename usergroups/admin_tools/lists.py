@@ -1,29 +1,25 @@
 """Lists whose cost does not grow with the table, and whose filters are above the rows."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core import paginator
 from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
-from .autocomplete import AutocompleteFilter
-from .columns import admin_url
+from .columns import admin_url, can_view
 from .find_site import secrets_pattern
-
-if TYPE_CHECKING:
-    Paginator = paginator.Paginator[Any]
-    Mixin = admin.ModelAdmin[Any]
-else:
-    Paginator, Mixin = paginator.Paginator, object
+from .forms import AutocompleteField, AutocompleteSelect
 
 MAX_LISTED = 10_000
 
@@ -44,7 +40,7 @@ def display_rows(number: int, opts: Any) -> str:
     return f"{intcomma(number)} {opts.verbose_name if number == 1 else opts.verbose_name_plural}"
 
 
-class BoundedPaginator(Paginator):
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     """A paginator that lists the first 10,000 rows and does not count the others."""
 
     @cached_property
@@ -55,6 +51,35 @@ class BoundedPaginator(Paginator):
     def limit(self) -> str:
         """The maximum number of rows as text if there may be more rows, otherwise empty."""
         return intcomma(MAX_LISTED) if self.count == MAX_LISTED else ""
+
+
+class AutocompleteFilter(admin.FieldListFilter):
+    """Filter by a foreign key, with an autocomplete field in place of a list of all rows.
+
+    Only operators who may view the rows that it refers to have the filter.
+    """
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, *, field_path: str
+    ) -> None:
+        self.lookup = f"{field_path}__{field.target_field.name}__exact"
+        super().__init__(field, request, params, model, model_admin, field_path=field_path)
+        if self.used_parameters.get(self.lookup) == [""]:  # submitted without a choice
+            del self.used_parameters[self.lookup]
+        self.admin_site = model_admin.admin_site
+        self.is_visible = can_view(self.admin_site, request, field.remote_field.model)
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.lookup]
+
+    def has_output(self) -> bool:
+        return self.is_visible
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        used: Any = self.used_parameters
+        form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
+        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
+        yield {"field": form[self.lookup]}
 
 
 class OperatorChangeList(ChangeList):
@@ -82,11 +107,17 @@ class OperatorChangeList(ChangeList):
         return [(name, value) for name, values in params.items() if name not in fields for value in values]
 
 
-class OperatorListMixin(Mixin):
+class OperatorListMixin(admin.ModelAdmin):  # type: ignore[type-arg]
     """An admin with the lists of this module. Use it before ModelAdmin among the base classes."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
+
+    @property
+    def media(self) -> forms.Media:
+        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
+        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+        return super().media + of_filters + own
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
