@@ -15,8 +15,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.columns import admin_url
+from usergroups.admin_tools.history import ChangesAdmin
 from usergroups.admin_tools.lists import OperatorListMixin
 
 admin.site.unregister([User, Group])
@@ -35,6 +35,8 @@ class PermissionsAdmin(OperatorListMixin):
             content_types = ContentType.objects.get_for_models(*models).values()
             permissions = Permission.objects.filter(content_type__in=content_types)
             kwargs["queryset"] = permissions.select_related("content_type")
+        else:
+            kwargs |= {"label": _("Role"), "help_text": _("Decides what the account may do.")}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
@@ -53,7 +55,10 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
     list_filter = ("groups", "is_active")
     readonly_fields = ("password_link", "last_login", "date_joined")
-    account, rights = ("username", "first_name", "email", "groups"), ("is_staff", "is_superuser", "user_permissions")
+    account, rights = (
+        ("username", "first_name", "last_name", "email", "groups"),
+        ("is_staff", "is_superuser", "user_permissions"),
+    )
     fieldsets = (
         (None, {"fields": (*account, "is_active", "password_link")}),
         (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, "last_login", "date_joined")}),
@@ -77,12 +82,3 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}
-
-    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        fields: Any = form.base_fields
-        if "first_name" in fields:
-            fields["first_name"].label = _("Name")
-        if "groups" in fields:
-            fields["groups"].label, fields["groups"].help_text = _("Role"), _("Decides what the account may do.")
-        return form

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -64,12 +62,11 @@ class OperatorsSite(FindSite):
         return super().autocomplete_view(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        kinds = [model for model in (ApiToken, AccessToken) if model in visible]
+        kinds = [model for model in (ApiToken, AccessToken) if can_view(self, request, model)]
         panels = {
             "steps": first_steps(self, request),
             "tokens": [panel for model in kinds for panel in token_panels(self, request, model)],
-            "recent_changes": recent_changes(visible) if visible else None,
+            "recent_changes": recent_changes(self, request) if can_view(self, request, LogEntry) else None,
         }
         return super().index(request, {**(extra_context or {}), "panels": panels})
 
@@ -114,11 +111,10 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     return result
 
 
-def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
-    """Return the latest changes that operators made to these models in the admin, their messages, and when."""
-    content_types = ContentType.objects.get_for_models(*visible).values()
-    entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
-    latest = entries.order_by("-pk")[:MAX_ROWS]
+def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:
+    """Return the latest changes that operators made in the admin and the user may see, their messages, and when."""
+    entries = site.get_model_admin(LogEntry).get_queryset(request)
+    latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
     return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]
 
 

@@ -40,8 +40,6 @@ class OperatorAdmin(OperatorListMixin):
     writes only the changed fields.
     """
 
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
     formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
@@ -52,8 +50,6 @@ class OperatorAdmin(OperatorListMixin):
     """Large fields that only the change page loads."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
-    empty_text: ClassVar[str | Promise] = ""
-    """The text to show when the table is empty."""
     find_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
     secret_prefix: str = ""
@@ -301,8 +297,8 @@ class OperatorAdmin(OperatorListMixin):
             return super().history_view(request, object_id, extra_context)
         if not self.has_view_or_change_permission(request, obj):
             raise PermissionDenied
-        query = urlencode({"kind": get_content_type_for_model(obj).pk, "object_id": obj.pk})
-        return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{query}")
+        address = admin_url(self.admin_site, LogEntry._meta, "changelist")
+        return redirect(f"{address}?object={get_content_type_for_model(obj).pk}-{obj.pk}")
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""

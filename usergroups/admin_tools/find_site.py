@@ -27,7 +27,7 @@ MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
 TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
-"""A text with so many letters and digits in a row may be most of a secret, also of another service. It is not shown again."""
+"""A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
 
 
 def admins_of(site: admin.AdminSite) -> list[Any]:

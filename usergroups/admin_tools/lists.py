@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -14,7 +14,7 @@ from django.core.paginator import Paginator
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.functional import cached_property
+from django.utils.functional import Promise, cached_property
 from django.utils.translation import gettext
 
 from .columns import admin_url, can_view
@@ -112,6 +112,10 @@ class OperatorListMixin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    empty_text: ClassVar[str | Promise] = ""
+    """The text to show when the table is empty."""
 
     @property
     def media(self) -> forms.Media:
