@@ -15,9 +15,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.columns import admin_url
 from usergroups.admin_tools.history import ChangesAdmin
-from usergroups.admin_tools.lists import OperatorListMixin
+from usergroups.admin_tools.lists import OperatorListMixin, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)

@@ -30,8 +30,8 @@ from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import admin_url
 from usergroups.admin_tools.forms import AutocompleteField
+from usergroups.admin_tools.lists import admin_url
 from usergroups.contract.requests import may_exceed
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as

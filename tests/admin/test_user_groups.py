@@ -190,8 +190,9 @@ def test_json_is_shown_indented_without_permission_to_change(client):
 
     page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
 
-    assert "{\n  &quot;&lt;b&gt;&quot;: {\n    &quot;a&quot;: 1\n  }\n}</pre>" in page
-    assert "{\n  &quot;40&quot;: &quot;a&quot;\n}</pre>" in page
+    shown = html.unescape(re.search("<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[1])
+    values = {"mapping": {"40": "a"}, "properties": {"<b>": {"a": 1}}}
+    assert shown == json.dumps(values, indent=2)
 
 
 def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
@@ -229,14 +230,6 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
     assert offered == {"A (Acme, 7)", "A (Acme, Testing, 7)", "A (Other, 7)"}
     # Session, user, the count, and the rows with their teams.
     assert len(queries_of(admin_client.get, address)) == 4
-
-
-def test_filters_require_permission_to_view_the_related_model(client, admin_client):
-    allow(client, "usergroups_usergroup", "view")
-
-    offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
-
-    assert ["filter_team__id__exact" in page for page in offered] == [True, False]
 
 
 def test_a_field_that_a_caller_changed_meanwhile_is_kept_announced_and_named(admin_client):

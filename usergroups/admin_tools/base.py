@@ -18,7 +18,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -26,11 +25,19 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .forms import AutocompleteSelect, OperatorForm, choices_of, is_valid_value
 from .history import changed_values, values_of
-from .lists import AutocompleteFilter, OperatorListMixin, bounded_count, display_number, display_rows
+from .lists import (
+    AutocompleteFilter,
+    OperatorListMixin,
+    admin_of,
+    admin_url,
+    can_view,
+    display_count,
+    display_rows,
+    joined,
+)
 
 
 class OperatorAdmin(OperatorListMixin):
@@ -94,28 +101,6 @@ class OperatorAdmin(OperatorListMixin):
             queryset = queryset.select_related(*self.list_select_related)
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
-
-    def link_to(self, row: Any, text: str = "") -> str:
-        """Return a link to the page of a row. It shows the name of the row, or ``text``."""
-        if not self.admin_site.is_registered(type(row)):
-            return text or str(row)
-        return format_html('<a href="{}">{}</a>', admin_url(self.admin_site, row._meta, "change", row.pk), text or row)
-
-    @admin.display(description=_("team"))
-    def team_link(self, row: Any) -> str:
-        return self.link_to(row.team)
-
-    @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: Any) -> str:
-        return badge(row.environment.lower(), row.environment)
-
-    @admin.display(description=_("created"), ordering="created_at")
-    def created(self, row: Any) -> str:
-        return short_date(row.created_at)
-
-    @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, row: Any) -> str:
-        return short_date(row.updated_at)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
@@ -192,8 +177,7 @@ class OperatorAdmin(OperatorListMixin):
             other = admin_of(self.admin_site, model)
             if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
                 for path in other.owner_paths(request, self.model):
-                    query = {f"{path}__{self.opts.pk.name}__exact": obj.pk}
-                    row = other.related_list(request, {path: obj}, query)
+                    row = other.related_list(request, {f"{path}__{self.opts.pk.name}__exact": obj.pk})
                     related.append({**row, "links": other.get_related_links(request, path, obj)})
         return related
 
@@ -203,11 +187,11 @@ class OperatorAdmin(OperatorListMixin):
         paths = [path for path, filter_class in filters if filter_class is AutocompleteFilter]
         return [path for path in paths if get_fields_from_path(self.model, path)[-1].related_model is owner]
 
-    def related_list(self, request: HttpRequest, conditions: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
-        """Return the name, the number and the address of this list with this query."""
+    def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """Return the name, the number of rows and the address of this list with these filters."""
         return {
             "name": str(self.opts.verbose_name_plural),
-            "count": display_number(bounded_count(self.get_queryset(request).filter(**conditions))),
+            "count": display_count(self.get_queryset(request).filter(**query)),
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
@@ -269,10 +253,11 @@ class OperatorAdmin(OperatorListMixin):
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
         using = router.db_for_write(self.model)
         for model, condition in cascading.items():
-            if number := bounded_count(model._base_manager.using(using).filter(condition)):
+            number = display_count(model._base_manager.using(using).filter(condition))
+            if number != "0":
                 other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
-                    counts[str(model._meta.verbose_name_plural)] = display_number(number)
+                    counts[str(model._meta.verbose_name_plural)] = number
                 if other is not None and not other.has_delete_permission(request):
                     perms_needed.add(str(model._meta.verbose_name))
         for model, condition in protecting.items():
@@ -292,13 +277,10 @@ class OperatorAdmin(OperatorListMixin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the row in the list of changes, if the site has this list."""
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None or not can_view(self.admin_site, request, LogEntry):
+        if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        if not self.has_view_or_change_permission(request, obj):
-            raise PermissionDenied
-        address = admin_url(self.admin_site, LogEntry._meta, "changelist")
-        return redirect(f"{address}?object={get_content_type_for_model(obj).pk}-{obj.pk}")
+        query = {"object": f"{get_content_type_for_model(self.model).pk}-{unquote(object_id)}"}
+        return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""

@@ -19,7 +19,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from .columns import joined
+from .lists import joined
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
@@ -30,21 +30,6 @@ PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
 
 
-def admins_of(site: admin.AdminSite) -> list[Any]:
-    """Return the admins of the site that Find asks, in the order of the installed apps."""
-    admins = [site.get_model_admin(model) for model in apps.get_models() if site.is_registered(model)]
-    return [each for each in admins if getattr(each, "find_fields", ())]
-
-
-def secrets_pattern(site: admin.AdminSite) -> str:
-    """Return the regular expression, for Python and JavaScript, of secrets of any model of the site.
-
-    A secret has 38 characters after its prefix. If it is cut off, it has at least 30.
-    """
-    prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
-    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"
-
-
 class FindSite(admin.AdminSite):
     """An admin site with the page ``find/``. Its form is the template ``usergroups/admin/find.html``."""
 
@@ -52,10 +37,25 @@ class FindSite(admin.AdminSite):
         # Not Django's never_cache(), so that the browser can return to the page, which answers a POST.
         return [path("find/", self.admin_view(self.find_view, cacheable=True), name="find"), *super().get_urls()]
 
+    @property
+    def admins(self) -> list[Any]:
+        """The admins that Find asks, in the order of the installed apps."""
+        admins = [self.get_model_admin(model) for model in apps.get_models() if self.is_registered(model)]
+        return [each for each in admins if getattr(each, "find_fields", ())]
+
+    @property
+    def secrets_pattern(self) -> str:
+        """The regular expression, for Python and JavaScript, of secrets of any model of the site.
+
+        A secret has 38 characters after its prefix. If it is cut off, it has at least 30.
+        """
+        prefixes = sorted({each.secret_prefix for each in self.admins if each.secret_prefix})
+        return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
         if self.has_permission(request):
-            context |= {"find_url": reverse(f"{self.name}:find"), "secrets_pattern": secrets_pattern(self)}
+            context |= {"find_url": reverse(f"{self.name}:find"), "secrets_pattern": self.secrets_pattern}
         return context
 
     @method_decorator(sensitive_post_parameters("text"))
@@ -98,8 +98,8 @@ class FindSite(admin.AdminSite):
 
         It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
         """
-        admins = [each for each in admins_of(self) if each.has_view_permission(request)]
-        if secrets := re.findall(secrets_pattern(self), text):
+        admins = [each for each in self.admins if each.has_view_permission(request)]
+        if secrets := re.findall(self.secrets_pattern, text):
             # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
             own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}

@@ -20,9 +20,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .columns import admin_url, can_view
 from .forms import indent_json
-from .lists import AutocompleteFilter, OperatorListMixin
+from .lists import AutocompleteFilter, OperatorListMixin, admin_url, can_view
 
 MAX_KEPT = 50_000
 """The maximum length of the values that an entry keeps, in characters of JSON."""

@@ -20,10 +20,10 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import badge, relative_time, two_lines
 from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.lists import badge, relative_time, two_lines
 
 from . import secret_format
 from .models import Token, TokenState
