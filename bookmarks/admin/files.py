@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +21,6 @@ from django.utils import timezone
 from django.utils.text import capfirst, slugify
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
 from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
@@ -32,7 +32,6 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.base import OperatorAdmin
 from usergroups.admin_tools.forms import AutocompleteField
 from usergroups.admin_tools.lists import admin_url
-from usergroups.contract.requests import may_exceed
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
@@ -81,6 +80,9 @@ class ImportForm(forms.Form):
         if guess_format(file.name) is None:
             text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
             raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
+        if file.size > conf.max_import_size():
+            text = gettext("The file is larger than %(size)s.")
+            raise forms.ValidationError(text % {"size": filesizeformat(conf.max_import_size())})
         return file
 
     def clean_encoding(self) -> str | None:
@@ -117,10 +119,8 @@ class FilesAdmin(OperatorAdmin):
     def get_urls(self) -> list[URLPattern]:
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
-        # Django's CSRF check reads the whole body, so import_view() makes it last.
-        import_view = non_atomic(csrf_exempt(self.import_view))
         return [
-            self.page_path("import/", import_view, "import"),
+            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),
             self.page_path("export/", self.export_view, "export"),
             *super().get_urls(),
         ]
@@ -161,19 +161,9 @@ class FilesAdmin(OperatorAdmin):
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the page. Refuse a file that is not permitted or too large before it is read and stored."""
+        """Import or check a file, and redirect to the page with the report."""
         if not self.has_import_permission(request):
             raise PermissionDenied  # The file may contain new collections.
-        if not may_exceed(request, conf.max_import_size()):
-            response: HttpResponse = csrf_protect(self.import_file)(request)
-            return response
-        text = gettext("The file is larger than %(size)s.") % {"size": filesizeformat(conf.max_import_size())}
-        refusal = self.render_import(request, ImportForm(self, request), problem=text)
-        refusal.status_code = 413
-        return refusal
-
-    def import_file(self, request: HttpRequest) -> HttpResponse:
-        """Import or check the file, and redirect to the page with the report."""
         if request.method != "POST":
             report = request.session.get(REPORT) if "report" in request.GET else None
             if report and request.GET["report"] == "csv":
