@@ -196,9 +196,9 @@ class FilesAdmin(OperatorAdmin):
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             if not is_check and (report.created or report.updated):
-                message = f"{gettext_noop('Imported bookmarks')}: {report.created + report.updated}"
+                message = gettext_noop("Imported bookmarks")  # makemessages does not look into f-strings
                 with suppress(Error):
-                    self.log_change(request, user_group, message)
+                    self.log_change(request, user_group, f"{message}: {report.created + report.updated}")
         numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
         return {
             **numbers,

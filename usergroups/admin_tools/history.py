@@ -100,9 +100,10 @@ class ObjectFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
         kinds = visible_kinds(model_admin.admin_site, request)
-        value = self.value() or ""
-        chosen = [(value, f"{gettext('id')} {value.partition('-')[2]}")] if "-" in value else []
-        return [*((str(kind.pk), capfirst(kind.name)) for kind in kinds), *chosen]
+        choices = [(str(kind.pk), capfirst(kind.name)) for kind in kinds]
+        label = gettext("id")
+        _kind, dash, key = (self.value() or "").partition("-")
+        return [*choices, (self.value(), f"{label} {key}")] if dash else choices
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         kind, _dash, key = (self.value() or "").partition("-")
