@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -15,15 +13,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.columns import admin_url, can_view, relative_time
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
+from usergroups.admin_tools.lists import admin_url, can_view, relative_time
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.addresses import address_of
-
-# Stored in place of NULL, because a unique constraint treats NULLs as different. Concurrent failures would otherwise
-# store duplicate attempts, for which django-axes raises an error.
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104
 
 MAX_ROWS = 5  # in each list of the index page
 
@@ -68,19 +62,13 @@ class OperatorsSite(FindSite):
         return super().autocomplete_view(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        visible = [model for model in apps.get_models() if can_view(self, request, model)]
-        return super().index(request, {**(extra_context or {}), "panels": panels(self, request, visible)})
-
-
-def panels(site: Any, request: HttpRequest, visible: list[Any]) -> dict[str, Any]:
-    """Return the panels for the models that the user may view, by name."""
-    kinds = [model for model in (ApiToken, AccessToken) if model in visible]
-    return {
-        "steps": first_steps(site, request),
-        "tokens": [panel for model in kinds for panel in token_panels(site, request, model)],
-        "newest_user_groups": newest_user_groups() if UserGroup in visible else None,
-        "recent_changes": recent_changes(visible) if visible else None,
-    }
+        kinds = [model for model in (ApiToken, AccessToken) if can_view(self, request, model)]
+        panels = {
+            "steps": first_steps(self, request),
+            "tokens": [panel for model in kinds for panel in token_panels(self, request, model)],
+            "recent_changes": recent_changes(self, request) if can_view(self, request, LogEntry) else None,
+        }
+        return super().index(request, {**(extra_context or {}), "panels": panels})
 
 
 def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
@@ -123,31 +111,17 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
     return result
 
 
-def newest_user_groups() -> list[tuple[UserGroup, Any]]:
-    """Return the newest user groups, and when they were created."""
-    newest = UserGroup.objects.select_related("team").defer("mapping", "properties").order_by("-pk")
-    return [(user_group, relative_time(user_group.created_at)) for user_group in newest[:MAX_ROWS]]
-
-
-def recent_changes(visible: list[Any]) -> list[tuple[LogEntry, str, Any]]:
-    """Return the latest changes that operators made to these models in the admin, their messages, and when."""
-    content_types = ContentType.objects.get_for_models(*visible).values()
-    entries = LogEntry.objects.filter(content_type__in=content_types).select_related("user", "content_type")
-    latest = entries.order_by("-pk")[:MAX_ROWS]
+def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:
+    """Return the latest changes that operators made in the admin and the user may see, their messages, and when."""
+    entries = site.get_model_admin(LogEntry).get_queryset(request)
+    latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
     return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]
 
 
 def client_address(request: Any) -> str:
-    """Return the client address to store with a failed login."""
-    return address_of(request) or UNKNOWN_ADDRESS
+    """Return the address to store with a failed login, by which django-axes limits failed logins.
 
-
-def lockout_parameters(request: Any, credentials: Any = None) -> list[Any]:
-    """Return the attributes by which django-axes limits failed logins: the address or, if it is unknown, the username.
-
-    A limit by address prevents others from locking an operator out. Clients with unknown addresses do not share a
-    limit, because one of them could lock out all the others.
+    All clients with an unknown address share one. With NULL, django-axes would raise an error for concurrent failures,
+    because its unique constraint treats NULLs as different.
     """
-    if client_address(request) == UNKNOWN_ADDRESS:
-        return [["username", "ip_address"]]
-    return ["ip_address"]
+    return address_of(request) or "0.0.0.0"  # noqa: S104

@@ -11,31 +11,18 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.base import OperatorAdmin
-from .admin_tools.columns import can_view
 from .admin_tools.confirmation import requires_confirmation
 from .admin_tools.forms import JSONObjectFormField, indent_json
 from .admin_tools.history import log_rows
+from .admin_tools.lists import AutocompleteFilter, can_view
 from .fields import stored_text
-from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
+from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin
-
-
-class EnvironmentFilter(admin.SimpleListFilter):
-    title = _("environment")
-    parameter_name = "environment"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("none", pgettext_lazy("environment", "None")), *Environment.choices]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        value = self.value()
-        return queryset.filter(environment="" if value == "none" else value) if value else queryset
 
 
 @admin.register(Team)
@@ -52,7 +39,7 @@ class ApiTokenAdmin(TokenAdmin):
     owner_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
-    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), EnvironmentFilter)
+    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), "environment")
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
@@ -62,7 +49,6 @@ class ApiTokenAdmin(TokenAdmin):
 SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
 
 JSON_FIELDS = ("mapping", "properties")
-READ_ONLY_JSON = ("mapping_json", "properties_json")
 
 MAX_OPEN = 2_000
 """The number of characters of JSON above which the page of a user group shows it collapsed."""
@@ -74,7 +60,7 @@ class UserGroupAdmin(OperatorAdmin):
 
     deferred_fields = JSON_FIELDS
     list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
-    list_filter = (("team", AutocompleteFilter), EnvironmentFilter)
+    list_filter = (("team", AutocompleteFilter), "environment")
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     find_fields = ("name", "provided_id")
@@ -92,14 +78,14 @@ class UserGroupAdmin(OperatorAdmin):
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
         can_change = self.has_change_permission(request, obj)
         is_long = any(len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS)
-        json_fields = {"fields": JSON_FIELDS if can_change else READ_ONLY_JSON}
+        json_fields = {"fields": JSON_FIELDS if can_change else ("json",)}
         return [
             (None, {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")}),
             ("JSON", {**json_fields, "classes": ["collapse"] if is_long else []}),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        fields = (*self.fixed_fields, *READ_ONLY_JSON, "created_at", "updated_at")
+        fields = (*self.fixed_fields, "json", "created_at", "updated_at")
         return fields if obj else ()
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -113,10 +99,8 @@ class UserGroupAdmin(OperatorAdmin):
         related = super().get_related(request, obj)
         if can_view(self.admin_site, request, ApiToken):
             tokens: Any = self.admin_site.get_model_admin(ApiToken)
-            conditions = {"team": obj.team_id, "environment": obj.environment}
-            query = {"team__id__exact": obj.team_id, "environment": obj.environment or "none"}
-            row = tokens.related_list(request, conditions, query)
-            related.append({**row, "name": gettext("API tokens that reach it")})
+            query = {"team__id__exact": obj.team_id, "environment__exact": obj.environment}
+            related.append({**tokens.related_list(request, query), "name": gettext("API tokens that reach it")})
         return related
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
@@ -151,10 +135,7 @@ class UserGroupAdmin(OperatorAdmin):
         secrets = [(user_group, user_group.token, None) for user_group in queryset]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)
 
-    @admin.display(description=_("mapping"))
-    def mapping_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.mapping))
-
-    @admin.display(description=_("properties"))
-    def properties_json(self, user_group: UserGroup) -> str:
-        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(user_group.properties))
+    @admin.display(description="JSON")
+    def json(self, user_group: UserGroup) -> str:
+        values = {name: getattr(user_group, name) for name in JSON_FIELDS}
+        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(values))

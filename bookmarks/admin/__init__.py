@@ -1,29 +1,38 @@
 """The admin of access tokens, collections and bookmarks."""
 
+import json
 from contextlib import suppress
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
+from django.contrib.admin.models import CHANGE
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.text import Truncator
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import web_url
 from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteFilter, is_valid_value
+from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import two_lines
+from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
+from usergroups.admin_tools.forms import AutocompleteField, is_valid_value
+from usergroups.admin_tools.history import kept_row, log_rows
+from usergroups.admin_tools.lists import AutocompleteFilter, two_lines
 from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
 from .files import FilesAdmin
-from .moves import LIMIT, limit_to_group, move
 
 MAX_SHOWN = 80
 """The maximum length of a URL or title in a list."""
+
+LIMIT = "of_user_group"
+"""The query parameter that limits the autocompletion of collections to those of a user group."""
 
 
 class OwnedAdmin(OperatorAdmin):
@@ -85,6 +94,38 @@ class CollectionAdmin(OwnedAdmin):
         return [*descriptions, note], counts, perms_needed, protected
 
 
+class MoveForm(ConfirmationForm):
+    """The choice of a collection of the user group that all bookmarks belong to, or of none."""
+
+    no_collection = forms.BooleanField(
+        label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
+    )
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
+        user_group = rows[0].user_group
+        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
+            self.refusals = [gettext("Select the bookmarks of one user group.")]
+        field: Any = Bookmark._meta.get_field("collection")
+        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
+        limit_to_group(choice, user_group)
+        self.fields = {"collection": choice, **self.fields}
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        if "collection" in values and (values["collection"] is None) != values["no_collection"]:
+            self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
+        return values
+
+
+def limit_to_group(field: Any, user_group: UserGroup) -> None:
+    """Let a field for a collection accept and offer only those of the user group."""
+    field.queryset = user_group.collections.for_write().select_related("user_group__team")
+    widget = getattr(field.widget, "widget", field.widget)  # without the wrapper for links to other forms
+    widget.query_params = {LIMIT: user_group.pk}
+    field.error_messages["invalid_choice"] = _("The user group has no such collection.")
+
+
 @admin.register(Bookmark)
 class BookmarkAdmin(FilesAdmin, OwnedAdmin):
     list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created")
@@ -94,9 +135,8 @@ class BookmarkAdmin(FilesAdmin, OwnedAdmin):
     find_fields = ("id",)
     sortable_by = ()  # Only the default ordering, in which they were added, has an index on every database.
     autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
-    actions = ("move", "export_selected", "delete_selected")
+    actions = ("move", "delete_selected")
     object_actions = {"move": _("Move")}
-    move = move
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def identified_by(self, text: str) -> Q:
@@ -126,6 +166,36 @@ class BookmarkAdmin(FilesAdmin, OwnedAdmin):
             limit_to_group(form.base_fields["collection"], obj.user_group)
         return form
 
+    @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
+    @requires_confirmation(
+        _("Move %(rows)s to a collection"),
+        _("A bookmark whose URL is in the collection already stays where it is."),
+        MoveForm,
+    )
+    def move(self, request: HttpRequest, queryset: Any, collection: Collection | None, no_collection: bool) -> str:
+        """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
+        rows = list(queryset)
+        if collection is not None:
+            # Lock the collection, so that it cannot be deleted until the transaction ends.
+            stored = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
+            if stored.select_for_update(no_key=True).first() is None:
+                return gettext("The collection no longer exists. Nothing was changed.")
+        others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
+        of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
+        results = of_group.move_many([str(key) for key in others], collection)
+        moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
+        log_rows(request.user, CHANGE, [(row, message_of_move(others[row.pk].collection, collection)) for row in moved])
+        text = gettext("Moved out of their collections: %(moved)s.")
+        if collection is not None:
+            text = gettext("Moved to “%(name)s”: %(moved)s.")
+        others_text = gettext("Already there: %(there)s. Not moved because of a duplicate: %(duplicates)s.")
+        return f"{text} {others_text}" % {
+            "name": collection and collection.name,
+            "moved": intcomma(len(moved)),
+            "there": intcomma(len(rows) - len(others)),
+            "duplicates": intcomma(results.count(Duplicate)),
+        }
+
     @admin.display(description="URL")
     def short_url(self, bookmark: Bookmark) -> str:
         return Truncator(bookmark.url).chars(MAX_SHOWN)
@@ -152,3 +222,9 @@ def external_link(url: str, text: str) -> str:
     if not url.lower().startswith(("http://", "https://")):
         return text
     return format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, text)
+
+
+def message_of_move(old: Collection | None, new: Collection | None) -> str:
+    """Return the message of the history, as it is written when the form of a bookmark is saved."""
+    values = {"collection": [kept_row(old), kept_row(new)]}
+    return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])

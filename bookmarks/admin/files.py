@@ -1,18 +1,18 @@
-"""The pages that import a file, which can check it before, and that export the bookmarks of a user group."""
+"""The page that imports a file, which can check it before, and the export of the bookmarks of a user group."""
 
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
-from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
@@ -21,7 +21,6 @@ from django.utils import timezone
 from django.utils.text import capfirst, slugify
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from bookmarks import conf
 from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
@@ -30,15 +29,11 @@ from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteField
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import requires_confirmation
-from usergroups.admin_tools.lists import MAX_LISTED
-from usergroups.contract.requests import may_exceed
+from usergroups.admin_tools.forms import AutocompleteField
+from usergroups.admin_tools.lists import admin_url
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
-
-from .moves import OneGroupForm
 
 logger = logging.getLogger(__name__)
 
@@ -50,34 +45,10 @@ MAX_DETAILS = 200
 
 MAX_TEXT = 500  # characters of a URL or title in a report
 
-
-class UserGroupForm(forms.Form):
-    """A form that begins with the choice of a user group. The address may name one."""
-
-    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
-        super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
-        field: Any = Bookmark._meta.get_field("user_group")
-        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
-        self.fields = {"user_group": user_group, **self.fields}
+EXPORT_LABELS = {"html": "HTML", "csv": "CSV", "jsonl": "JSON Lines"}
 
 
-class FormatForm(forms.Form):
-    format = forms.ChoiceField(
-        label=_("Format"), choices=[("html", _("HTML, for browsers")), ("jsonl", "JSON Lines"), ("csv", "CSV")]
-    )
-
-
-class ExportForm(FormatForm, UserGroupForm):
-    """A user group, and the format of a file with its bookmarks and collections."""
-
-
-class SelectionForm(FormatForm, OneGroupForm):
-    """The format of a file with the selected bookmarks."""
-
-    max_rows = MAX_LISTED
-
-
-class ImportForm(UserGroupForm):
+class ImportForm(forms.Form):
     """A file, and the user group that gets its bookmarks."""
 
     file = forms.FileField(
@@ -98,11 +69,20 @@ class ImportForm(UserGroupForm):
         required=False,
     )
 
+    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
+        super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
+        field: Any = Bookmark._meta.get_field("user_group")
+        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
+        self.fields = {"user_group": user_group, **self.fields}
+
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if guess_format(file.name) is None:
             text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
             raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
+        if file.size > conf.max_import_size():
+            text = gettext("The file is larger than %(size)s.")
+            raise forms.ValidationError(text % {"size": filesizeformat(conf.max_import_size())})
         return file
 
     def clean_encoding(self) -> str | None:
@@ -132,17 +112,15 @@ class DetailedReport(Report):
 
 
 class FilesAdmin(OperatorAdmin):
-    """An admin of bookmarks with the pages of the import and of the export."""
+    """An admin of bookmarks with the import and the export of files."""
 
     change_list_template = "admin/bookmarks/bookmark/change_list.html"
 
     def get_urls(self) -> list[URLPattern]:
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
-        # Django's CSRF check reads the whole body, so import_view() makes it last.
-        import_view = non_atomic(csrf_exempt(self.import_view))
         return [
-            self.page_path("import/", import_view, "import"),
+            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),
             self.page_path("export/", self.export_view, "export"),
             *super().get_urls(),
         ]
@@ -153,7 +131,9 @@ class FilesAdmin(OperatorAdmin):
             query = urlencode({path: obj.pk})
             if self.has_import_permission(request):
                 links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
-            links.append((gettext("Export"), f"{self.url_of('export')}?{query}"))
+            for name, label in EXPORT_LABELS.items():
+                text = gettext("Export as %(format)s") % {"format": label}
+                links.append((text, f"{self.url_of('export')}?{query}&format={name}"))
         return links
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -161,53 +141,29 @@ class FilesAdmin(OperatorAdmin):
             request, {**(extra_context or {}), "can_import": self.has_import_permission(request)}
         )
 
-    # Export
-
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Export all bookmarks of a user group, with its empty collections."""
+        """Export all bookmarks of a user group, with its empty collections, as a file."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form, problem = ExportForm(self, request, request.POST if request.method == "POST" else None), ""
-        if form.is_valid():
-            user_group, name = form.cleaned_data["user_group"], form.cleaned_data["format"]
-            chunks = (chunk.encode() for chunk in EXPORT_FORMATS[name].write(load(user_group)))
-            try:
-                return download(chunks, nullcontext(), **file_options(user_group, name))
-            except StorageUnavailable:
-                problem = gettext("The server cannot store the file. Try again later.")
-        return self.render_form(request, "file_form", gettext("Export bookmarks"), form, problem=problem)
-
-    @admin.action(description=_("Export selected %(verbose_name_plural)s"), permissions=["view"])
-    @requires_confirmation(
-        _("Export %(rows)s"), _("To export all bookmarks of a user group, use Export on its page."), SelectionForm
-    )
-    def export_selected(self, request: HttpRequest, queryset: QuerySet[Bookmark], **options: str) -> HttpResponse | str:
-        bookmarks = list(queryset.order_by(F("collection").asc(nulls_first=True), "created_at", "pk"))
-        if not bookmarks:
-            return gettext("The selected rows no longer exist. Nothing was changed.")
-        name = options["format"]
-        text = "".join(EXPORT_FORMATS[name].write(bookmarks))
-        return HttpResponse(text, **file_options(bookmarks[0].user_group, name))
-
-    # Import
+        key, name = request.GET.get("user_group", ""), request.GET.get("format")
+        user_group = self.admin_site.get_model_admin(UserGroup).get_object(request, key)
+        if user_group is None or name not in EXPORT_FORMATS:
+            raise Http404
+        headers = {"Content-Disposition": f'attachment; filename="{slugify(user_group.name) or "bookmarks"}.{name}"'}
+        chunks = (chunk.encode() for chunk in EXPORT_FORMATS[name].write(load(user_group)))
+        try:
+            return download(chunks, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
+        except StorageUnavailable:
+            messages.error(request, gettext("The server cannot store the file. Try again later."))
+            return redirect(admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk))
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the page. Refuse a file that is not permitted or too large before it is read and stored."""
+        """Import or check a file, and redirect to the page with the report."""
         if not self.has_import_permission(request):
             raise PermissionDenied  # The file may contain new collections.
-        if not may_exceed(request, conf.max_import_size()):
-            response: HttpResponse = csrf_protect(self.import_file)(request)
-            return response
-        text = gettext("The file is larger than %(size)s.") % {"size": filesizeformat(conf.max_import_size())}
-        refusal = self.render_import(request, ImportForm(self, request), problem=text)
-        refusal.status_code = 413
-        return refusal
-
-    def import_file(self, request: HttpRequest) -> HttpResponse:
-        """Import or check the file, and redirect to the page with the report."""
         if request.method != "POST":
             report = request.session.get(REPORT) if "report" in request.GET else None
             if report and request.GET["report"] == "csv":
@@ -240,9 +196,9 @@ class FilesAdmin(OperatorAdmin):
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             if not is_check and (report.created or report.updated):
-                message = f"{gettext_noop('Imported bookmarks')}: {report.created + report.updated}"
+                message = gettext_noop("Imported bookmarks")  # makemessages does not look into f-strings
                 with suppress(Error):
-                    self.log_change(request, user_group, message)
+                    self.log_change(request, user_group, f"{message}: {report.created + report.updated}")
         numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
         return {
             **numbers,
@@ -256,21 +212,8 @@ class FilesAdmin(OperatorAdmin):
         }
 
     def render_import(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
-        context["can_view"] = self.has_view_permission(request)
-        return self.render_form(request, "import_form", gettext("Import bookmarks"), form, **context)
-
-    def render_form(
-        self, request: HttpRequest, name: str, title: str, form: forms.Form, **context: Any
-    ) -> HttpResponse:
-        media = self.media + form.media
-        return self.render_page(request, f"bookmarks/{name}.html", title, form=form, media=media, **context)
-
-
-def file_options(user_group: UserGroup, name: str) -> dict[str, Any]:
-    """Return the options of a response with a file of bookmarks in this format."""
-    filename = f"{slugify(user_group.name) or 'bookmarks'}.{name}"
-    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    return {"content_type": MEDIA_TYPES[name], "headers": headers}
+        context |= {"form": form, "media": self.media + form.media, "can_view": self.has_view_permission(request)}
+        return self.render_page(request, "bookmarks/import_form.html", gettext("Import bookmarks"), **context)
 
 
 def refused_as_csv(records: list[list[Any]]) -> HttpResponse:

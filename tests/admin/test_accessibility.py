@@ -68,7 +68,6 @@ ADMIN = {
     "move bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a", "button[value=move]"],
     "choose a user group": ["/admin/bookmarks/bookmark/add/", ".select2-selection"],
     "import": ["/admin/bookmarks/bookmark/import/"],
-    "export": ["/admin/bookmarks/bookmark/export/"],
     "users": ["/admin/auth/user/"],
     "user": ["/admin/auth/user/1/change/"],
     "add user": ["/admin/auth/user/add/"],

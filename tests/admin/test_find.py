@@ -117,8 +117,8 @@ def test_a_group_shows_ten_rows_and_links_to_the_list_that_shows_all(admin_clien
 
 @pytest.mark.parametrize(
     "text",
-    ["uga_" + "x" * 38, "ugt_" + "x" * 30, "uga_4Hk6abcd", "ghp_" + "y" * 36, "0123456789abcdef" * 4],
-    ids=["secret", "user group token", "beginning", "of another service", "digest"],
+    ["uga_" + "x" * 38, "ugt_" + "x" * 30, "ghp_" + "y" * 36, "0123456789abcdef" * 4],
+    ids=["secret", "user group token", "of another service", "digest"],
 )
 def test_a_text_that_may_be_a_secret_is_not_shown_again(admin_client, text):
     response = find(admin_client, text)

@@ -161,7 +161,6 @@ PAGES = {
     "a team is deleted": deleted,
     "a deleted team is deleted": gone,
     "import": page_of("import", "bookmarks_bookmark", with_key=False),
-    "export": page_of("export", "bookmarks_bookmark", with_key=False),
     "a file is imported": imported,
     "a file of another format": not_imported,
     "a duplicate collection": add("bookmarks_collection", user_group=group, name="Findable"),

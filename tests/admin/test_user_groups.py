@@ -168,7 +168,7 @@ def test_groups_are_found_by_name_id_and_team(admin_client):
     user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme", environment="Testing")
     UserGroupFactory()
 
-    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment": "Testing"},
+    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment__exact": "Testing"},
                   {"team__id__exact": user_group.team.pk}):  # fmt: skip
         page = admin_client.get(url("usergroups_usergroup_changelist"), query)
         assert list(page.context["cl"].queryset) == [user_group]
@@ -184,28 +184,15 @@ def test_the_deletion_page_counts_dependent_rows_without_listing_them(admin_clie
     assert "https://example.com" not in page.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("name", "sent", "saved"), [("a\nb", "ab", "a\nb"), ("a\r\nb", "ab", "a\r\nb"), ("\n", "x", "x")]
-)
-def test_line_breaks_in_an_unedited_name_are_kept(admin_client, name, sent, saved):
-    """A browser sends the name without its line breaks."""
-    user_group = UserGroupFactory(name=name)
-
-    save(admin_client, user_group, name=sent, mapping='{"40": 1}')
-
-    user_group.refresh_from_db()
-    assert user_group.name == saved
-    assert user_group.mapping == {"40": 1}
-
-
 def test_json_is_shown_indented_without_permission_to_change(client):
     user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
     allow(client, "usergroups_usergroup", "view")
 
     page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
 
-    assert "{\n  &quot;&lt;b&gt;&quot;: {\n    &quot;a&quot;: 1\n  }\n}</pre>" in page
-    assert "{\n  &quot;40&quot;: &quot;a&quot;\n}</pre>" in page
+    shown = html.unescape(re.search("<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[1])
+    values = {"mapping": {"40": "a"}, "properties": {"<b>": {"a": 1}}}
+    assert shown == json.dumps(values, indent=2)
 
 
 def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
@@ -243,14 +230,6 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
     assert offered == {"A (Acme, 7)", "A (Acme, Testing, 7)", "A (Other, 7)"}
     # Session, user, the count, and the rows with their teams.
     assert len(queries_of(admin_client.get, address)) == 4
-
-
-def test_filters_require_permission_to_view_the_related_model(client, admin_client):
-    allow(client, "usergroups_usergroup", "view")
-
-    offered = [c.get(url("usergroups_usergroup_changelist")).content.decode() for c in (admin_client, client)]
-
-    assert ["filter_team__id__exact" in page for page in offered] == [True, False]
 
 
 def test_a_field_that_a_caller_changed_meanwhile_is_kept_announced_and_named(admin_client):

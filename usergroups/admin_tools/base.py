@@ -3,14 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
@@ -20,7 +18,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -28,31 +25,31 @@ from django.utils.translation import gettext_lazy as _
 from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
-from .autocomplete import AutocompleteFilter, AutocompleteSelect, choices_of, is_valid_value
-from .columns import admin_of, admin_url, badge, can_view, joined, short_date
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
-from .forms import OperatorForm, SingleLineField
+from .forms import AutocompleteSelect, OperatorForm, choices_of, is_valid_value
 from .history import changed_values, values_of
-from .lists import OperatorListMixin, bounded_count, display_number, display_rows
+from .lists import (
+    AutocompleteFilter,
+    OperatorListMixin,
+    admin_of,
+    admin_url,
+    can_view,
+    display_count,
+    display_rows,
+    joined,
+)
 
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-else:
-    ModelAdmin = admin.ModelAdmin
 
-
-class OperatorAdmin(OperatorListMixin, ModelAdmin):
+class OperatorAdmin(OperatorListMixin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
     writes only the changed fields.
     """
 
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
@@ -60,18 +57,10 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     """Large fields that only the change page loads."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
-    empty_text: ClassVar[str | Promise] = ""
-    """The text to show when the table is empty."""
     find_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
     secret_prefix: str = ""
     """The prefix of the secrets that identify a row, if any."""
-
-    @property
-    def media(self) -> forms.Media:
-        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
-        return super().media + of_filters + own
 
     def get_urls(self) -> list[URLPattern]:
         return [self.page_path("confirm/", self.confirm_view, "confirm"), *super().get_urls()]
@@ -113,28 +102,6 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         is_change_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
-    def link_to(self, row: Any, text: str = "") -> str:
-        """Return a link to the page of a row. It shows the name of the row, or ``text``."""
-        if not self.admin_site.is_registered(type(row)):
-            return text or str(row)
-        return format_html('<a href="{}">{}</a>', admin_url(self.admin_site, row._meta, "change", row.pk), text or row)
-
-    @admin.display(description=_("team"))
-    def team_link(self, row: Any) -> str:
-        return self.link_to(row.team)
-
-    @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: Any) -> str:
-        return badge(row.environment.lower(), row.environment)
-
-    @admin.display(description=_("created"), ordering="created_at")
-    def created(self, row: Any) -> str:
-        return short_date(row.created_at)
-
-    @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, row: Any) -> str:
-        return short_date(row.updated_at)
-
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
         if not super().lookup_allowed(lookup, value, request):
@@ -154,25 +121,11 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             form.restored = self.values_to_restore(request, obj)
         return form
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if isinstance(getattr(field, "widget", None), RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget  # without icons that open other forms
-        return field
-
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
             kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the values in the address, without the rows of models that the user may not view."""
-        initial: dict[str, Any] = super().get_changeform_initial_data(request)
-        for name in self.get_autocomplete_fields(request):
-            if not can_view(self.admin_site, request, self.opts.get_field(name).related_model):
-                initial.pop(name, None)
-        return initial
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
         if not change:
@@ -224,8 +177,7 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
             other = admin_of(self.admin_site, model)
             if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
                 for path in other.owner_paths(request, self.model):
-                    query = {f"{path}__{self.opts.pk.name}__exact": obj.pk}
-                    row = other.related_list(request, {path: obj}, query)
+                    row = other.related_list(request, {f"{path}__{self.opts.pk.name}__exact": obj.pk})
                     related.append({**row, "links": other.get_related_links(request, path, obj)})
         return related
 
@@ -235,11 +187,11 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         paths = [path for path, filter_class in filters if filter_class is AutocompleteFilter]
         return [path for path in paths if get_fields_from_path(self.model, path)[-1].related_model is owner]
 
-    def related_list(self, request: HttpRequest, conditions: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
-        """Return the name, the number and the address of this list with this query."""
+    def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """Return the name, the number of rows and the address of this list with these filters."""
         return {
             "name": str(self.opts.verbose_name_plural),
-            "count": display_number(bounded_count(self.get_queryset(request).filter(**conditions))),
+            "count": display_count(self.get_queryset(request).filter(**query)),
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
@@ -299,16 +251,18 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
         for relation, way in dependants(self.model):
             paths = cascading if relation.on_delete is models.CASCADE else protecting
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
+        using = router.db_for_write(self.model)
         for model, condition in cascading.items():
-            if number := bounded_count(all_rows(model).filter(condition)):
+            number = display_count(model._base_manager.using(using).filter(condition))
+            if number != "0":
                 other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
-                    counts[str(model._meta.verbose_name_plural)] = display_number(number)
+                    counts[str(model._meta.verbose_name_plural)] = number
                 if other is not None and not other.has_delete_permission(request):
                     perms_needed.add(str(model._meta.verbose_name))
         for model, condition in protecting.items():
             if model not in cascading:  # Otherwise a cascade may delete these rows first.
-                rows = all_rows(model).filter(condition)[:MAX_DESCRIBED]
+                rows = model._base_manager.using(using).filter(condition)[:MAX_DESCRIBED]
                 protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
         try:
             deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
@@ -323,13 +277,10 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the row in the list of changes, if the site has this list."""
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None or not can_view(self.admin_site, request, LogEntry):
+        if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        if not self.has_view_or_change_permission(request, obj):
-            raise PermissionDenied
-        query = urlencode({"kind": get_content_type_for_model(obj).pk, "object_id": obj.pk})
-        return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{query}")
+        query = {"object": f"{get_content_type_for_model(self.model).pk}-{unquote(object_id)}"}
+        return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
         """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
@@ -349,19 +300,11 @@ class OperatorAdmin(OperatorListMixin, ModelAdmin):
     def identified_by(self, text: str) -> models.Q:
         """Return the condition that the whole text identifies the row. It contains no whole secret."""
         fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
-        return any_of({field.name: text for field in fields if is_valid_value(field, text)})
+        lookups = [(field.name, text) for field in fields if is_valid_value(field, text)]
+        return models.Q(*lookups, _connector=models.Q.OR)
 
     def similar_to(self, text: str) -> models.Q:
         """Return the condition to try if the whole text identifies no row: a field contains the text."""
         fields = [self.opts.get_field(name) for name in self.find_fields]
-        return any_of({f"{field.name}__icontains": text for field in fields if isinstance(field, models.CharField)})
-
-
-def any_of(lookups: dict[str, Any]) -> models.Q:
-    """Return the condition that one of the lookups holds."""
-    return models.Q(*lookups.items(), _connector=models.Q.OR)
-
-
-def all_rows(model: Any) -> Any:
-    """Return all rows of a model in the database for writes."""
-    return model._base_manager.using(router.db_for_write(model))
+        lookups = [(f"{field.name}__icontains", text) for field in fields if isinstance(field, models.CharField)]
+        return models.Q(*lookups, _connector=models.Q.OR)

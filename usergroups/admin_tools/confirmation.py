@@ -21,9 +21,8 @@ from django.utils.translation import ngettext
 
 from usergroups.transactions import retry_on_conflict
 
-from .autocomplete import is_valid_value
-from .columns import joined
-from .lists import MAX_LISTED, display_rows
+from .forms import is_valid_value
+from .lists import MAX_LISTED, display_rows, joined
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter with the query of the list from which a page was opened, and to which it returns."""

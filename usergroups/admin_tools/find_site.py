@@ -19,30 +19,15 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from .columns import joined
+from .lists import joined
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
 
 TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
-PRIVATE = re.compile(r"[0-9A-Za-z]{30}")
+PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
-
-
-def admins_of(site: admin.AdminSite) -> list[Any]:
-    """Return the admins of the site that Find asks, in the order of the installed apps."""
-    admins = [site.get_model_admin(model) for model in apps.get_models() if site.is_registered(model)]
-    return [each for each in admins if getattr(each, "find_fields", ())]
-
-
-def secrets_pattern(site: admin.AdminSite, length: int = 30) -> str:
-    """Return the regular expression, for Python and JavaScript, of secrets of any model of the site.
-
-    A secret has at least ``length`` characters after its prefix. A whole one has 38.
-    """
-    prefixes = sorted({each.secret_prefix for each in admins_of(site) if each.secret_prefix})
-    return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{{length},}}" if prefixes else "(?!)"
 
 
 class FindSite(admin.AdminSite):
@@ -52,10 +37,25 @@ class FindSite(admin.AdminSite):
         # Not Django's never_cache(), so that the browser can return to the page, which answers a POST.
         return [path("find/", self.admin_view(self.find_view, cacheable=True), name="find"), *super().get_urls()]
 
+    @property
+    def admins(self) -> list[Any]:
+        """The admins that Find asks, in the order of the installed apps."""
+        admins = [self.get_model_admin(model) for model in apps.get_models() if self.is_registered(model)]
+        return [each for each in admins if getattr(each, "find_fields", ())]
+
+    @property
+    def secrets_pattern(self) -> str:
+        """The regular expression, for Python and JavaScript, of secrets of any model of the site.
+
+        A secret has 38 characters after its prefix. If it is cut off, it has at least 30.
+        """
+        prefixes = sorted({each.secret_prefix for each in self.admins if each.secret_prefix})
+        return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
         if self.has_permission(request):
-            context |= {"find_url": reverse(f"{self.name}:find"), "secrets_pattern": secrets_pattern(self)}
+            context |= {"find_url": reverse(f"{self.name}:find"), "secrets_pattern": self.secrets_pattern}
         return context
 
     @method_decorator(sensitive_post_parameters("text"))
@@ -70,7 +70,7 @@ class FindSite(admin.AdminSite):
             [(model_admin, row)] = rows
             return redirect(model_admin.url_of("change", quote(row.pk)))
         request.current_app = self.name
-        shown = "" if self.is_private(text) else text
+        shown = "" if PRIVATE.search(text) else text
         context = {
             **self.each_context(request),
             "title": _("Find"),
@@ -98,18 +98,14 @@ class FindSite(admin.AdminSite):
 
         It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
         """
-        admins = [each for each in admins_of(self) if each.has_view_permission(request)]
-        if secrets := re.findall(secrets_pattern(self), text):
+        admins = [each for each in self.admins if each.has_view_permission(request)]
+        if secrets := re.findall(self.secrets_pattern, text):
             # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
             own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
             return self._rows(request, conditions)
         found = self._rows(request, {each: each.identified_by(text) for each in admins})
         return found or self._rows(request, {each: each.similar_to(text) for each in admins})
-
-    def is_private(self, text: str) -> bool:
-        """Return whether the text may contain a secret, or more of one than the admin shows."""
-        return bool(PRIVATE.search(text) or re.search(secrets_pattern(self, 5), text))
 
     def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any]]]:
         found = []

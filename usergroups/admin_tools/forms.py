@@ -1,12 +1,14 @@
-"""Forms that keep what other operators and API clients change meanwhile, and that edit JSON."""
+"""Forms that keep what other operators and API clients change meanwhile, and fields for JSON and related rows."""
 
 import json
-import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django import forms
+from django.contrib import admin
+from django.contrib.admin import widgets
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, router
 from django.utils.formats import localize
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
@@ -14,11 +16,6 @@ from rest_framework import serializers
 
 from usergroups.contract import strict_json
 from usergroups.contract.errors import failure
-
-if TYPE_CHECKING:
-    ModelForm = forms.ModelForm[models.Model]
-else:
-    ModelForm = forms.ModelForm
 
 MAX_INDENTED = 100_000  # characters
 MAX_QUOTED = 1_000  # characters of a value in an error
@@ -32,11 +29,47 @@ def indent_json(value: Any) -> str:
     return text if len(text) > MAX_INDENTED else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-class SingleLineField(forms.CharField):
-    """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
+def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
+    """Return whether ``value``, as sent in a request, is valid for the model field."""
+    try:
+        field.clean(value, None)
+    except ValidationError:
+        return False
+    return True
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
+
+def choices_of(field: Any) -> models.QuerySet[Any]:
+    """Return the rows that a foreign key can refer to, with their owners, from the database for writes."""
+    model = field.remote_field.model
+    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model)).select_related()
+    return rows
+
+
+class AutocompleteSelect(widgets.AutocompleteSelect):
+    """Django's widget, with a name, with extra query parameters and without a query for malformed values."""
+
+    query_params: dict[str, Any] = {}
+    """Added to the autocomplete URL, so that ``get_search_results()`` of the related model can filter by them."""
+
+    @property
+    def media(self) -> forms.Media:
+        return super().media + forms.Media(js=["admin/js/autocomplete.js", "usergroups/autocomplete.js"])
+
+    def get_url(self) -> str:
+        return f"{super().get_url()}?{urlencode(self.query_params)}" if self.query_params else super().get_url()
+
+    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+        # Django's widget queries for every submitted value, and raises an error for malformed ones.
+        target = self.field.target_field
+        return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
+
+
+class AutocompleteField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A choice of the rows that the foreign key ``field`` can refer to."""
+
+    def __init__(self, field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> None:
+        rows = choices_of(field)
+        super().__init__(rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
 
 
 class JSONObjectFormField(forms.CharField):
@@ -76,7 +109,7 @@ class JSONObjectFormField(forms.CharField):
             return True
 
 
-class OperatorForm(ModelForm):
+class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     """Refuse a field that somebody else changed after the form was opened, and show both values.
 
     The form contains the values that it was opened with. It can be sent again to replace the other change.

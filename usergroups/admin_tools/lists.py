@@ -1,31 +1,49 @@
-"""Lists whose cost does not grow with the table, and whose filters are above the rows."""
+"""Lists whose cost does not grow with the table, the filters above them, and the content of their cells."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core import paginator
 from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.functional import cached_property
-from django.utils.translation import gettext
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format, localize
+from django.utils.functional import Promise, cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.timesince import timesince, timeuntil
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, npgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
-from .autocomplete import AutocompleteFilter
-from .columns import admin_url
-from .find_site import secrets_pattern
-
-if TYPE_CHECKING:
-    Paginator = paginator.Paginator[Any]
-    Mixin = admin.ModelAdmin[Any]
-else:
-    Paginator, Mixin = paginator.Paginator, object
+from .forms import AutocompleteField, AutocompleteSelect
 
 MAX_LISTED = 10_000
+
+
+def admin_of(site: admin.AdminSite, model: Any) -> Any:
+    """Return the admin of the model, or None if it is not registered."""
+    return site.get_model_admin(model) if site.is_registered(model) else None
+
+
+def can_view(site: admin.AdminSite, request: HttpRequest, model: Any) -> bool:
+    """Return whether the model is registered and the user may view it."""
+    model_admin = admin_of(site, model)
+    return model_admin is not None and model_admin.has_view_permission(request)
+
+
+def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:
+    """Return the address of a page, such as ``"changelist"``, of the model with these options."""
+    return reverse(f"{site.name}:{opts.app_label}_{opts.model_name}_{page}", args=args)
 
 
 def bounded_count(rows: Any) -> int:
@@ -34,8 +52,9 @@ def bounded_count(rows: Any) -> int:
     return number
 
 
-def display_number(number: int) -> str:
-    """Return a number that was counted up to 10,000 as text."""
+def display_count(rows: Any) -> str:
+    """Return the number of rows of a queryset as text, without counting beyond 10,000."""
+    number = bounded_count(rows)
     return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
 
 
@@ -44,7 +63,7 @@ def display_rows(number: int, opts: Any) -> str:
     return f"{intcomma(number)} {opts.verbose_name if number == 1 else opts.verbose_name_plural}"
 
 
-class BoundedPaginator(Paginator):
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     """A paginator that lists the first 10,000 rows and does not count the others."""
 
     @cached_property
@@ -55,6 +74,28 @@ class BoundedPaginator(Paginator):
     def limit(self) -> str:
         """The maximum number of rows as text if there may be more rows, otherwise empty."""
         return intcomma(MAX_LISTED) if self.count == MAX_LISTED else ""
+
+
+class AutocompleteFilter(admin.FieldListFilter):
+    """Filter by a foreign key, with an autocomplete field in place of a list of all rows."""
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, *, field_path: str
+    ) -> None:
+        self.lookup = f"{field_path}__{field.target_field.name}__exact"
+        super().__init__(field, request, params, model, model_admin, field_path=field_path)
+        if self.used_parameters.get(self.lookup) == [""]:  # submitted without a choice
+            del self.used_parameters[self.lookup]
+        self.admin_site = model_admin.admin_site
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.lookup]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        used: Any = self.used_parameters
+        form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
+        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
+        yield {"field": form[self.lookup]}
 
 
 class OperatorChangeList(ChangeList):
@@ -82,17 +123,28 @@ class OperatorChangeList(ChangeList):
         return [(name, value) for name, values in params.items() if name not in fields for value in values]
 
 
-class OperatorListMixin(Mixin):
+class OperatorListMixin(admin.ModelAdmin):  # type: ignore[type-arg]
     """An admin with the lists of this module. Use it before ModelAdmin among the base classes."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    empty_text: ClassVar[str | Promise] = ""
+    """The text to show when the table is empty."""
+
+    @property
+    def media(self) -> forms.Media:
+        own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
+        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
+        return super().media + of_filters + own
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        if re.search(secrets_pattern(self.admin_site), request.GET.get(SEARCH_VAR, "")):
+        pattern = getattr(self.admin_site, "secrets_pattern", None)  # of sites with Find
+        if pattern and re.search(pattern, request.GET.get(SEARCH_VAR, "")):
             others = request.GET.copy()
             del others[SEARCH_VAR]
             text = gettext(
@@ -112,3 +164,74 @@ class OperatorListMixin(Mixin):
     def refuse_filters(self) -> HttpResponse:
         """Return to the list without filters, as Django's list does if one is invalid."""
         return redirect(f"{admin_url(self.admin_site, self.opts, 'changelist')}?{ERROR_FLAG}=1")
+
+    # Cells
+
+    def link_to(self, row: Any, text: str = "") -> str:
+        """Return a link to the page of a row. It shows the name of the row, or ``text``."""
+        if not self.admin_site.is_registered(type(row)):
+            return text or str(row)
+        return format_html('<a href="{}">{}</a>', admin_url(self.admin_site, row._meta, "change", row.pk), text or row)
+
+    @admin.display(description=_("team"))
+    def team_link(self, row: Any) -> str:
+        return self.link_to(row.team)
+
+    @admin.display(description=_("environment"), ordering="environment")
+    def environment_badge(self, row: Any) -> str:
+        return badge(row.environment.lower(), row.environment)
+
+    @admin.display(description=_("created"), ordering="created_at")
+    def created(self, row: Any) -> str:
+        return short_date(row.created_at)
+
+    @admin.display(description=_("updated"), ordering="updated_at")
+    def updated(self, row: Any) -> str:
+        return short_date(row.updated_at)
+
+
+def joined(*parts: Any) -> str:
+    """Return the parts that are not empty in one line."""
+    return format_html_join(" · ", "{}", ([part] for part in parts if part))
+
+
+def two_lines(first: str, second: str) -> str:
+    """Return the content of a cell with a secondary line in small type."""
+    return format_html('{} <small class="second-line">{}</small>', first, second) if second else first
+
+
+def badge(kind: str, text: Any) -> str:
+    """Return a badge, whose color depends on ``kind``."""
+    return format_html('<span class="badge {}">{}</span>', kind, text) if kind else "-"
+
+
+def time_element(at: datetime, text: str) -> str:
+    """Return HTML with the exact time as a tooltip."""
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), localize(localtime(at)), text)
+
+
+def short_date(at: datetime) -> str:
+    """Return the content of a cell with a date."""
+    return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
+
+
+# Django's texts are in the nominative, and many languages need another case after "in" and before "ago".
+TIME_STRINGS: Any = {
+    "year": npgettext_lazy("in or ago", "%(num)d year", "%(num)d years", "num"),
+    "month": npgettext_lazy("in or ago", "%(num)d month", "%(num)d months", "num"),
+    "week": npgettext_lazy("in or ago", "%(num)d week", "%(num)d weeks", "num"),
+    "day": npgettext_lazy("in or ago", "%(num)d day", "%(num)d days", "num"),
+    "hour": npgettext_lazy("in or ago", "%(num)d hour", "%(num)d hours", "num"),
+    "minute": npgettext_lazy("in or ago", "%(num)d minute", "%(num)d minutes", "num"),
+}
+
+
+def relative_time(at: datetime | None) -> str | None:
+    """Return HTML such as "in 3 days" or "2 hours ago"."""
+    if at is None:
+        return None
+    if at <= timezone.now():
+        text = gettext("%(time)s ago") % {"time": timesince(at, time_strings=TIME_STRINGS, depth=1)}
+    else:
+        text = gettext("in %(time)s") % {"time": timeuntil(at, time_strings=TIME_STRINGS, depth=1)}
+    return time_element(at, text)

@@ -15,16 +15,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.columns import badge, relative_time, two_lines
 from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.lists import badge, relative_time, two_lines
 
 from . import secret_format
 from .models import Token, TokenState
@@ -64,7 +63,7 @@ class NewTokenForm(OperatorForm):
     def clean(self) -> None:
         super().clean()
         if days := self.cleaned_data.get("lifetime"):
-            self.instance.expires_at = timezone.now() + timedelta(days=int(days))  # type: ignore[attr-defined]
+            self.instance.expires_at = timezone.now() + timedelta(days=int(days))
 
 
 class TokenStateFilter(admin.SimpleListFilter):
@@ -99,15 +98,10 @@ class TokenAdmin(OperatorAdmin):
         return super().get_form(request, obj, change, **{"form": OperatorForm if change else NewTokenForm, **kwargs})
 
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        """Return the fields of the form and, of those that can only be read, the ones that have a value."""
         if obj is None:
             return ("name", *self.owner_fields, "read_only", "lifetime")
-        is_shown = {
-            "last_used": obj.last_used_at, "last_used_address": obj.last_used_address,
-            "last_used_agent": obj.last_used_agent,
-        }  # fmt: skip
-        shown = [name for name, value in is_shown.items() if value]
-        return ("name", "expires", *self.owner_fields, "access", "created_at", *shown)
+        last_use = ("last_used", "last_used_address", "last_used_agent")
+        return ("name", "expires", *self.owner_fields, "access", "created_at", *last_use)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         return self.get_fields(request, obj)[1:] if obj else ()
@@ -142,11 +136,6 @@ class TokenAdmin(OperatorAdmin):
             context["show_save_and_continue"] = False
         else:
             context["sentence"] = self.sentence(token)
-            if not token.is_active and self.has_add_permission(request):
-                names = ("name", *self.owner_fields, "read_only")
-                values = {name: token.serializable_value(name) for name in names}
-                query = urlencode({name: value for name, value in values.items() if value})
-                context["new_url"] = f"{self.url_of('add')}?{query}"
         return super().render_change_form(request, context, *args, **kwargs)
 
     def sentence(self, token: Token) -> str:

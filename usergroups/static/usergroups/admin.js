@@ -3,14 +3,7 @@
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
-  const source = document.getElementById(button.dataset.copies);
-  try {
-    await navigator.clipboard.writeText(source.innerText);
-  } catch { // The clipboard API is available over HTTPS only.
-    source.closest("details")?.setAttribute("open", "");
-    window.getSelection().selectAllChildren(source);
-    if (!document.execCommand("copy")) return; // Leave the text selected, so that the user can copy it.
-  }
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).innerText); // over HTTPS only
   button.textContent = button.dataset.copied;
 });
 
