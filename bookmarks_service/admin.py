@@ -22,20 +22,25 @@ admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
 
 
+class RoleInput(forms.Select):
+    """A choice of one group or none, for a field with several."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return [value] if (value := super().value_from_datadict(data, files, name)) else []
+
+
 class PermissionsAdmin(OperatorListMixin):
-    """An admin with the layout of the other lists, and with check boxes for roles and for permissions."""
+    """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
 
     filter_horizontal = ()
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
-        kwargs["widget"] = forms.CheckboxSelectMultiple
         if db_field.remote_field.model is Permission:
             models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
             content_types = ContentType.objects.get_for_models(*models).values()
             permissions = Permission.objects.filter(content_type__in=content_types)
             kwargs["queryset"] = permissions.select_related("content_type")
-        else:
-            kwargs |= {"label": _("Role"), "help_text": _("Decides what the account may do.")}
+            kwargs["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
@@ -47,17 +52,14 @@ class RoleAdmin(PermissionsAdmin, GroupAdmin):
 
 @admin.register(User)
 class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Django's admin with what an operator needs first: a name, an e-mail address and a role."""
+    """Django's admin with what an operator needs first: a name, an e-mail address and one role."""
 
     add_form = UserCreationForm
     add_form_template = None
     list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
     list_filter = ("groups", "is_active")
     readonly_fields = ("password_link", "last_login", "date_joined")
-    account, rights = (
-        ("username", "first_name", "last_name", "email", "groups"),
-        ("is_staff", "is_superuser", "user_permissions"),
-    )
+    account, rights = ("username", "first_name", "email", "groups"), ("is_staff", "is_superuser", "user_permissions")
     fieldsets = (
         (None, {"fields": (*account, "is_active", "password_link")}),
         (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, "last_login", "date_joined")}),
@@ -81,3 +83,15 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}
+
+    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        fields: Any = form.base_fields
+        if "first_name" in fields:
+            fields["first_name"].label = _("Name")
+        if "groups" in fields:
+            fields["groups"].label, fields["groups"].help_text = _("Role"), _("Decides what the account may do.")
+            if obj is None or obj.groups.count() < 2:  # An account that already has several keeps them.
+                fields["groups"].empty_label = _("No role")
+                fields["groups"].widget = RoleInput(choices=fields["groups"].choices)
+        return form

@@ -49,17 +49,28 @@ def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     assert client.get(INDEX).status_code == 200
 
 
-def test_the_roles_of_an_account_can_be_changed(admin_client, role):
+def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
     other = Group.objects.create(name="Managers")
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.add(role)
 
+    page = admin_client.get(change(user)).content.decode()
     form = shown_form(admin_client, change(user))
+    for chosen, stored in ((other.pk, [other]), ("", [])):
+        admin_client.post(change(user), {**form, "groups": chosen})
+        assert [*user.groups.all()] == stored
 
-    assert form["groups"] == [role.pk]
-    for chosen in ([other], [role, other], []):
-        admin_client.post(change(user), {**form, "groups": [each.pk for each in chosen]})
-        assert set(user.groups.all()) == set(chosen)
+    assert re.search(rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>', page, re.DOTALL)
+
+
+def test_several_roles_from_single_sign_on_are_kept(admin_client, role):
+    user = User.objects.create_user("ines", is_staff=True)
+    user.groups.set([role, Group.objects.create(name="Managers")])
+
+    admin_client.post(change(user), {**shown_form(admin_client, change(user)), "first_name": "Ines"})
+
+    user.refresh_from_db()
+    assert (user.first_name, user.groups.count()) == ("Ines", 2)
 
 
 def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):

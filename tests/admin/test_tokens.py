@@ -1,7 +1,9 @@
 """API and access tokens in the admin: their list, their page and their actions."""
 
+import html
 import re
 from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -200,8 +202,8 @@ def state_and_explanation(page):
             {"expires_at": timedelta(days=3, minutes=1)},
             "Expiring soon Expires in 3 days. It can read and write.",
         ),
-        ({"expires_at": timedelta(days=-61)}, "Expired Expired 2 months ago. Calls get 401."),
-        ({"revoked_at": timedelta(hours=-2)}, "Revoked Revoked 2 hours ago. Calls get 401."),
+        ({"expires_at": timedelta(days=-61)}, "Expired Expired 2 months ago. Calls get 401. Issue a new token"),
+        ({"revoked_at": timedelta(hours=-2)}, "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token"),
         (
             {"rotated_at": timedelta(hours=-1), "expires_at": timedelta(days=1, minutes=1)},
             "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both tokens work.",
@@ -213,3 +215,34 @@ def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client
     times = {name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
 
     assert state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_a_new_token_begins_with_the_name_and_the_rights_of_the_old_one(admin_client, model):
+    token = FACTORIES[model](name="CI", read_only=True, expired=True)
+
+    link = re.search(r'href="([^"]*/add/\?[^"]*)">Issue a new token', page_of(admin_client, token).content.decode())[1]
+    form = admin_client.get(html.unescape(link)).context["adminform"].form
+
+    assert parse_qs(urlsplit(html.unescape(link)).query)["name"] == ["CI"]
+    assert (form["name"].value(), form["read_only"].value()) == ("CI", "True")
+    assert str(form[token.owner_field].value()) == str(token.owner.pk)
+
+
+def test_empty_rows_and_what_the_heading_shows_are_not_shown(admin_client):
+    token = ApiTokenFactory(name="CI")
+    used = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.7", last_used_agent="curl")
+    used.rotate(timedelta(hours=1))
+
+    def rows(page):
+        found = re.findall(r'class="form-row[^"]* field-(\w+)"', page.content.decode())
+        return [name for name in found if name not in ("name", "expires", "team", "environment", "access")]
+
+    assert rows(page_of(admin_client, token)) == ["created_at"]
+    assert rows(page_of(admin_client, used)) == ["created_at", "last_used", "last_used_address", "last_used_agent"]
+
+
+def test_the_button_requires_the_permission_to_issue_tokens(client):
+    allow(client, "usergroups_apitoken", "view")
+
+    assert "Issue a new token" not in page_of(client, ApiTokenFactory(expired=True)).content.decode()

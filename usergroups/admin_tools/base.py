@@ -26,7 +26,7 @@ from usergroups.signals import acting_as
 from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
-from .forms import AutocompleteSelect, OperatorForm, choices_of, is_valid_value
+from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
 from .history import changed_values, values_of
 from .lists import (
     AutocompleteFilter,
@@ -49,7 +49,7 @@ class OperatorAdmin(OperatorListMixin):
 
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()

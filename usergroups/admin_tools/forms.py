@@ -1,6 +1,7 @@
 """Forms that keep what other operators and API clients change meanwhile, and fields for JSON and related rows."""
 
 import json
+import re
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -43,6 +44,13 @@ def choices_of(field: Any) -> models.QuerySet[Any]:
     model = field.remote_field.model
     rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model)).select_related()
     return rows
+
+
+class SingleLineField(forms.CharField):
+    """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):

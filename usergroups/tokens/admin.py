@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
@@ -100,7 +101,7 @@ class TokenAdmin(OperatorAdmin):
     def get_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("name", *self.owner_fields, "read_only", "lifetime")
-        last_use = ("last_used", "last_used_address", "last_used_agent")
+        last_use = ("last_used", "last_used_address", "last_used_agent") if obj.last_used_at else ()
         return ("name", "expires", *self.owner_fields, "access", "created_at", *last_use)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
@@ -136,6 +137,11 @@ class TokenAdmin(OperatorAdmin):
             context["show_save_and_continue"] = False
         else:
             context["sentence"] = self.sentence(token)
+            if not token.is_active and self.has_add_permission(request):
+                names = ("name", *self.owner_fields, "read_only")
+                values = {name: token.serializable_value(name) for name in names}
+                query = urlencode({name: value for name, value in values.items() if value})
+                context["new_url"] = f"{self.url_of('add')}?{query}"
         return super().render_change_form(request, context, *args, **kwargs)
 
     def sentence(self, token: Token) -> str:
