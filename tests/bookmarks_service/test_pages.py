@@ -51,7 +51,7 @@ def authorized(page, service):
     page.goto("/docs/")
     page.get_by_role("button", name="Authorize").click()
     for scheme, value in (
-        ("Send Token <API_TOKEN>", f"Token {service.api_token}"),
+        ("Send the word Token", f"Token {service.api_token}"),
         ("Authorization: Bearer", service.access_token),
     ):
         form = page.locator(".auth-container", has_text=scheme)
