@@ -154,16 +154,18 @@ LISTS = frozenset(
 NOT_BOOKMARKS = frozenset({"annotations", "media", "pinnedLinks", "rssSubscriptions"})
 """Keys under which objects with URLs are not bookmarks: of wallabag, Raindrop and, the last two, Linkwarden."""
 
-KEYS = LISTS.union({PINBOARD_TITLE, "guid", "root", "type"}, *NAMES.values())
+KEYS = LISTS.union({PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values())
 """Keys of values in JSON that are needed, in lower case."""
 
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 SEPARATOR_TYPE = "text/x-moz-place-separator"
 
-TAGS = "\0"  # not the name of any other folder that can be stored
+TAGS = "tags________"
+"""The folder of Firefox that has the bookmarks of each tag again."""
+
 ROOTS = {
     "root________": "", "menu________": "", "toolbar_____": "Bookmarks Toolbar", "unfiled_____": "Other Bookmarks",
-    "mobile______": "Mobile Bookmarks", "tags________": TAGS, "other": "", "synced": "",
+    "mobile______": "Mobile Bookmarks", TAGS: "", "other": "", "synced": "",
 }  # fmt: skip
 """The names of the folders that a browser has from the start, as in the HTML files that it exports.
 
