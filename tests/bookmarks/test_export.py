@@ -14,13 +14,13 @@ from django.utils.http import urlencode
 
 from bookmarks.files import EXPORT_FORMATS, exporting
 from bookmarks.files import api as views
-from bookmarks.files.api import MAX_FILE_TRANSFERS_PER_OWNER
 from bookmarks.files.exporting import load
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.queries import on_another_connection
+from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS_PER_OWNER
 
 pytestmark = pytest.mark.django_db
 
@@ -227,7 +227,7 @@ def test_downloads_are_limited_until_they_end(receive, user_group):
         b"".join(answer)
         return answer.status_code == 429
 
-    downloads = [receive() for _ in range(MAX_FILE_TRANSFERS_PER_OWNER)]
+    downloads = [receive() for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER)]
     assert refuses()
     downloads.pop().getvalue()
     assert not refuses()
