@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import orjson
 from django.db import IntegrityError, connections
 from django.db.models import Exists, OuterRef, Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Coalesce
@@ -19,7 +20,6 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import web_url
-from .fields import array_text
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ COLLECTION_KEY = Coalesce("collection_id", Value(NO_COLLECTION), output_field=UU
 UniqueKey = tuple[UUID, bytes]
 """The key that is unique within a user group: a bookmark's collection, or NO_COLLECTION, and the digest of its URL."""
 
-ROWS = "SELECT %s, %s, * FROM unnest({arrays})"
-"""The rows of an INSERT on PostgreSQL, from two values that they share and an array for each other column."""
+INSERT_ROWS = """
+INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)
+ON CONFLICT DO NOTHING RETURNING id
+""".strip()
 
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
@@ -160,9 +162,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return existed
 
     def add_many(self, user_group: UserGroup, items: Sequence[dict[str, Any]]) -> list[tuple["Bookmark", bool]]:
-        """Do what ``add`` does for each item, a dict of a bookmark's fields, with one INSERT for all of them.
+        """Do what ``add`` does for each item, a dict of a bookmark's fields, and return the results in their order.
 
-        Return the results in the items' order. Either all items are stored or none.
+        PostgreSQL gets one INSERT for all of them. Either all items are stored or none.
         """
         bookmarks, now = self.for_write().filter(user_group=user_group), timezone.now()
         candidates = [
@@ -198,13 +200,28 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """
         if not rows:
             return set()
-        # All transactions insert in the same order, so that they do not deadlock.
         shared = {"user_group_id": user_group.pk, "updated_at": now}
-        created = _insert(self.model, self.db, shared, sorted(rows, key=_order))
+        created = self._insert_rows([{**row, **shared} for row in rows])
         if signals.created.has_listeners(self.model):
             new = [self.model(**{**row, **shared, "user_group": user_group}) for row in rows if row["id"] in created]
             signals.announce(signals.created, new, self.db)
         return created
+
+    def _insert_rows(self, rows: list[dict[str, Any]]) -> set[UUID]:
+        """Insert the rows, except those that conflict with existing ones, and return the ids of the new ones."""
+        # All transactions insert in the same order, so that they do not deadlock.
+        rows.sort(key=lambda row: (row["url_digest"], row["collection_id"] or NO_COLLECTION))
+        connection = connections[self.db]
+        if connection.vendor != "postgresql":
+            insert = _insert_bookmark(self.model, self.db).insert
+            return {row["id"] for row in rows if insert(self.model(**row))}
+        # One parameter for all rows takes a third of the time of a parameter for each value.
+        text = orjson.dumps(rows, default=lambda digest: f"\\x{digest.hex()}").decode()
+        quote = connection.ops.quote_name
+        sql = INSERT_ROWS.format(table=quote(self.model._meta.db_table), columns=", ".join(map(quote, rows[0])))
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [text])
+            return {key for (key,) in cursor.fetchall()}
 
     def change_many(self, wanted: Mapping[UniqueKey, Mapping[str, Any]]) -> int:
         """Write these values to the bookmarks with these keys where they differ.
@@ -245,42 +262,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the values, by the names of the fields, that the bookmark does not have."""
     return {name: value for name, value in values.items() if value != getattr(bookmark, name)}
-
-
-def _order(row: Mapping[str, Any]) -> tuple[bytes, UUID]:
-    return row["url_digest"], row["collection_id"] or NO_COLLECTION
-
-
-def _insert(
-    model: type["Bookmark"], using: str, shared: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> set[UUID]:
-    """Insert the rows, except those that conflict with existing ones, and return the ids of the new ones.
-
-    ``shared`` are the values that are the same in all rows.
-    PostgreSQL gets an array for each column, which takes a third of the time of a value for each column and row.
-    """
-    connection, options = connections[using], model._meta
-    quote = connection.ops.quote_name
-    names = [name for name in rows[0] if name not in shared]
-    fields: list[Any] = [*map(options.get_field, [*shared, *names])]
-    insert = f"INSERT INTO {quote(options.db_table)} ({', '.join(quote(field.column) for field in fields)})"
-    returning = "ON CONFLICT DO NOTHING RETURNING id"
-    created: set[UUID] = set()
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            types = [field.db_type(connection).partition("(")[0] for field in fields[len(shared) :]]
-            select = ROWS.format(arrays=", ".join(f"%s::{name}[]" for name in types))
-            arrays = [array_text(map(itemgetter(name), rows)) for name in names]
-            cursor.execute(f"{insert} {select} {returning}", [*shared.values(), *arrays])
-            return {key for (key,) in cursor.fetchall()}
-        size = connection.ops.bulk_batch_size([field.name for field in fields], rows)
-        row_of_params = f"({', '.join(['%s'] * len(fields))})"
-        for start in range(0, len(rows), size):
-            part = [{**row, **shared} for row in rows[start : start + size]]
-            params = [field.get_db_prep_save(row[field.attname], connection) for row in part for field in fields]
-            cursor.execute(f"{insert} VALUES {', '.join([row_of_params] * len(part))} {returning}", params)
-            created.update(UUID(key) for (key,) in cursor.fetchall())
-    return created
 
 
 @cache

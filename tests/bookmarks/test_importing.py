@@ -203,8 +203,9 @@ def test_an_update_takes_few_statements(user_group, different):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, look up the others, lock those that differ, and write them.
-    assert kinds == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
+    # Insert those that are missing, on SQLite with a statement for each. Look up the others, lock those that differ,
+    # and write them.
+    assert kinds[kinds.count("INSERT") - 1 :] == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
 
 
 def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark):
