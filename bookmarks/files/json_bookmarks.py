@@ -15,7 +15,7 @@ from usergroups.contract.requests import CHUNK_SIZE
 
 from . import records
 from .content import UnreadableFile
-from .encodings import Utf8Text
+from .encodings import open_text
 from .records import LISTS, CollectionRecord, FileRecord, InvalidRecord, Record
 
 MAX_DEPTH = 2000  # arrays and objects
@@ -144,6 +144,16 @@ class JsonWalk:
         self.records.append((record, around))
 
 
+class Utf8File:
+    """A file that is decoded and encoded in UTF-8. Bytes that cannot be decoded are as they were."""
+
+    def __init__(self, file: BinaryIO, encoding: str | None) -> None:
+        self.text = open_text(file, encoding)
+
+    def read(self, size: int) -> bytes:
+        return self.text.read(size).encode(errors="surrogateescape")
+
+
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark. Raises UnreadableFile after the last one if the file is invalid.
 
@@ -152,7 +162,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     walk, reason = JsonWalk(), None
     try:
         # Usually, there is one value in the file.
-        events = ijson.basic_parse(Utf8Text(file, encoding), buf_size=CHUNK_SIZE, use_float=True, multiple_values=True)
+        events = ijson.basic_parse(Utf8File(file, encoding), buf_size=CHUNK_SIZE, use_float=True, multiple_values=True)
         for event, value in events:
             if event == "map_key":
                 walk.key = value

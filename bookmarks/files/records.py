@@ -240,28 +240,21 @@ MAX_PATH_LENGTH = 1000  # characters
 DIGEST_LENGTH = 8
 
 
-def joined(folders: Sequence[str]) -> str:
-    """Return the name of the collection for a path of folders, outermost first.
-
-    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
-    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``.
-    """
-    return reduce(within, folders, "")
-
-
 def within(path: str, folder: str) -> str:
     """Return the name for a folder in the one with the name ``path``, which is empty for the outermost.
 
-    It is shortened to 1,000 characters, so that deeply nested folders take little memory.
+    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
+    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``. The name is shortened to 1,000
+    characters, so that deeply nested folders take little memory.
     """
     folder = SLASHES.sub(r"\g<0>/", folder)
     return shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
 
 
 def split(name: str) -> list[str] | None:
-    """Return the path of folders for which ``joined`` returns this name, or None if there is none."""
+    """Return the path of folders, outermost first, that ``within`` gives this name, or None if there is none."""
     folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
-    return folders if all(folders) and joined(folders) == name else None
+    return folders if all(folders) and reduce(within, folders, "") == name else None
 
 
 def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:

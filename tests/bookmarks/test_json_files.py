@@ -271,7 +271,7 @@ def test_json_lines_are_read():
 
 
 def test_a_line_that_is_too_long_is_refused_and_reading_continues():
-    records = read(b" " * 3_000_000 + b'\n{"url": "https://a/"}\n', "jsonl")
+    records = read(b"[" * 3_000_000 + b'\n{"url": "https://a/"}\n', "jsonl")
 
-    assert records[0] == InvalidRecord(1, "The line is longer than 1048576 bytes.")
+    assert records[0] == InvalidRecord(1, "The line is longer than 1048576 characters.")
     assert records[1] == Record(2, "https://a/", None)
