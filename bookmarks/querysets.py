@@ -48,24 +48,22 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         if "collection" in filters:
             bookmarks = bookmarks.filter(collection=filters["collection"])
         if "url" in filters:
-            bookmarks = bookmarks.with_url(filters["url"])
+            bookmarks = bookmarks.filter(url_digest=web_url.digest(filters["url"]))
         if "created_since" in filters:
             bookmarks = bookmarks.filter(created_at__gte=filters["created_since"])
         return bookmarks
-
-    def with_url(self, url: str) -> "BookmarkQuerySet":
-        """Filter by URL, in any equivalent spelling. Raises ValueError if the URL is invalid."""
-        return self.filter(url_digest=web_url.digest(url))
 
     def find(self, user_group: UserGroup, public_id: object) -> "Bookmark":
         """Return the user group's bookmark with this id. Raises DoesNotExist.
 
         This is for the manager: the filters of a queryset are ignored.
         """
-        find = _find_bookmark(type(self), self.model, self.db, "user_group", "id")
-        if (key := parse_public_id(public_id)) and (found := find(user_group=user_group.pk, id=key)):
-            return found[0]
-        raise self.model.DoesNotExist
+        find = _find(type(self), self.model, self.db, "user_group", "id")
+        key = parse_public_id(public_id)
+        found: list[Bookmark] = find(user_group=user_group.pk, id=key) if key else []
+        if not found:
+            raise self.model.DoesNotExist
+        return found[0]
 
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
@@ -85,7 +83,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                 signals.announce(signals.created, [bookmark], using)
                 return bookmark, True
             collection_key, digest = bookmark.unique_key
-            find = _find_bookmark(type(self), self.model, using, "user_group", "url_digest", "collection")
+            find = _find(type(self), self.model, using, "user_group", "url_digest", "collection")
             if existing := find(user_group=user_group.pk, url_digest=digest, collection=collection_key):
                 return existing[0], False
             raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
@@ -270,14 +268,13 @@ def _insert_bookmark(model: "type[Bookmark]", using: str) -> "CompiledInsert[Boo
 
 
 @cache
-def _find_bookmark(
-    queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str, *key: str
-) -> "CompiledSelect[Bookmark]":
-    """Return the statement that reads a bookmark by the fields ``key``. NO_COLLECTION stands for no collection."""
-    given: dict[str, Any] = parameters(model, *key)
+def _find(queryset: Any, model: Any, using: str, *key: str) -> CompiledSelect[Any]:
+    """Return the statement that reads a row by the fields ``key``. NO_COLLECTION stands for no collection."""
+    rows, given = queryset(model, using=using), dict[str, Any](parameters(model, *key))
     if "collection" in given:
+        rows = rows.alias(collection_key=COLLECTION_KEY)
         given["collection_key"] = given.pop("collection")
-    return CompiledSelect(queryset(model, using=using).alias(collection_key=COLLECTION_KEY).filter(**given))
+    return CompiledSelect(rows.filter(**given))
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
@@ -288,7 +285,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         """
         if (key := parse_public_id(public_id)) is None:
             return None
-        find = _find_collection(type(self), self.model, self.db_for_write)
+        find = _find(type(self), self.model, self.db_for_write, "user_group", "id")
         return next(iter(find(user_group=user_group.pk, id=key)), None)
 
     def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
@@ -361,11 +358,3 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         model: Any = self.model._meta.get_field("bookmarks").related_model
         groups = set(self.order_by().filter(pk__in=keys).values_list("user_group", flat=True))
         return model.objects.using(self.db).filter(user_group__in=groups)
-
-
-@cache
-def _find_collection(
-    queryset: type[CollectionQuerySet], model: "type[Collection]", using: str
-) -> "CompiledSelect[Collection]":
-    """Return the statement that reads a collection by its user group and id."""
-    return CompiledSelect(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))

@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import BufferedReader
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import router, transaction
@@ -52,12 +52,8 @@ def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
             transaction.set_rollback(True, using)
 
 
-class Row(NamedTuple):
-    """The valid values of a record."""
-
-    collection: str | None
-    values: dict[str, Any]
-    """The values of the bookmark's fields by name. Empty if the record stands for a collection without bookmarks."""
+Row = tuple[str | None, dict[str, Any]]
+"""The name of a collection, or None, and a bookmark's values by field, or an empty dict if there is no bookmark."""
 
 
 def store(
@@ -84,7 +80,7 @@ def store(
         created, updated = retry_on_conflict(partial(_store, user_group, chunk, collection, update, using), using)
         report.created += created
         report.updated += updated
-        report.existing += sum(1 for row in chunk if row.values) - created - updated
+        report.existing += sum(1 for _, values in chunk if values) - created - updated
 
 
 def _store(
@@ -92,7 +88,7 @@ def _store(
 ) -> tuple[int, int]:
     """Return the numbers of new and of updated bookmarks. Call this in a transaction."""
     collections: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
-    if names := list(dict.fromkeys(row.collection for row in rows if row.collection)):
+    if names := list(dict.fromkeys(name for name, _ in rows if name)):
         named = Collection.objects.using(using).get_or_create_many(user_group, names)
         collections |= {name: each.pk for name, each in named.items()}
     distinct: dict[UniqueKey, dict[str, Any]] = {}
@@ -129,7 +125,7 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
             except ValueError as error:
                 report.refuse(record.line, str(error))
             else:
-                if row.values or row.collection:
+                if any(row):
                     yield row
     except UnreadableFile as error:
         report.error = str(error)
@@ -149,7 +145,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             name = shortened(name)
             report.shortened += 1
     if isinstance(record, CollectionRecord):
-        return Row(name, {})
+        return name, {}
     _validate_text("url", record.url)
     url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
     if len(record.url) > web_url.MAX_LENGTH:
@@ -163,7 +159,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    return Row(name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at})
+    return name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at}
 
 
 def _validate_text(name: str, value: Any) -> None:

@@ -18,7 +18,7 @@ from .content import UnreadableFile
 from .encodings import open_text
 from .records import LISTS, CollectionRecord, FileRecord, InvalidRecord, Record
 
-MAX_DEPTH = 2000  # arrays and objects
+MAX_DEPTH = 500  # arrays and objects, so that Container.collection may be recursive
 MAX_KEYS = 100  # of an object; of further ones, only those with a meaning are kept
 
 
@@ -58,17 +58,13 @@ class Container:
         is_folder = self.is_object and (is_element or "children" in self.values)
         return records.folder_name(self.values) if is_folder else ""
 
+    @property
     def collection(self) -> str:
-        """Return the name of the collection for what it contains. The containers may be too many for recursion."""
-        containers, outermost = [], self
-        while outermost.path is None:
-            containers.append(outermost)
-            outermost = outermost.around
-        path = outermost.path
-        for container in reversed(containers):
-            name = container.folder_name
-            container.path = path = records.within(path, name) if name else path
-        return path
+        """The name of the collection for what it contains."""
+        if self.path is None:
+            path, name = self.around.collection, self.folder_name
+            self.path = records.within(path, name) if name else path
+        return self.path
 
 
 class JsonWalk:
@@ -93,7 +89,7 @@ class JsonWalk:
         """Yield the records, unless they wait."""
         if self.nameless is None:
             for record, around in self.records:
-                collection = None if isinstance(record, InvalidRecord) else around.collection()
+                collection = None if isinstance(record, InvalidRecord) else around.collection
                 yield record._replace(collection=collection) if collection else record
             self.records.clear()
 
