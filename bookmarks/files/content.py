@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from gzip import BadGzipFile, GzipFile
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 from django.utils.translation import gettext as _
 
@@ -22,10 +22,6 @@ BINARY = re.compile(
 """How archives, databases and other binary files begin, such as those in which browsers keep bookmarks."""
 
 BEGINNING = 16  # bytes, enough for the expressions above
-
-
-class Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
 
 
 class ChunkedFile(io.RawIOBase):
@@ -45,7 +41,7 @@ class ChunkedFile(io.RawIOBase):
         return size
 
 
-def peek(file: Readable, size: int) -> tuple[bytes, ChunkedFile]:
+def peek(file: BinaryIO, size: int) -> tuple[bytes, ChunkedFile]:
     """Return the first bytes of a file, which is only read forward, and a file with all of its bytes."""
     beginning = b""
     while len(beginning) < size and (data := file.read(size - len(beginning))):
@@ -64,7 +60,7 @@ class DecompressedFile(ChunkedFile):
     the content ends with the last whole line before that, and ``error`` is the reason.
     """
 
-    def __init__(self, file: Readable, limit: int | None = None) -> None:
+    def __init__(self, file: BinaryIO, limit: int | None = None) -> None:
         super().__init__(self._whole_lines(_decompress(file, limit)))
         self.error: str | None = None
 
@@ -87,7 +83,7 @@ class DecompressedFile(ChunkedFile):
             self.error = str(error)
 
 
-def _decompress(file: Readable, limit: int | None) -> Iterator[bytes]:
+def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
     """Yield the content of a file. Raises UnreadableFile, or an error of the file or of gzip."""
     beginning, source = peek(file, BEGINNING)
     if BINARY.match(beginning):

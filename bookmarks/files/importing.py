@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import BufferedReader
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.db import router, transaction
@@ -20,7 +20,7 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
-from .content import DecompressedFile, Readable, UnreadableFile
+from .content import DecompressedFile, UnreadableFile
 from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 
@@ -30,7 +30,7 @@ UPDATED = ("title", "created_at")
 """The fields that an update changes."""
 
 
-def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
+def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding

@@ -202,8 +202,7 @@ def parse_date(value: Any) -> datetime | None:
             time = _from_text(value)
         else:
             time = value if isinstance(value, datetime) else _from_number(value)
-        if time.tzinfo is not UTC:
-            time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
         return None
     return time if time <= datetime.now(UTC) else None
