@@ -42,14 +42,13 @@ class RowReader:
         self.lines = lines
         self.line = 0
         """The number of the last line that was taken."""
-        self.waiting: deque[str] = deque()
-        """Lines that were taken and put back."""
+        first = next(lines, "")
+        self.waiting = deque([first])
+        """Lines that were read and not taken, or put back."""
         self.width = 0
         """The number of columns, or 0 until the header has been read."""
         self.url_position: int | None = None
         """The column in which an address shows that a line is a row and not part of a cell, or None."""
-        first = self.take()
-        self.put_back([first] if first else [])
         self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.

@@ -54,9 +54,10 @@ class Container:
     @property
     def folder_name(self) -> str | None:
         """The name of the folder that it is, an empty string if it is none, or None if the name has not been read."""
-        is_element = self.around and self.around.around and not self.around.is_object
-        is_folder = self.is_object and (is_element or "children" in self.values)
-        return records.folder_name(self.values) if is_folder else ""
+        if not self.is_object:
+            return ""
+        is_element = self.around.around and not self.around.is_object
+        return records.folder_name(self.values) if is_element or "children" in self.values else ""
 
     @property
     def collection(self) -> str:
@@ -99,7 +100,8 @@ class JsonWalk:
             raise ijson.JSONError(_("it is nested deeper than %(levels)s levels") % {"levels": MAX_DEPTH})
         around = self.container
         key = self.key if around.is_object else around.key
-        around.keep(key, False)
+        if key == "children":
+            around.values[key] = False  # shows that it is a folder
         if self.nameless is None and around.folder_name is None:
             self.nameless = around
         is_skipped = around.is_skipped or key in records.NOT_BOOKMARKS or around.values.get("guid") == records.TAGS

@@ -1,4 +1,4 @@
-"""Bookmarks as JSON Lines: an object on each line, with a URL and any of the names in ``programs``."""
+"""Bookmarks as JSON Lines: an object on each line, with the names in ``records.NAMES``."""
 
 import json
 from collections.abc import Iterable, Iterator
