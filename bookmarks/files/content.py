@@ -21,8 +21,6 @@ BINARY = re.compile(
 )
 """How archives, databases and other binary files begin, such as those in which browsers keep bookmarks."""
 
-BEGINNING = 16  # bytes, enough for the expressions above
-
 
 class ChunkedFile(io.RawIOBase):
     """A file whose content is read in chunks, which must not be empty."""
@@ -85,7 +83,7 @@ class DecompressedFile(ChunkedFile):
 
 def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
     """Yield the content of a file. Raises UnreadableFile, or an error of the file or of gzip."""
-    beginning, source = peek(file, BEGINNING)
+    beginning, source = peek(file, 16)
     if BINARY.match(beginning):
         raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
     read: Any = GzipFile(fileobj=source, mode="rb").read1 if beginning.startswith(GZIP) else source.read

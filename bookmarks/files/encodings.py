@@ -17,8 +17,6 @@ from usergroups.contract.requests import CHUNK_SIZE
 
 from .content import peek
 
-BEGINNING = 1024  # bytes, in which a file declares its encoding
-
 MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
@@ -69,7 +67,7 @@ def open_text(
     seekable, and stays open.
     """
     given = lookup(encoding) if encoding else None
-    beginning, source = peek(file, BEGINNING)
+    beginning, source = peek(file, 1024)
     stream = io.BufferedReader(source, CHUNK_SIZE)
     name = given or (declared(beginning) if declared else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:

@@ -26,9 +26,6 @@ from .report import Report
 
 ROWS_PER_TRANSACTION = 1000
 
-UPDATED = ("title", "created_at")
-"""The fields that an update changes."""
-
 
 def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read in constant memory.
@@ -110,7 +107,7 @@ def _store(
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
-    return {name: values[name] for name in UPDATED if values[name]}
+    return {name: values[name] for name in ("title", "created_at") if values[name]}
 
 
 def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:

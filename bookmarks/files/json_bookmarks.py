@@ -47,11 +47,6 @@ class Container:
             self.values[key] = records.means_something(value)
 
     @property
-    def is_entry(self) -> bool:
-        """Whether it is in a list of bookmarks and folders, or is the whole file."""
-        return not self.around.is_object and (not self.key or self.key in LISTS)
-
-    @property
     def folder_name(self) -> str | None:
         """The name of the folder that it is, an empty string if it is none, or None if the name has not been read."""
         if not self.is_object:
@@ -127,13 +122,15 @@ class JsonWalk:
         """Add the record of an object that has ended, if it is a bookmark, an empty folder or an entry without URL."""
         values, is_empty = container.values, self.found == container.found
         record = self.objects.record(self.number + 1, values)
+        # Whether it is in a list of bookmarks and folders, or is the whole file.
+        is_entry = not self.container.is_object and (not container.key or container.key in LISTS)
         is_folder = values.get("type") in records.FOLDER_TYPES or not LISTS.isdisjoint(values)
         if isinstance(record, Record):
             self.add(record, self.container)
         elif is_empty and is_folder:
             if container.folder_name and "root" not in values:
                 self.add(CollectionRecord(self.number, None), container)
-        elif is_empty and container.is_entry and values.get("type") != records.SEPARATOR_TYPE:
+        elif is_empty and is_entry and values.get("type") != records.SEPARATOR_TYPE:
             self.add(record, self.container)
 
     def add(self, record: FileRecord, around: Container) -> None:

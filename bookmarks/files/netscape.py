@@ -31,9 +31,6 @@ LISTS = {"dl": "dl", "ul": "ul", "ol": "ul"}
 
 MAX_DEPTH = 1000  # lists; deeper ones are ignored, so that they take no memory
 
-URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
-"""What browsers remove from URLs."""
-
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -139,7 +136,7 @@ class NetscapeReader:
         self.is_empty = False
         if "created_at" in values:
             values.pop("add_date", None)  # the same date, in whole seconds
-        url = URL_WHITE_SPACE.sub("", values.pop("href").strip())
+        url = re.sub(r"[\t\n\r]", "", values.pop("href").strip())  # as browsers do
         self.link = {**values, "url": url, "title": "", "collection": self.collection or None}
         self.link_line = self.tokens.line
         self.text = StringIO()

@@ -98,8 +98,6 @@ IDENTIFIERS = {
 NESTED = "content"
 """The key under which Karakeep has an object with the URL."""
 
-MAX_FIELD_MAPS = 100  # that are kept
-
 
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a record, by their positions."""
@@ -136,7 +134,7 @@ class ObjectReader:
     """Converts the objects of one file to records. They may be JSON objects, or the attributes of links."""
 
     def __init__(self) -> None:
-        self.field_map = lru_cache(MAX_FIELD_MAPS)(FieldMap)
+        self.field_map = lru_cache(maxsize=100)(FieldMap)
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
         if isinstance(nested := values.get(NESTED), dict):
