@@ -1,6 +1,5 @@
 """Model fields: the digest of a URL, and a foreign key within a user group."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import models
@@ -18,21 +17,6 @@ class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
         digest = web_url.digest(model_instance.url)  # type: ignore[attr-defined]
         setattr(model_instance, self.attname, digest)
         return digest
-
-
-def array_text(values: Iterable[object]) -> str:
-    """Return the text of a PostgreSQL array. psycopg takes longer to convert a list."""
-    return "{" + ",".join(map(_element, values)) + "}"
-
-
-def _element(value: object) -> str:
-    if isinstance(value, str):  # first, because most values are
-        has_special = '"' in value or "\\" in value
-        text = value.replace("\\", r"\\").replace('"', r"\"") if has_special else value
-        return f'"{text}"'
-    if value is None:
-        return "NULL"
-    return rf'"\\x{value.hex()}"' if isinstance(value, bytes) else f'"{value}"'
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]

@@ -1,7 +1,5 @@
 """The operations of the API that import and export a file: their serializers, documentation and views."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
@@ -18,8 +16,7 @@ from bookmarks.serializers import CollectionField
 from bookmarks.views import AccessTokenView
 from usergroups.contract.fields import Envelope
 from usergroups.contract.requests import content_length, read_body
-from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import ConcurrentCalls, expensive_call
+from usergroups.tokens.concurrency import expensive_call
 from usergroups.tokens.openapi import missing, operation, success_response
 
 from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
@@ -154,20 +151,6 @@ export_bookmarks = operation(
 )
 
 
-MAX_FILE_TRANSFERS = 3
-"""The maximum number of concurrent imports and exports in a process, which leaves three expensive calls for others."""
-MAX_FILE_TRANSFERS_PER_OWNER = 2
-
-_file_transfers = ConcurrentCalls(MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER)
-
-
-@contextmanager
-def file_transfer(owner: UserGroup) -> Iterator[None]:
-    """Limit the concurrent imports and exports, which are expensive calls too. Raises TooManyExpensiveCalls."""
-    with _file_transfers.add(owner), expensive_call(owner):
-        yield
-
-
 class ImportView(AccessTokenView):
     methods_with_query = ("POST",)
     request_serializers = {"POST": ImportQuery}
@@ -189,7 +172,7 @@ class ImportView(AccessTokenView):
         if name is None:
             raise missing("format")
         query = self.validated(find_collection=self.find_collection)
-        with file_transfer(self.user_group):
+        with expensive_call(self.user_group):
             file, report = BytesIO(read_body(request, limit)), Report()
             records = read(file, name, encoding, limit)
             store(self.user_group, records, report, query.get("collection"), query["update"])
@@ -210,4 +193,4 @@ class ExportView(AccessTokenView):
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
         text = EXPORT_FORMATS[name].write(load(self.user_group, query.get("collection")))
-        return download((chunk.encode() for chunk in text), file_transfer(self.user_group), **options)
+        return download((chunk.encode() for chunk in text), expensive_call(self.user_group), **options)

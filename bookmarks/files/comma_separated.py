@@ -9,14 +9,13 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
 
-from .content import MAX_LINE
-from .encodings import open_text
+from .encodings import MAX_LINE, open_text, read_lines
 from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -39,19 +38,17 @@ class RowReader:
     it. Therefore no line is read more than twice.
     """
 
-    def __init__(self, text: TextIO) -> None:
-        self.text = text
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.lines = lines
         self.line = 0
         """The number of the last line that was taken."""
-        self.waiting: deque[str] = deque()
-        """Lines that were taken and put back."""
+        first = next(lines, "")
+        self.waiting = deque([first])
+        """Lines that were read and not taken, or put back."""
         self.width = 0
         """The number of columns, or 0 until the header has been read."""
         self.url_position: int | None = None
         """The column in which an address shows that a line is a row and not part of a cell, or None."""
-        first = self.take()
-        if first:
-            self.put_back([first])
         self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
@@ -64,8 +61,6 @@ class RowReader:
         while line := self.take():
             number = self.line
             if len(line) > MAX_LINE:
-                while line and not line.endswith(("\r", "\n")):
-                    line = self.text.readline(MAX_LINE)
                 yield number, ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
                 continue
             if '"' not in line:
@@ -79,7 +74,7 @@ class RowReader:
 
     def take(self) -> str:
         """Return the next line with its end, or its beginning if it is too long, or an empty string after the last."""
-        line = self.waiting.popleft() if self.waiting else self.text.readline(MAX_LINE + 1)
+        line = self.waiting.popleft() if self.waiting else next(self.lines, "")
         self.line += bool(line)
         return line
 
@@ -115,7 +110,7 @@ class RowReader:
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it is not CSV."""
-    rows = RowReader(open_text(file, encoding))
+    rows = RowReader(read_lines(open_text(file, encoding)))
     columns = None
     is_our_own = False
     for line, row in rows:

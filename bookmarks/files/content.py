@@ -3,15 +3,15 @@
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from gzip import BadGzipFile, GzipFile
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, BinaryIO
 
 from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
-
-MAX_LINE = 1024 * 1024  # bytes of a line of JSON Lines, or characters of a row of CSV
 
 GZIP = b"\x1f\x8b"
 
@@ -21,46 +21,13 @@ BINARY = re.compile(
 )
 """How archives, databases and other binary files begin, such as those in which browsers keep bookmarks."""
 
-BEGINNING = 16  # bytes, enough for the expressions above
 
+class ChunkedFile(io.RawIOBase):
+    """A file whose content is read in chunks, which must not be empty."""
 
-class Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class PeekableFile(io.RawIOBase):
-    """A file whose first bytes are known before they are read. The file is only read forward."""
-
-    def __init__(self, file: Readable, size: int) -> None:
-        self.file, self.beginning = file, b""
-        while len(self.beginning) < size and (data := file.read(size - len(self.beginning))):
-            self.beginning += data
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.beginning[: len(buffer)] or self.file.read(len(buffer))
-        self.beginning = self.beginning[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class UnreadableFile(Exception):
-    """The rest of a file cannot be read. The argument is the reason."""
-
-
-class DecompressedFile(io.RawIOBase):
-    """The content of a file, decompressed if it is in gzip's format, in constant memory.
-
-    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
-    the content ends with the last whole line before that, and ``error`` is the reason.
-    """
-
-    def __init__(self, file: Readable, limit: int | None = None) -> None:
-        self.chunks = self._whole_lines(_decompress(file, limit))
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self.chunks = iter(chunks)
         self.chunk = memoryview(b"")
-        self.error: str | None = None
 
     def readable(self) -> bool:
         return True
@@ -70,6 +37,30 @@ class DecompressedFile(io.RawIOBase):
         size = min(len(buffer), len(self.chunk))
         buffer[:size], self.chunk = self.chunk[:size], self.chunk[size:]
         return size
+
+
+def peek(file: BinaryIO, size: int) -> tuple[bytes, ChunkedFile]:
+    """Return the first bytes of a file, which is only read forward, and a file with all of its bytes."""
+    beginning = b""
+    while len(beginning) < size and (data := file.read(size - len(beginning))):
+        beginning += data
+    return beginning, ChunkedFile(chain([beginning], iter(partial(file.read, CHUNK_SIZE), b"")))
+
+
+class UnreadableFile(Exception):
+    """The rest of a file cannot be read. The argument is the reason."""
+
+
+class DecompressedFile(ChunkedFile):
+    """The content of a file, decompressed if it is in gzip's format, in constant memory.
+
+    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
+    the content ends with the last whole line before that, and ``error`` is the reason.
+    """
+
+    def __init__(self, file: BinaryIO, limit: int | None = None) -> None:
+        super().__init__(self._whole_lines(_decompress(file, limit)))
+        self.error: str | None = None
 
     def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the content in chunks that end at the end of a line, unless a line is longer than a chunk."""
@@ -90,12 +81,12 @@ class DecompressedFile(io.RawIOBase):
             self.error = str(error)
 
 
-def _decompress(file: Readable, limit: int | None) -> Iterator[bytes]:
+def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
     """Yield the content of a file. Raises UnreadableFile, or an error of the file or of gzip."""
-    source: Any = PeekableFile(file, BEGINNING)  # typeshed asks for methods that GzipFile does not need
-    if BINARY.match(source.beginning):
+    beginning, source = peek(file, 16)
+    if BINARY.match(beginning):
         raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
-    read = GzipFile(fileobj=source, mode="rb").read1 if source.beginning.startswith(GZIP) else source.read
+    read: Any = GzipFile(fileobj=source, mode="rb").read1 if beginning.startswith(GZIP) else source.read
     size = 0
     while data := read(CHUNK_SIZE):
         size += len(data)

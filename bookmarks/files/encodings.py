@@ -6,7 +6,7 @@ https://encoding.spec.whatwg.org/
 import codecs
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-from .content import PeekableFile
+from .content import peek
 
-BEGINNING = 1024  # bytes, in which a file declares its encoding
+MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
 
@@ -67,15 +67,15 @@ def open_text(
     seekable, and stays open.
     """
     given = lookup(encoding) if encoding else None
-    source = PeekableFile(file, BEGINNING)
-    beginning = source.beginning
+    beginning, source = peek(file, 1024)
+    stream = io.BufferedReader(source, CHUNK_SIZE)
     name = given or (declared(beginning) if declared else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:
         name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
     for mark, marked_name in BYTE_ORDER_MARKS.items():
         if beginning.startswith(mark):
-            name, source.beginning = marked_name, beginning.removeprefix(mark)
-    stream = io.BufferedReader(source, CHUNK_SIZE)
+            name = marked_name
+            stream.read(len(mark))
     errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
     return io.TextIOWrapper(stream, codec, errors=errors, newline="")
@@ -87,14 +87,9 @@ UNDECODABLE = "bookmarks.undecodable"
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
-class Utf8Text:
-    """The text of a file in UTF-8, for parsers of bytes. Bytes that could not be decoded are as they were."""
-
-    def __init__(self, file: BinaryIO, encoding: str | None) -> None:
-        self.text = open_text(file, encoding)
-
-    def read(self, size: int) -> bytes:
-        return self.text.read(size).encode(errors="surrogateescape")
-
-    def readline(self, size: int) -> bytes:
-        return self.text.readline(size).encode(errors="surrogateescape")
+def read_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a text with their ends. Of a line that is longer than MAX_LINE, the rest is skipped."""
+    while line := text.readline(MAX_LINE + 1):
+        yield line
+        while len(line) >= MAX_LINE and not line.endswith(("\r", "\n")):
+            line = text.readline(MAX_LINE)

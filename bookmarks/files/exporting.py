@@ -5,16 +5,14 @@ the same state of the database.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
-from os import SEEK_END
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import Error, connections
 from django.db.models import QuerySet
-from django.http import StreamingHttpResponse
+from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
 from bookmarks.models import Bookmark, Collection
@@ -89,27 +87,21 @@ class StorageUnavailable(APIException):
     wait = 60  # seconds
 
 
-def download(chunks: Iterable[bytes], while_sent: AbstractContextManager[Any], **options: Any) -> StreamingHttpResponse:
+def download(chunks: Iterable[bytes], while_written: AbstractContextManager[Any], **options: Any) -> FileResponse:
     """Return a response with the chunks, which are written to a temporary file before it begins.
 
     An error in their source is therefore an error response, a slow client does not keep the source open, and a client
-    sees by the Content-Length that a download has broken off. ``while_sent`` is entered until the response is closed,
+    sees by the Content-Length that a download has broken off. ``while_written`` is entered while the file is written,
     and ``options`` are those of the response. Raises StorageUnavailable if the disk is full, for example.
     """
-    contents = _size_and_chunks(chunks, while_sent)
-    size = next(contents)
-    response = StreamingHttpResponse(contents, **options)
-    response["Content-Length"] = size
-    return response
-
-
-def _size_and_chunks(chunks: Iterable[bytes], while_sent: AbstractContextManager[Any]) -> Iterator[Any]:
-    """Yield the size of the file, and then its content in chunks. Raises StorageUnavailable."""
     try:
-        with while_sent, TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as file:
+        with while_written, ExitStack() as closed_after_error:
+            file = closed_after_error.enter_context(TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR))
             file.writelines(chunks)
-            yield file.seek(0, SEEK_END)
             file.seek(0)
-            yield from iter(partial(file.read, CHUNK_SIZE), b"")
+            closed_after_error.pop_all()
     except OSError as error:
         raise StorageUnavailable from error
+    response = FileResponse(file, **options)
+    response.block_size = CHUNK_SIZE
+    return response

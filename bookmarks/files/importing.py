@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import BufferedReader
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.db import router, transaction
@@ -20,17 +20,14 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
-from .content import DecompressedFile, Readable, UnreadableFile
+from .content import DecompressedFile, UnreadableFile
 from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
 from .report import Report
 
 ROWS_PER_TRANSACTION = 1000
 
-UPDATED = ("title", "created_at")
-"""The fields that an update changes."""
 
-
-def read(file: Readable, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
+def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
@@ -52,12 +49,8 @@ def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
             transaction.set_rollback(True, using)
 
 
-class Row(NamedTuple):
-    """The valid values of a record."""
-
-    collection: str | None
-    values: dict[str, Any]
-    """The values of the bookmark's fields by name. Empty if the record stands for a collection without bookmarks."""
+Row = tuple[str | None, dict[str, Any]]
+"""The name of a collection, or None, and a bookmark's values by field, or an empty dict if there is no bookmark."""
 
 
 def store(
@@ -84,7 +77,7 @@ def store(
         created, updated = retry_on_conflict(partial(_store, user_group, chunk, collection, update, using), using)
         report.created += created
         report.updated += updated
-        report.existing += sum(1 for row in chunk if row.values) - created - updated
+        report.existing += sum(1 for _, values in chunk if values) - created - updated
 
 
 def _store(
@@ -92,7 +85,7 @@ def _store(
 ) -> tuple[int, int]:
     """Return the numbers of new and of updated bookmarks. Call this in a transaction."""
     collections: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
-    if names := list(dict.fromkeys(row.collection for row in rows if row.collection)):
+    if names := list(dict.fromkeys(name for name, _ in rows if name)):
         named = Collection.objects.using(using).get_or_create_many(user_group, names)
         collections |= {name: each.pk for name, each in named.items()}
     distinct: dict[UniqueKey, dict[str, Any]] = {}
@@ -114,7 +107,7 @@ def _store(
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
-    return {name: values[name] for name in UPDATED if values[name]}
+    return {name: values[name] for name in ("title", "created_at") if values[name]}
 
 
 def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:
@@ -129,7 +122,7 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
             except ValueError as error:
                 report.refuse(record.line, str(error))
             else:
-                if row.values or row.collection:
+                if any(row):
                     yield row
     except UnreadableFile as error:
         report.error = str(error)
@@ -149,7 +142,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             name = shortened(name)
             report.shortened += 1
     if isinstance(record, CollectionRecord):
-        return Row(name, {})
+        return name, {}
     _validate_text("url", record.url)
     url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
     if len(record.url) > web_url.MAX_LENGTH:
@@ -163,7 +156,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    return Row(name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at})
+    return name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at}
 
 
 def _validate_text(name: str, value: Any) -> None:

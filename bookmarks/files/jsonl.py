@@ -1,4 +1,4 @@
-"""Bookmarks as JSON Lines: an object on each line, with a URL and any of the names in ``programs``."""
+"""Bookmarks as JSON Lines: an object on each line, with the names in ``records.NAMES``."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,20 +9,20 @@ from django.utils.translation import gettext as _
 from bookmarks.models import Bookmark, Collection
 from usergroups.contract import strict_json
 
-from .content import MAX_LINE
-from .encodings import Utf8Text
+from .encodings import MAX_LINE, open_text, read_lines
 from .records import FileRecord, InvalidRecord, ObjectReader, to_dict
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each line, or an InvalidRecord if it is not a JSON object."""
+    """Yield a record for each line that is not empty, or an InvalidRecord if it is not a JSON object."""
     objects = ObjectReader()
-    lines: Any = Utf8Text(file, encoding) if encoding else file
-    for line, value in read_lines(lines):
-        if isinstance(value, ValueError):
-            yield InvalidRecord(line, str(value))
-        else:
-            yield objects.record(line, value)
+    for number, line in enumerate(read_lines(open_text(file, encoding)), start=1):
+        if not line.isspace():
+            try:
+                record = objects.record(number, _object(line))
+            except ValueError as error:
+                record = InvalidRecord(number, str(error))
+            yield record
 
 
 def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:
@@ -31,22 +31,11 @@ def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:
         yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"
 
 
-def read_lines(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
-    """Yield the number of each non-empty line with its object, or with a ValueError that says why it is invalid."""
-    number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
-                pass
-            yield number, ValueError(_("The line is longer than %(max)s bytes.") % {"max": MAX_LINE})
-        elif line.strip():
-            yield number, _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-
-
-def _object(line: bytes) -> dict[str, Any] | ValueError:
-    try:
-        value = strict_json.loads(line)
-    except ValueError as error:
-        return error
-    return value if isinstance(value, dict) else ValueError(_("The line is not a JSON object."))
+def _object(line: str) -> dict[str, Any]:
+    """Return the object of a line. Raises ValueError with the reason if it is invalid."""
+    if len(line) > MAX_LINE:
+        raise ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
+    value = strict_json.loads(line.encode(errors="surrogateescape"))
+    if not isinstance(value, dict):
+        raise ValueError(_("The line is not a JSON object."))
+    return value

@@ -29,10 +29,7 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 LISTS = {"dl": "dl", "ul": "ul", "ol": "ul"}
 """The tags of lists, each with its kind."""
 
-MAX_DEPTH = 1000  # lists; the folders of deeper ones count as the last of these, so that they take no memory
-
-URL_WHITE_SPACE = re.compile(r"[\t\n\r]")
-"""What browsers remove from URLs."""
+MAX_DEPTH = 1000  # lists; deeper ones are ignored, so that they take no memory
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
@@ -65,10 +62,8 @@ class NetscapeReader:
         self.heading: dict[str, str] = {}
         """The name of the tag and the attributes of the open heading."""
         self.is_in_description = False
-        self.depth = 0
-        """The number of open lists."""
         self.names: list[str] = []
-        """The collection's name for each of the outermost open lists."""
+        """The collection's name for each open list."""
         self.kind = ""
         """The kind of the outermost list."""
         self.is_empty = False
@@ -95,7 +90,7 @@ class NetscapeReader:
                 self.records.clear()
         self.end_text()
         self.end_link()
-        if self.depth:
+        if self.names:
             self.end_list()
         yield from self.records
 
@@ -132,7 +127,7 @@ class NetscapeReader:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(f"</{name}>")
-        if self.depth and LISTS.get(name) == self.kind:
+        if self.names and LISTS.get(name) == self.kind:
             self.end_link()
             self.end_list()
 
@@ -141,8 +136,7 @@ class NetscapeReader:
         self.is_empty = False
         if "created_at" in values:
             values.pop("add_date", None)  # the same date, in whole seconds
-        url = values.pop("href").strip()
-        url = url if url.isprintable() else URL_WHITE_SPACE.sub("", url)
+        url = re.sub(r"[\t\n\r]", "", values.pop("href").strip())  # as browsers do
         self.link = {**values, "url": url, "title": "", "collection": self.collection or None}
         self.link_line = self.tokens.line
         self.text = StringIO()
@@ -167,24 +161,20 @@ class NetscapeReader:
         self.text, self.heading = None, {}
 
     def start_list(self, kind: str) -> None:
-        if not self.depth:
+        if not self.names:
             self.kind = kind
-        if kind != self.kind:
+        if kind != self.kind or len(self.names) == MAX_DEPTH:
             return
         self.end_link()
-        self.depth += 1
-        if self.depth <= MAX_DEPTH:
-            is_title = self.is_title and kind == "dl"
-            self.names.append(self.collection if is_title else self.next_name or self.collection)
+        is_title = self.is_title and kind == "dl"
+        self.names.append(self.collection if is_title else self.next_name or self.collection)
         self.next_name, self.is_empty = "", True
 
     def end_list(self) -> None:
         """Add the collection of a folder that turns out to be empty."""
         if self.is_empty and self.collection:
             self.records.append(CollectionRecord(self.tokens.line, self.collection))
-        if self.depth <= MAX_DEPTH:
-            self.names.pop()
-        self.depth -= 1
+        self.names.pop()
         self.is_empty = False
 
 
@@ -218,7 +208,7 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
                 yield from _move(folders, headings)
                 folders = headings
         if isinstance(item, Bookmark):
-            yield f"{_indent(folders)}{_link(item)}\n"
+            yield f"{_link(item)}\n"
     yield from _move(folders, [])
     yield "</DL><p>\n"
 
@@ -226,14 +216,8 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
 def _move(folders: list[str], others: list[str]) -> Iterator[str]:
     """Yield the lines that close and open folders, from one path of headings to another."""
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, others, strict=False)))
-    for depth in range(len(folders), shared, -1):
-        yield f"{_indent(folders[: depth - 1])}</DL><p>\n"
-    for depth in range(shared, len(others)):
-        yield f"{_indent(others[:depth])}<DT>{others[depth]}\n{_indent(others[:depth])}<DL><p>\n"
-
-
-def _indent(folders: list[str]) -> str:
-    return "    " * (len(folders) + 1)
+    yield from ["</DL><p>\n"] * (len(folders) - shared)
+    yield from (f"<DT>{heading}\n<DL><p>\n" for heading in others[shared:])
 
 
 def _headings(name: str) -> list[str]:

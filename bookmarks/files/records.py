@@ -98,8 +98,6 @@ IDENTIFIERS = {
 NESTED = "content"
 """The key under which Karakeep has an object with the URL."""
 
-MAX_FIELD_MAPS = 100  # that are kept
-
 
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a record, by their positions."""
@@ -136,7 +134,7 @@ class ObjectReader:
     """Converts the objects of one file to records. They may be JSON objects, or the attributes of links."""
 
     def __init__(self) -> None:
-        self.field_map = lru_cache(MAX_FIELD_MAPS)(FieldMap)
+        self.field_map = lru_cache(maxsize=100)(FieldMap)
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
         if isinstance(nested := values.get(NESTED), dict):
@@ -154,16 +152,18 @@ LISTS = frozenset(
 NOT_BOOKMARKS = frozenset({"annotations", "media", "pinnedLinks", "rssSubscriptions"})
 """Keys under which objects with URLs are not bookmarks: of wallabag, Raindrop and, the last two, Linkwarden."""
 
-KEYS = LISTS.union({PINBOARD_TITLE, "guid", "root", "type"}, *NAMES.values())
+KEYS = LISTS.union({PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values())
 """Keys of values in JSON that are needed, in lower case."""
 
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 SEPARATOR_TYPE = "text/x-moz-place-separator"
 
-TAGS = "\0"  # not the name of any other folder that can be stored
+TAGS = "tags________"
+"""The folder of Firefox that has the bookmarks of each tag again."""
+
 ROOTS = {
     "root________": "", "menu________": "", "toolbar_____": "Bookmarks Toolbar", "unfiled_____": "Other Bookmarks",
-    "mobile______": "Mobile Bookmarks", "tags________": TAGS, "other": "", "synced": "",
+    "mobile______": "Mobile Bookmarks", TAGS: "", "other": "", "synced": "",
 }  # fmt: skip
 """The names of the folders that a browser has from the start, as in the HTML files that it exports.
 
@@ -200,8 +200,7 @@ def parse_date(value: Any) -> datetime | None:
             time = _from_text(value)
         else:
             time = value if isinstance(value, datetime) else _from_number(value)
-        if time.tzinfo is not UTC:
-            time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
         return None
     return time if time <= datetime.now(UTC) else None
@@ -238,28 +237,21 @@ MAX_PATH_LENGTH = 1000  # characters
 DIGEST_LENGTH = 8
 
 
-def joined(folders: Sequence[str]) -> str:
-    """Return the name of the collection for a path of folders, outermost first.
-
-    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
-    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``.
-    """
-    return reduce(within, folders, "")
-
-
 def within(path: str, folder: str) -> str:
     """Return the name for a folder in the one with the name ``path``, which is empty for the outermost.
 
-    It is shortened to 1,000 characters, so that deeply nested folders take little memory.
+    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
+    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``. The name is shortened to 1,000
+    characters, so that deeply nested folders take little memory.
     """
     folder = SLASHES.sub(r"\g<0>/", folder)
     return shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
 
 
 def split(name: str) -> list[str] | None:
-    """Return the path of folders for which ``joined`` returns this name, or None if there is none."""
+    """Return the path of folders, outermost first, that ``within`` gives this name, or None if there is none."""
     folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
-    return folders if all(folders) and joined(folders) == name else None
+    return folders if all(folders) and reduce(within, folders, "") == name else None
 
 
 def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:

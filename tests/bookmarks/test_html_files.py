@@ -239,12 +239,11 @@ def test_deep_paths_stay_distinct():
     assert shortened(first) != shortened(second)
 
 
-def test_folders_that_are_too_deep_count_as_the_last_one(monkeypatch):
+def test_folders_that_are_too_deep_are_ignored(monkeypatch):
     monkeypatch.setattr(netscape, "MAX_DEPTH", 2)
 
-    assert collections(f"<H3>A</H3><DL><H3>B</H3><DL><H3>C</H3><DL>{LINK}</DL></DL>{LINK}</DL>{LINK}") == [
-        ("A / B", False), ("A", False), (None, False),
-    ]  # fmt: skip
+    html = f"<H3>A</H3><DL><H3>B</H3><DL><H3>C</H3><DL>{LINK}</DL>{LINK}</DL>{LINK}</DL>{LINK}"
+    assert collections(html) == [("A / B", False), ("A", False), (None, False), (None, False)]
 
 
 # Encodings

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from django.db import connection
 
+from bookmarks import web_url
 from bookmarks.files import importing
 from bookmarks.files.records import InvalidRecord, Record, parse_date
 from bookmarks.models import Bookmark
@@ -85,7 +86,7 @@ def test_records_are_stored_with_their_collections_and_dates(user_group):
         ("https://d/", "ü", None, time),
     }
     for bookmark in Bookmark.objects.all():
-        found = Bookmark.objects.with_url(bookmark.url).get()
+        found = Bookmark.objects.get(url_digest=web_url.digest(bookmark.url))
         assert found == bookmark
 
 
@@ -203,8 +204,9 @@ def test_an_update_takes_few_statements(user_group, different):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, look up the others, lock those that differ, and write them.
-    assert kinds == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
+    # Insert those that are missing, on SQLite with a statement for each. Look up the others, lock those that differ,
+    # and write them.
+    assert kinds[kinds.count("INSERT") - 1 :] == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
 
 
 def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark):

@@ -11,7 +11,6 @@ from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from bookmarks.files.api import MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWNER, file_transfer
 from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
@@ -21,7 +20,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import expensive_call
+from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
@@ -224,18 +223,17 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
     assert not Bookmark.objects.exists()
 
 
-def test_concurrent_transfers_are_limited(send, user_group):
+def test_concurrent_imports_are_limited(send, user_group):
     with ExitStack() as under_way:
-        for _ in range(MAX_FILE_TRANSFERS_PER_OWNER):
-            under_way.enter_context(file_transfer(user_group))
+        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
+            under_way.enter_context(expensive_call(user_group))
         response = send(LINE)
-        under_way.enter_context(expensive_call(user_group))
     assert error_code(response, 429) == "throttled"
     assert response["Retry-After"] == "1"
 
     with ExitStack() as under_way:
-        for other in UserGroupFactory.create_batch(MAX_FILE_TRANSFERS):
-            under_way.enter_context(file_transfer(other))
+        for other in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
+            under_way.enter_context(expensive_call(other))
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 

@@ -15,7 +15,6 @@ PROGRAMS = Path(__file__).parent / "programs"
 NEITHER_HTTP_NOR_HTTPS = "The URL is neither http nor https."
 NO_SCHEME = "The URL has no scheme such as https://."
 NO_URL = "The entry has no URL."
-TAG = "This is a tag of a bookmark. Tags are not imported."
 
 
 class Expected(NamedTuple):
@@ -82,13 +81,13 @@ EXPECTED = {
         {"Bookmarks bar": 1, "Bookmarks bar / A folder": 1, "Bookmarks bar / Empty": 0},
     ),
     "firefox.json": Expected(
-        5, 3, {2: NEITHER_HTTP_NOR_HTTPS, 5: TAG},
+        4, 3, {2: NEITHER_HTTP_NOR_HTTPS},
         {"lastModified": 3, "tags": 1, "charset": 1, "annos": 1, "keyword": 1},
         {"Bookmarks Toolbar / A // B": 1, "Bookmarks Toolbar / Empty": 0, "Other Bookmarks": 1},
     ),
     "instapaper.csv": Expected(2, 2, {}, {"Selection": 1, "Tags": 1}, {"Unread": 1, "Archive": 1}),
     "karakeep.json": Expected(
-        5, 2, {3: NO_URL, 4: NO_URL, 5: "The key lists is not imported."},
+        4, 2, {3: NO_URL, 4: NO_URL},
         {"tags": 1, "note": 1, "lists": 1, "archived": 1},
     ),
     "linkding.json": Expected(
@@ -97,8 +96,8 @@ EXPECTED = {
         unusable_dates=1,
     ),
     "linkwarden.json": Expected(
-        4, 2, {3: "The key rssSubscriptions is not imported.", 4: "The key pinnedLinks is not imported."},
-        {"description": 1, "collectionId": 2, "updatedAt": 2, "tags": 1}, {"Unorganized": 1, "Work": 1, "Empty": 0},
+        2, 2, {}, {"description": 1, "collectionId": 2, "updatedAt": 2, "tags": 1},
+        {"Unorganized": 1, "Work": 1, "Empty": 0},
     ),
     "omnivore.json": Expected(
         2, 2, {}, {"description": 1, "state": 2, "labels": 1, "updatedAt": 1, "readingProgress": 1}

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
 from tests.bookmarks.factories import BookmarkFactory
@@ -74,7 +75,7 @@ CALLS = {
     ),
     "POST batch": (
         lambda stored: stored.call("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}, {"url": f"{URL}2"}]}),
-        ["token with its group", "insert"],
+        ["token with its group", *(["insert"] if connection.vendor == "postgresql" else ["insert"] * 2)],
     ),
     "POST batch to move": (
         lambda stored: stored.call("POST", "bookmarks-batch-move", body={"ids": stored.ids, "collection": None}),

@@ -13,35 +13,23 @@ MAX_EXPENSIVE_CALLS = 6
 """The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
 MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
-
-class TooManyExpensiveCalls(Throttled):
-    """The owner, or all owners together, have too many expensive calls at the moment."""
-
-
-class ConcurrentCalls:
-    """Counts the concurrent calls of each owner."""
-
-    def __init__(self, maximum: int, maximum_per_owner: int) -> None:
-        self.maximum, self.maximum_per_owner = maximum, maximum_per_owner
-        self.numbers: Counter[tuple[str, Any]] = Counter()
-        self.lock = threading.Lock()
-
-    @contextmanager
-    def add(self, owner: Model) -> Iterator[None]:
-        """Count a call during the block. Raises TooManyExpensiveCalls."""
-        key = (owner._meta.label, owner.pk)
-        with self.lock:
-            if self.numbers[key] >= self.maximum_per_owner or self.numbers.total() >= self.maximum:
-                raise TooManyExpensiveCalls(wait=1)
-            self.numbers[key] += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.numbers[key] -= 1
-                if not self.numbers[key]:
-                    del self.numbers[key]
+_calls: Counter[tuple[str, Any]] = Counter()
+"""The number of calls in progress of each owner."""
+_lock = threading.Lock()
 
 
-expensive_call = ConcurrentCalls(MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER).add
-"""Limits the concurrent expensive calls of an owner, and of all owners, in this process."""
+@contextmanager
+def expensive_call(owner: Model) -> Iterator[None]:
+    """Count an expensive call of the owner during the block. Raises Throttled if too many are in progress."""
+    key = (owner._meta.label, owner.pk)
+    with _lock:
+        if _calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _calls.total() >= MAX_EXPENSIVE_CALLS:
+            raise Throttled(wait=1)
+        _calls[key] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _calls[key] -= 1
+            if not _calls[key]:
+                del _calls[key]
