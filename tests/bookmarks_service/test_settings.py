@@ -129,13 +129,3 @@ REFUSED = [
 def test_unsafe_and_incomplete_settings_are_refused(variables, message):
     with pytest.raises(ImproperlyConfigured, match=f"^{message}"):
         load_settings(**{"SECRET_KEY": "x" * 50, **variables})
-
-
-@pytest.mark.parametrize(
-    ("variables", "extra"), [(SIGN_ON, "oidc"), ({"PROMETHEUS_MULTIPROC_DIR": "/"}, "metrics")], ids=["oidc", "metrics"]
-)
-def test_a_missing_package_is_named(monkeypatch, variables, extra):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    with pytest.raises(ImproperlyConfigured, match=f"Install the extra `{extra}`"):
-        load_settings(SECRET_KEY="x", **variables)
