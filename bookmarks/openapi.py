@@ -26,8 +26,6 @@ page_response = partial(success_response, next=None, previous=None)
 
 INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
 
-DUPLICATE = exceptions.BookmarkExists()
-
 bookmark_operation = partial(operation, tags=["Bookmarks"])
 BOOKMARK_ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
 
@@ -88,7 +86,7 @@ update_bookmark = bookmark_operation(
     tagged=True,
     conditional=True,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), DUPLICATE],
+    failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), exceptions.BookmarkExists()],
 )
 
 delete_bookmark = bookmark_operation(

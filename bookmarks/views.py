@@ -62,12 +62,11 @@ class AccessTokenView(TokenView):
         return self.collection
 
     def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, IntegrityError) and self.collection and not self._exists(self.collection):
-            exc = exceptions.InvalidCollection()  # It has been deleted since it was found.
+        if isinstance(exc, IntegrityError) and self.collection:
+            existing = self.collections.for_write()
+            if not existing.contains(self.collection):
+                exc = exceptions.InvalidCollection()  # It has been deleted since it was found.
         return super().handle_exception(exc)
-
-    def _exists(self, collection: Collection) -> bool:
-        return self.collections.for_write().filter(pk=collection.pk).exists()
 
     def location_of(self, key: UUID) -> str:
         """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""

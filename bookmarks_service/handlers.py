@@ -80,9 +80,4 @@ def error_page(status: int) -> HttpResponse:
 
 def is_page(request: HttpRequest) -> bool:
     """Return whether errors at this path are for people. Unknown paths outside the admin belong to the API."""
-    return in_admin(request) or request.path_info in ("/", "/docs/")
-
-
-def in_admin(request: HttpRequest) -> bool:
-    """Return whether the path belongs to the admin."""
-    return request.path_info.startswith(f"/{ADMIN_PREFIX}")
+    return request.path_info.startswith(f"/{ADMIN_PREFIX}") or request.path_info in ("/", "/docs/")

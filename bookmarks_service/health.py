@@ -1,7 +1,6 @@
 """Health checks for load balancers: /livez (the process runs) and /readyz (it can serve requests)."""
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from django.core.cache import cache
@@ -11,9 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 
-from .handlers import page
-
-View = Callable[[HttpRequest], Any]
+from .handlers import View, page
 
 
 def health(get_response: View) -> View:

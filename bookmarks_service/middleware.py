@@ -11,17 +11,14 @@ from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware import csrf, locale
 from django.utils import translation
-from django.utils.deprecation import MiddlewareMixin
 
-from usergroups.contract.requests import CHUNK_SIZE, may_exceed
+from usergroups.contract.requests import CHUNK_SIZE
 
-from .handlers import View, error_page, in_admin
-
-MAX_ANONYMOUS_BODY = 64 * 1024  # bytes
+from .handlers import View
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
@@ -60,17 +57,6 @@ CsrfViewMiddleware = pages_only(csrf.CsrfViewMiddleware)
 AuthenticationMiddleware = pages_only(auth.AuthenticationMiddleware)
 MessageMiddleware = pages_only(messages.MessageMiddleware)
 AxesMiddleware = pages_only(axes.AxesMiddleware)
-
-
-class UploadLimitMiddleware(PagesOnly, MiddlewareMixin):
-    """Refuses large bodies for the admin before they are read, unless an operator is logged in.
-
-    Django's CSRF check parses the form and stores its files before permissions are checked.
-    """
-
-    def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        is_large = in_admin(request) and may_exceed(request, MAX_ANONYMOUS_BODY)
-        return error_page(413) if is_large and not request.user.is_staff else None
 
 
 def read_to_the_end(get_response: View) -> View:

@@ -99,7 +99,5 @@ class JsonFormatter(logging.Formatter):
         extra = {name: value for name, value in vars(record).items() if name not in NOT_LOGGED}
         if record.exc_info:
             extra["exc_info"] = self.formatException(record.exc_info)
-        if record.stack_info:
-            extra["stack_info"] = record.stack_info
         fields = {name: value if isinstance(value, str | int | None) else str(value) for name, value in extra.items()}
         return json_line(record.levelname, record.name, record.getMessage(), fields)

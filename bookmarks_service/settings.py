@@ -1,7 +1,6 @@
 """The settings of the service. They are read from the environment; docs/deploy.md lists them."""
 
 from datetime import timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,7 +61,6 @@ MIDDLEWARE = [
     "bookmarks_service.middleware.AuthenticationMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
     "bookmarks_service.middleware.AxesMiddleware",
-    "bookmarks_service.middleware.UploadLimitMiddleware",
 ]
 
 # The origins of web pages whose scripts may call the API. Off by default.
@@ -130,8 +128,6 @@ USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, vali
 BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
-if PROMETHEUS_MULTIPROC_DIR and find_spec("prometheus_client") is None:
-    raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR needs prometheus-client. Install the extra `metrics`.")
 if PROMETHEUS_MULTIPROC_DIR and not Path(PROMETHEUS_MULTIPROC_DIR).is_dir():
     raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR is invalid. Set it to a folder such as /run/metrics.")
 TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=URL)
@@ -150,8 +146,6 @@ OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
 PASSWORD_LOGIN = env.bool("PASSWORD_LOGIN", True)
 if OIDC_ISSUER:
-    if find_spec("authlib") is None:
-        raise ImproperlyConfigured("OIDC_ISSUER needs Authlib. Install the extra `oidc`.")
     # It loads users whom single_sign_on.py has logged in. No form sends the credentials that it would accept.
     AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.RemoteUserBackend")
     AUTHLIB_OAUTH_CLIENTS = {
@@ -188,7 +182,6 @@ APPEND_SLASH = False  # Paths match exactly.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [BASE_DIR / "bookmarks_service" / "locale"]  # also for the texts in templates/
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
@@ -19,13 +20,11 @@ os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds; for PostgreSQL
 
 try:
     if settings.TRACES_ENDPOINT:
-        try:
-            from .tracing import start_tracing
-        except ImportError:
-            message = "OTEL_EXPORTER_OTLP_ENDPOINT needs OpenTelemetry's packages. Install the extra `otel`."
-            raise ImproperlyConfigured(message) from None
+        from .tracing import start_tracing
+
         start_tracing()
     django_application = get_wsgi_application()
+    import_module(settings.ROOT_URLCONF)  # The server does not start if the package of a setting is missing.
     if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
         raise ImproperlyConfigured("There are no static files. Run `manage.py collectstatic`.")
 except (ImproperlyConfigured, EnvError) as error:

@@ -85,7 +85,7 @@ VISITORS = {
     "failed login": ["/admin/login/", "[type=submit]"],
 }
 
-ERRORS = ["400.html", "403.html", "403_csrf.html", "404.html", "413.html", "500.html", "503.html",
+ERRORS = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html",
           "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
 
 

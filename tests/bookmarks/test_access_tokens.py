@@ -10,8 +10,7 @@ from django.utils.http import urlencode
 from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.conftest import Caller, comparable
-from tests.usergroups.factories import UserGroupFactory
+from tests.conftest import Caller
 from usergroups.tokens import secret_format
 
 
@@ -110,16 +109,6 @@ def test_invalid_fields_are_refused(issue, fields, problem):
     assert not AccessToken.objects.exists()
 
 
-@pytest.mark.parametrize("environment", ["", "Customer"])
-def test_a_group_out_of_reach_is_not_found(issue, list_tokens, environment):
-    other = UserGroupFactory(environment=environment, provided_id="other")
-    AccessTokenFactory(user_group=other)
-
-    assert errors(issue(user_group_id="other"), 404) == [(None, "user_group_not_found")]
-    assert errors(list_tokens(user_group_id="other"), 404) == [(None, "user_group_not_found")]
-    assert comparable(issue(user_group_id="other")) == comparable(issue(user_group_id="no such group"))
-
-
 # GET api/user/access-tokens
 
 
@@ -161,14 +150,3 @@ def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, c
 @pytest.mark.parametrize("public_id", ["x", "ab", "a" * 65, "00" * 32, "\N{GRINNING FACE}", "%00"])
 def test_an_unknown_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]
-
-
-def test_a_token_of_another_team_or_environment_is_not_found(revoke, api_token):
-    of_another_team = AccessTokenFactory()
-    elsewhere = UserGroupFactory(team=api_token.team, environment="Testing")
-    of_another_environment = AccessTokenFactory(user_group=elsewhere)
-
-    responses = [revoke(token.public_id) for token in (of_another_team, of_another_environment)]
-
-    assert [comparable(response) for response in responses] == [comparable(revoke("00" * 32))] * 2
-    assert not AccessToken.objects.exclude(revoked_at=None).exists()

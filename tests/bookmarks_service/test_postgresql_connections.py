@@ -69,7 +69,7 @@ def test_the_server_sets_the_limits_that_are_not_set(connect, monkeypatch, datab
 
 
 def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
-    monkeypatch.setattr(postgresql_connections, "STATE", "SELECT 1 / 0")
+    monkeypatch.setattr(postgresql_connections, "SET_LIMITS", "SELECT 1 / 0")
     connection = connect("postgres")
 
     with pytest.raises(DataError):
@@ -95,12 +95,12 @@ def states_of_the_sessions(url):
 
 @needs_pgbouncer
 @pytest.mark.parametrize(
-    ("documented", "state", "warnings"),
-    [(False, ("0", "0", 0), 1), (True, ("30s", "10s", 0), 0)],
+    ("documented", "state"),
+    [(False, ("0", "0", 0)), (True, ("30s", "10s", 0))],
     ids=["without limits", "with the documented limits"],
 )
-def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path, documented, state, warnings):
-    """The service sets no limits, which the pooler would share among its clients, but tells if there are none."""
+def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path, documented, state):
+    """The service sets no limits, which the pooler would share among its clients."""
     cluster.execute("DROP DATABASE IF EXISTS bookmarks WITH (FORCE)")
     cluster.execute("DROP ROLE IF EXISTS bookmarks")
     cluster.execute("CREATE ROLE bookmarks LOGIN")
@@ -118,5 +118,3 @@ def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path, docu
             assert client.get("/v1/export?format=jsonl").status_code == 200
 
         assert states_of_the_sessions(pooler.url) == {state}
-        for name in ("statement_timeout", "lock_timeout"):
-            assert service.log.read_text().count(f"The role of DATABASE_URL has no {name}, ") == warnings
