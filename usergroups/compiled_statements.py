@@ -62,6 +62,7 @@ class CompiledStatement(Generic[M]):
         self.model, self.using, self.sql, self.params = model, using, sql, params
         self.given = [(position, each) for position, each in enumerate(params) if isinstance(each, Parameter)]
         options: Any = model._meta
+        connection = connections[using]
         self.relation = options.get_field(related) if related else None
         fields = _fields(model, deferred)
         self.names = [field.attname for field in fields]
@@ -72,7 +73,7 @@ class CompiledStatement(Generic[M]):
         self.converters = [
             (position, converter, column)
             for position, column in enumerate(columns)
-            for converter in _converters(column, connections[using])
+            for converter in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
         ]
 
     def __call__(self, **values: Any) -> list[M]:
@@ -85,9 +86,7 @@ class CompiledStatement(Generic[M]):
                 row[position] = converter(row[position], expression, connection)
             instance = self.model.from_db(self.using, self.names, row[:own])
             if self.relation:
-                model: Any = self.relation.related_model
-                exists = row[own + self.related_names.index(model._meta.pk.attname)] is not None
-                related = model.from_db(self.using, self.related_names, row[own:]) if exists else None
+                related = self.relation.related_model.from_db(self.using, self.related_names, row[own:])
                 self.relation.set_cached_value(instance, related)
             instances.append(instance)
         return instances
@@ -201,7 +200,3 @@ def _fields(model: Any, deferred: Sequence[str] = ()) -> list[Any]:
 
 def _columns(fields: Sequence[Any], connection: BaseDatabaseWrapper) -> str:
     return ", ".join(connection.ops.quote_name(field.column) for field in fields)
-
-
-def _converters(expression: Any, connection: BaseDatabaseWrapper) -> list[Any]:
-    return [*connection.ops.get_db_converters(expression), *expression.get_db_converters(connection)]

@@ -122,10 +122,7 @@ class JSONNegotiation(BaseContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        for parser in parsers:
-            if parser.media_type == media_type:
-                return parser
-        return None
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
