@@ -117,7 +117,7 @@ create_bookmarks = bookmark_operation(
         200: success_response(
             "The result of each item.",
             user_group=USER_GROUP,
-            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL).result],
+            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL)],
         )
     },
     failures=[missing("bookmarks")],
@@ -134,7 +134,7 @@ delete_bookmarks = bookmark_operation(
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound()).result],
+            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound())],
         )
     },
     failures=[missing("ids")],
@@ -154,7 +154,7 @@ move_bookmarks = bookmark_operation(
             "The result of each id.",
             results=[
                 {"status": 200, "success": 1, "bookmark": BOOKMARK},
-                batch.failed(exceptions.BookmarkExists()).result,
+                batch.failed(exceptions.BookmarkExists()),
             ],
         )
     },

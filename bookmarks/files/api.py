@@ -163,7 +163,7 @@ _file_transfers = ConcurrentCalls(MAX_FILE_TRANSFERS, MAX_FILE_TRANSFERS_PER_OWN
 
 @contextmanager
 def file_transfer(owner: UserGroup) -> Iterator[None]:
-    """Limit the concurrent imports and exports, which are expensive calls too. Raises TooManyExpensiveCalls."""
+    """Limit the concurrent imports and exports, which are expensive calls too. Raises Throttled."""
     with _file_transfers.add(owner), expensive_call(owner):
         yield
 

@@ -1,7 +1,6 @@
 """Validate the items of a batch separately and return a result for each."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -15,15 +14,12 @@ from .openapi import FailureTypeField, ProblemSerializer
 MAX_ITEMS = 1000
 
 
-@dataclass(frozen=True)
-class FailedItem:
-    """An item that is invalid, or for which the operation failed, with its result."""
-
-    result: dict[str, Any]
+class FailedItem(dict[str, Any]):
+    """The result of an item that is invalid, or for which the operation failed."""
 
 
 def failed(exception: APIException) -> FailedItem:
-    """Return a failed item, whose result is the status and the body of the response to an equivalent single request."""
+    """Return the status and the body of the response to an equivalent single request."""
     return FailedItem({"status": exception.status_code, **failure(exception)})
 
 
@@ -78,7 +74,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
         represent = self.succeeded.to_representation
-        return [item.result if isinstance(item, FailedItem) else represent(item) for item in value]
+        return [item if isinstance(item, FailedItem) else represent(item) for item in value]
 
 
 def valid(items: Iterable[Any]) -> list[Any]:

@@ -14,10 +14,6 @@ MAX_EXPENSIVE_CALLS = 6
 MAX_EXPENSIVE_CALLS_PER_OWNER = 3
 
 
-class TooManyExpensiveCalls(Throttled):
-    """The owner, or all owners together, have too many expensive calls at the moment."""
-
-
 class ConcurrentCalls:
     """Counts the concurrent calls of each owner."""
 
@@ -28,19 +24,17 @@ class ConcurrentCalls:
 
     @contextmanager
     def add(self, owner: Model) -> Iterator[None]:
-        """Count a call during the block. Raises TooManyExpensiveCalls."""
+        """Count a call during the block. Raises Throttled if the owner, or all owners together, have too many."""
         key = (owner._meta.label, owner.pk)
         with self.lock:
             if self.numbers[key] >= self.maximum_per_owner or self.numbers.total() >= self.maximum:
-                raise TooManyExpensiveCalls(wait=1)
+                raise Throttled(wait=1)
             self.numbers[key] += 1
         try:
             yield
         finally:
             with self.lock:
-                self.numbers[key] -= 1
-                if not self.numbers[key]:
-                    del self.numbers[key]
+                self.numbers -= Counter([key])  # This also removes the key of an owner without calls.
 
 
 expensive_call = ConcurrentCalls(MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER).add

@@ -100,19 +100,13 @@ class OperationSchema(AutoSchema):
         described["responses"] |= self._failure_responses()
         return described
 
-    def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
-        return f"{self.get_summary()}."
-
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         return contract.component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
 
     def get_override_parameters(self) -> list[Any]:
-        operation = self.documentation
         query = self._request_serializer if self.view.has_query(self.method) else None
-        return [
-            *(parameter for parameter in (operation.path, query) if parameter),
-            *([contract.IF_MATCH] if operation.conditional else []),
-        ]
+        if_match = contract.IF_MATCH if self.documentation.conditional else None
+        return [parameter for parameter in (self.documentation.path, query, if_match) if parameter]
 
     def get_request_serializer(self) -> Any:
         if self.documentation.sent_file:
@@ -263,7 +257,8 @@ def operation(
     DEFAULT_SCHEMA_CLASS.
     """
     documented = Documentation(**documentation)
-    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=description)
+    text = description or f"{summary}."
+    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=text)
 
     def decorate(method: F) -> F:
         schema = type("OperationSchema", (OperationSchema,), {"documentation": documented})
