@@ -90,7 +90,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(rows.rotatable().select_for_update(of=("self",)).order_by("pk"))
+            tokens = list(rows.rotatable().defer(None).select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
             issued: list[Any] = [(token, *token.new_successor(now)) for token in tokens]
             successors = self.model._base_manager.using(rows.db).bulk_create([new for _, new, _ in issued])
