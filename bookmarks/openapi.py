@@ -115,7 +115,7 @@ create_bookmarks = bookmark_operation(
         200: success_response(
             "The result of each item.",
             user_group=USER_GROUP,
-            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL).result],
+            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL)],
         )
     },
     failures=[missing("bookmarks")],
@@ -132,7 +132,7 @@ delete_bookmarks = bookmark_operation(
     responses={
         200: success_response(
             "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound()).result],
+            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound())],
         )
     },
     failures=[missing("ids")],
@@ -152,7 +152,7 @@ move_bookmarks = bookmark_operation(
             "The result of each id.",
             results=[
                 {"status": 200, "success": 1, "bookmark": BOOKMARK},
-                batch.failed(exceptions.BookmarkExists()).result,
+                batch.failed(exceptions.BookmarkExists()),
             ],
         )
     },

@@ -1,4 +1,3 @@
-import gc
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -13,16 +12,6 @@ from django.test.utils import CaptureQueriesContext
 from tests.servers import TIMEOUT, wait_until
 
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
-
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Free objects only when their last reference is gone."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:

@@ -64,7 +64,7 @@ def _errors() -> Iterator[Error]:
             id="usergroups.E002",
         )
     for name, rate in (("USERGROUPS_CALL_RATE", conf.call_rate()), ("USERGROUPS_FAILURE_RATE", conf.failure_rate())):
-        if not _is_rate(rate):
+        if rate is not None and not re.fullmatch(conf.RATE, str(rate)):
             yield Error(
                 f"{name} is not a valid rate.",
                 hint='Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.',
@@ -96,7 +96,3 @@ def _is_permission(path: Any) -> bool:
 def is_integer(value: Any, minimum: int) -> bool:
     """Return whether a setting is an integer of at least ``minimum``."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
-
-
-def _is_rate(rate: Any) -> bool:
-    return rate is None or bool(re.fullmatch(conf.RATE, str(rate)))

@@ -21,8 +21,6 @@ from .transactions import in_autocommit, time_of_change
 
 M = TypeVar("M", bound=models.Model)
 
-Row = Sequence[Any]
-
 
 class Parameter(models.Expression):
     """The place of a value that is given when the statement runs, and converted as the values of ``field`` are."""
@@ -62,6 +60,7 @@ class CompiledStatement(Generic[M]):
         self.model, self.using, self.sql, self.params = model, using, sql, params
         self.given = [(position, each) for position, each in enumerate(params) if isinstance(each, Parameter)]
         options: Any = model._meta
+        connection = connections[using]
         self.relation = options.get_field(related) if related else None
         fields = _fields(model, deferred)
         self.names = [field.attname for field in fields]
@@ -72,7 +71,7 @@ class CompiledStatement(Generic[M]):
         self.converters = [
             (position, converter, column)
             for position, column in enumerate(columns)
-            for converter in _converters(column, connections[using])
+            for converter in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
         ]
 
     def __call__(self, **values: Any) -> list[M]:
@@ -85,14 +84,12 @@ class CompiledStatement(Generic[M]):
                 row[position] = converter(row[position], expression, connection)
             instance = self.model.from_db(self.using, self.names, row[:own])
             if self.relation:
-                model: Any = self.relation.related_model
-                exists = row[own + self.related_names.index(model._meta.pk.attname)] is not None
-                related = model.from_db(self.using, self.related_names, row[own:]) if exists else None
+                related = self.relation.related_model.from_db(self.using, self.related_names, row[own:])
                 self.relation.set_cached_value(instance, related)
             instances.append(instance)
         return instances
 
-    def execute(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> list[Row]:
+    def execute(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> list[Sequence[Any]]:
         """Execute the statement and return its rows.
 
         It is executed again on a new connection if PostgreSQL refuses its prepared form, because a migration has
@@ -108,7 +105,7 @@ class CompiledStatement(Generic[M]):
         if not in_autocommit(connection):
             with connection.cursor() as cursor:
                 cursor.execute(self.sql, params)
-                rows: list[Row] = cursor.fetchall()
+                rows: list[Sequence[Any]] = cursor.fetchall()
                 return rows
         if not self.reads:
             connection.close_if_health_check_failed()
@@ -124,7 +121,7 @@ class CompiledStatement(Generic[M]):
         connection.health_check_done = True  # type: ignore[attr-defined]  # The connection works.
         return rows
 
-    def _fetch(self, connection: Any, params: Sequence[Any]) -> list[Row]:
+    def _fetch(self, connection: Any, params: Sequence[Any]) -> list[Sequence[Any]]:
         """Execute the statement. With psycopg 3, send the values apart from it.
 
         This also loads times by code in C, which takes 0.1 µs for each instead of 3.
@@ -140,7 +137,7 @@ class CompiledStatement(Generic[M]):
             cursor.adapters.register_loader("timestamptz", driver.types.datetime.TimestamptzLoader)
         with cursor:
             cursor.execute(self.sql, params)
-            rows: list[Row] = cursor.fetchall()
+            rows: list[Sequence[Any]] = cursor.fetchall()
             return rows
 
 
@@ -201,7 +198,3 @@ def _fields(model: Any, deferred: Sequence[str] = ()) -> list[Any]:
 
 def _columns(fields: Sequence[Any], connection: BaseDatabaseWrapper) -> str:
     return ", ".join(connection.ops.quote_name(field.column) for field in fields)
-
-
-def _converters(expression: Any, connection: BaseDatabaseWrapper) -> list[Any]:
-    return [*connection.ops.get_db_converters(expression), *expression.get_db_converters(connection)]

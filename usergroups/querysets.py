@@ -111,12 +111,11 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         the request body already limits them.
         """
         times = Counter(item["provided_id"] for item in items)
-        stored = self.for_write().filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)
-        repeated = (item for item in items if item.get("properties") and times[item["provided_id"]] > 1)
-        size: int = sum(times[key] * size for key, size in stored)
-        for item in repeated:
-            size += times[item["provided_id"]] * len(json.dumps(item["properties"], ensure_ascii=False))
-        return size
+        sizes = Counter(dict(self.for_write().filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)))
+        for item in items:
+            if times[item["provided_id"]] > 1:
+                sizes[item["provided_id"]] += len(json.dumps(item.get("properties"), ensure_ascii=False))
+        return sum(times[key] * size for key, size in sizes.items())
 
     def upsert(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
         """Update or create a group for each item. Return the groups, and whether each was created.
@@ -151,20 +150,13 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         changed = [stored[key] for key in wanted.keys() - created if stored[key].assign(wanted[key])]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
-        self._announce_upsert([stored[key] for key in wanted if key in created], changed, wanted)
-        return stored, created
-
-    def _announce_upsert(
-        self, created: Sequence["UserGroup"], changed: Iterable["UserGroup"], wanted: dict[str, dict[str, Any]]
-    ) -> None:
-        signals.announce(signals.created, created, self.db)
-        if not signals.updated.has_listeners(self.model):
-            return
+        signals.announce(signals.created, [stored[key] for key in wanted if key in created], self.db)
         by_fields = defaultdict(list)
         for group in changed:
             by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(group)
         for fields, groups in by_fields.items():
             signals.announce_update(groups, self.db, fields)
+        return stored, created
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Return the groups with these ids, by id, and lock their rows until the transaction ends."""

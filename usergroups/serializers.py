@@ -41,10 +41,7 @@ class DataSourceField(TextField):
 
 
 class MappingField(ObjectField):
-    """A mapping of schema ids to data sources.
-
-    Validation stops after ``max_problems`` errors, which is 100 unless the serializer's context has another number.
-    """
+    """A mapping of schema ids to data sources. Validation stops after more errors than a response may have."""
 
     child = DataSourceField()
 
@@ -60,7 +57,7 @@ class MappingField(ObjectField):
                 self.child.run_validation(value)
             except serializers.ValidationError as error:
                 problems[key] = error.detail
-                if len(problems) > self.context.get("max_problems", MAX_PROBLEMS):
+                if len(problems) > MAX_PROBLEMS:
                     break
         if problems:
             raise serializers.ValidationError(problems)

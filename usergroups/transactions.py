@@ -212,16 +212,6 @@ def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
     return not connection.in_atomic_block and connection.get_autocommit()
 
 
-def is_conflict(error: DatabaseError) -> bool:
-    """Return whether the transaction may succeed if it is retried."""
-    return _sqlstate(error) in CONFLICTS
-
-
-def is_violation(error: DatabaseError) -> bool:
-    """Return whether the error is, or on Citus may be, the violation of a constraint."""
-    return isinstance(error, IntegrityError) or _sqlstate(error) == INTERNAL_ERROR
-
-
 def _sqlstate(error: DatabaseError) -> str | None:
     cause = error.__cause__
     return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
@@ -246,7 +236,7 @@ def retry_on_conflict(
             with transaction.atomic(using=using) if atomic else nullcontext():
                 return action()
         except (IntegrityError, InternalError) as error:
-            if not is_violation(error):
+            if not isinstance(error, IntegrityError) and _sqlstate(error) != INTERNAL_ERROR:
                 raise
             if (result := resolve()) is not None:
                 return result
@@ -256,6 +246,6 @@ def retry_on_conflict(
                 raise IntegrityError(*error.args) from error
         except OperationalError as error:
             # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
-            if not is_conflict(error) or attempts == ATTEMPTS or connections[using].in_atomic_block:
+            if _sqlstate(error) not in CONFLICTS or attempts == ATTEMPTS or connections[using].in_atomic_block:
                 raise
         attempts += 1

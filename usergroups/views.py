@@ -136,16 +136,12 @@ class UserGroupBatchView(ApiTokenView):
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         with expensive_call(self.token.team):
-            return self.upsert()
-
-    def upsert(self) -> Response:
-        """Store the groups of the batch and return their results."""
-        items = self.validated()["user_groups"]
-        valid = batch.valid(items)
-        if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
-            raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
-        stored = (
-            {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
-            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
-        )
-        return self.respond({"results": batch.results(items, stored)})
+            items = self.validated()["user_groups"]
+            valid = batch.valid(items)
+            if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
+                raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
+            stored = (
+                {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
+                for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
+            )
+            return self.respond({"results": batch.results(items, stored)})

@@ -108,19 +108,6 @@ def test_the_admin_reports_an_unavailable_database(admin_client):
     assert "story" not in response.content.decode()
 
 
-HINT = "Not found. Remove the trailing slash of the path."
-
-
-@pytest.mark.parametrize(
-    ("suffix", "detail"), [("/", HINT), ("//", HINT), ("/x", "Not found."), ("-nothing/", "Not found.")]
-)
-def test_a_trailing_slash_is_named(client, suffix, detail):
-    response = client.get(reverse("usergroups:users-batch") + suffix)
-
-    assert error_code(response, 404) == "not_found"
-    assert response.json()["errors"][0]["detail"] == detail
-
-
 # The middleware of pages
 
 

@@ -1,13 +1,12 @@
 """The rules that the answers of all operations follow."""
 
 import json
-import weakref
 from io import BytesIO
 from urllib.parse import urlencode
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError
 from django.db.models.signals import post_init
 from django.http import Http404
 from django.test import RequestFactory
@@ -21,7 +20,6 @@ from tests.contract.conftest import (
     SINGLE_CALLS,
     WRITES,
 )
-from tests.queries import without_garbage_collection
 from usergroups.contract.requests import read_body
 
 
@@ -322,21 +320,6 @@ def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, 
 
     assert (response.status_code, error_code(response, response.status_code)) == answer
     assert b"inside story" not in response.content
-
-
-@pytest.mark.once
-def test_a_failed_query_leaves_no_cursor_to_the_garbage_collection(update_user_group):
-    cursors = []
-
-    def fail(execute, sql, params, many, context):
-        cursors.append(weakref.ref(context["cursor"]))
-        raise OperationalError("The database is locked.")
-
-    with without_garbage_collection(), connection.execute_wrapper(fail):
-        response = update_user_group({})
-
-    assert response.status_code == 503
-    assert [cursor() for cursor in cursors] == [None]
 
 
 # Paths

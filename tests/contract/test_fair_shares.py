@@ -44,18 +44,6 @@ def test_validation_stops_at_the_errors_that_are_listed(update_user_group, valid
     assert len(validations) == 101
 
 
-def test_the_items_of_a_batch_share_the_limit_of_errors(call_usergroups, validations):
-    items = [{"user_group_id": "a", "mapping": dict(list(BAD.items())[:50])}] * 500
-
-    response = call_usergroups("POST", "users-batch", {"user_groups": items})
-
-    listed = [result["errors"] for result in response.json()["results"]]
-    assert [len(errors) for errors in listed] == [50, 50, *[2] * 498]
-    assert {errors[0]["attr"] for errors in listed} == {"mapping.0"}
-    assert [errors[-1] for errors in listed[2:]] == [TOO_MANY] * 498
-    assert len(validations) < 2000
-
-
 @pytest.mark.parametrize(
     "member",
     [

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.test import RequestFactory
 
 from tests.signals import expected, received, recorded
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -101,7 +102,7 @@ def test_tokens_announce_their_issue_rotation_and_first_revocation():
         successor, _ = token.rotate(timedelta())
         successor.revoke()
         successor.revoke()
-        successor.mark_used()
+        successor.mark_used(RequestFactory().get("/"))
 
     assert sent == [
         expected("created", token),

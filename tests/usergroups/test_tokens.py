@@ -92,18 +92,20 @@ def test_revoking_a_token_again_keeps_the_first_time():
 
 # The last use: writing it neither waits for row locks nor fails the request.
 
+REQUEST = RequestFactory().get("/")
+
 
 @pytest.mark.django_db
 def test_the_last_use_is_written_at_most_once_a_minute():
     token = ApiTokenFactory()
 
-    assert len(queries_of(token.mark_used)) == 1
+    assert len(queries_of(token.mark_used, REQUEST)) == 1
     token.refresh_from_db()
-    assert queries_of(token.mark_used) == []
+    assert queries_of(token.mark_used, REQUEST) == []
 
     token.last_used_at -= timedelta(minutes=1)
     token.save()
-    assert len(queries_of(token.mark_used)) == 1
+    assert len(queries_of(token.mark_used, REQUEST)) == 1
 
 
 @pytest.mark.django_db
@@ -131,13 +133,13 @@ def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
     token = ApiTokenFactory()
 
     with connection.execute_wrapper(refuse):
-        token.mark_used()
-        assert queries_of(token.mark_used) == []
+        token.mark_used(REQUEST)
+        assert queries_of(token.mark_used, REQUEST) == []
 
     assert caplog.text.count("Could not write the last use of the token") == 1
     assert last_used_at(token) is None
     last_use_attempts.clear()  # as after a minute
-    token.mark_used()
+    token.mark_used(REQUEST)
     assert last_used_at(token) is not None
 
 
@@ -150,7 +152,7 @@ def test_a_failed_write_leaves_an_outer_transaction_usable():
 
     with transaction.atomic():
         with connection.execute_wrapper(fail_in_the_database):
-            token.mark_used()
+            token.mark_used(REQUEST)
         ApiTokenFactory(name="later")
 
     assert ApiToken.objects.filter(name="later").exists()
@@ -163,8 +165,8 @@ def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
     with row_locked(token), transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '3s'")  # so that a write that waits fails
-        assert len(queries_of(token.mark_used)) == 1
-        assert queries_of(token.mark_used) == []
+        assert len(queries_of(token.mark_used, REQUEST)) == 1
+        assert queries_of(token.mark_used, REQUEST) == []
 
     assert "Could not write" not in caplog.text
     assert last_used_at(token) is None

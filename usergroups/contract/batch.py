@@ -1,39 +1,30 @@
 """Validate the items of a batch separately and return a result for each."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
-from .errors import MAX_PROBLEMS, failure
+from .errors import failure
 from .fields import SuccessField
 from .openapi import FailureTypeField, ProblemSerializer
 
 MAX_ITEMS = 1000
-MIN_PROBLEMS = 2  # of an invalid item: its first error, and another one or "too_many_errors"
 
 
-@dataclass(frozen=True)
-class FailedItem:
-    """An item that is invalid, or for which the operation failed, with its result."""
-
-    result: dict[str, Any]
+class FailedItem(dict[str, Any]):
+    """The result of an item that is invalid, or for which the operation failed."""
 
 
-def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
-    """Return a failed item, whose result is the status and the body of the response to an equivalent single request."""
-    return FailedItem({"status": exception.status_code, **failure(exception, max_problems)})
+def failed(exception: APIException) -> FailedItem:
+    """Return the status and the body of the response to an equivalent single request."""
+    return FailedItem({"status": exception.status_code, **failure(exception)})
 
 
 class BatchField(serializers.ListField):
-    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem.
-
-    The items share the 100 errors that a response may have. After that, each invalid item has at most two errors, the
-    second of which may be ``too_many_errors``.
-    """
+    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem."""
 
     has_results = True
     """The errors of an item are in its result, not in the response to the request."""
@@ -44,22 +35,15 @@ class BatchField(serializers.ListField):
     def run_child_validation(self, data: Any) -> list[Any]:
         if len(data) > MAX_ITEMS:  # DRF would check this after validating all items
             self.fail("max_length", max_length=MAX_ITEMS)
-        items: list[Any] = []
-        problems_left = MAX_PROBLEMS
-        context = cast(dict[str, Any], self.context)
-        for item in data:
-            context["max_problems"] = problems_left
-            try:
-                items.append(self._validated(item))
-            except ValidationError as invalid:
-                items.append(failed(invalid, problems_left))
-                problems_left = max(MIN_PROBLEMS, problems_left - len(items[-1].result["errors"]))
-        return items
+        return [self._validated(item) for item in data]
 
     def _validated(self, item: Any) -> Any:
         if isinstance(self.child, serializers.Serializer) and not isinstance(item, dict):
-            raise ValidationError(["Not a JSON object."], code="invalid")
-        return self.child.run_validation(item)
+            return failed(ValidationError(["Not a JSON object."], code="invalid"))
+        try:
+            return self.child.run_validation(item)
+        except ValidationError as invalid:
+            return failed(invalid)
 
 
 @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 1})
@@ -90,7 +74,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
         represent = self.succeeded.to_representation
-        return [item.result if isinstance(item, FailedItem) else represent(item) for item in value]
+        return [item if isinstance(item, FailedItem) else represent(item) for item in value]
 
 
 def valid(items: Iterable[Any]) -> list[Any]:

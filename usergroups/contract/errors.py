@@ -1,8 +1,6 @@
 """Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
 
-import traceback
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any, TypedDict
 
@@ -11,7 +9,6 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import Resolver404, resolve
 from django.utils import translation
 from django.utils.log import log_response
 from django.utils.translation import gettext_noop as _
@@ -70,41 +67,20 @@ class DatabaseUnavailable(exceptions.APIException):
     wait = 5  # seconds
 
 
-class ErrorResponse(Response):
-    """An error response of an API view."""
-
-    error_class: type[exceptions.APIException]  # not the exception, which would keep the frames of its traceback
-
-
-def exception_handler(exception: Exception, context: dict[str, Any]) -> ErrorResponse:
+def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
     """Return an error response for any exception of a view, and log server errors.
 
     DRF's handler is not called: it would roll back the transaction of ATOMIC_REQUESTS, which these views do not use.
     """
     error = _api_exception(exception)
-    response = ErrorResponse(failure(error), error.status_code, headers=_headers(error))
-    response.error_class = type(error)
+    response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
         request: HttpRequest = context["request"]._request  # Django's request, which has no public name in DRF
         got_request_exception.send(sender=None, request=request)
         log_response(
             "%s: %s", response.status_text, request.path, response=response, request=request, exception=exception
         )
-        release_cursors(exception)
     return response
-
-
-def release_cursors(error: Exception) -> None:
-    """Release the database cursors that the traceback of ``error`` refers to.
-
-    The traceback is part of a reference cycle. On SQLite, a thread whose garbage collection finds the cursor of another
-    thread waits until that thread's connection is idle. If that connection waits for a lock of the first thread, both
-    wait until the time limit for locks, 20 seconds by default.
-    """
-    chained: BaseException | None = error
-    while chained is not None:
-        traceback.clear_frames(chained.__traceback__)
-        chained = chained.__cause__ or chained.__context__
 
 
 def failure_response(exception: exceptions.APIException) -> HttpResponse:
@@ -119,18 +95,13 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 @translation.override(None)
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Respond with 404 to any method. For use as a view, whatever its pattern captures, or as ``handler404``."""
-    without_slash = request.path_info.rstrip("/")
-    with suppress(Resolver404):
-        match = resolve(without_slash, getattr(request, "urlconf", None))
-        if without_slash != request.path_info and match.func is not unknown_path:
-            return failure_response(exceptions.NotFound("Not found. Remove the trailing slash of the path."))
     return failure_response(exceptions.NotFound())
 
 
-def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS) -> Failure:
+def failure(exception: exceptions.APIException) -> Failure:
     """Return the body of the error response to ``exception``.
 
-    It has at most ``max_problems`` errors. If there are more, the last one has the code ``too_many_errors``.
+    It has at most MAX_PROBLEMS errors. If there are more, the last one has the code ``too_many_errors``.
     """
     if isinstance(exception, exceptions.ValidationError):
         kind = "validation_error"
@@ -138,11 +109,11 @@ def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS
         kind = "client_error"
     else:
         kind = "server_error"
-    problems = list(islice(_problems(exception.detail, exception.default_code), max_problems + 1))
+    problems = list(islice(_problems(exception.detail, exception.default_code), MAX_PROBLEMS + 1))
     if not problems:
         problems = [Problem(code=exception.default_code, detail=str(exception.default_detail), attr=None)]
-    if len(problems) > max_problems:
-        problems[max_problems - 1 :] = [TOO_MANY]
+    if len(problems) > MAX_PROBLEMS:
+        problems[MAX_PROBLEMS - 1 :] = [TOO_MANY]
     return {"success": 0, "type": kind, "errors": problems}
 
 

@@ -45,8 +45,7 @@ class TimestampField(serializers.DateTimeField):
     """A time with an offset, as in RFC 3339. It is rendered in UTC, whatever the host's settings are."""
 
     default_error_messages = {
-        "invalid": "Not a date and time like 2026-01-31T09:26:53Z.",
-        "lost_plus": "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B.",
+        "invalid": "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B.",
         "no_offset": "The time has no offset such as Z or +01:00.",
     }
 
@@ -60,9 +59,6 @@ class TimestampField(serializers.DateTimeField):
     def to_internal_value(self, value: Any) -> datetime:
         text = value.upper() if isinstance(value, str) else ""
         match = _RFC_3339.fullmatch(text)
-        if match is None and " " in text and _RFC_3339.fullmatch(text.replace(" ", "+")):
-            # In a query string, an unencoded "+" stands for a space.
-            raise serializers.ValidationError(self.error_messages["lost_plus"], code="invalid")
         if match is None:
             self.fail("invalid")
         if not match["offset"]:

@@ -28,7 +28,6 @@ DESCRIPTIONS = {
 }
 
 UNREACHABLE_CODES = {
-    "lost_plus",  # reported as "invalid"
     "date",  # for values that do not come from a request
     "make_aware",
     "not_a_dict",  # ObjectField reports "not_an_object" instead
@@ -133,7 +132,7 @@ HEADERS: Mapping[str, Mapping[str, Any]] = {
     "Retry-After": {"schema": SECONDS, "description": "Seconds to wait before repeating the request."},
     "WWW-Authenticate": {"schema": TEXT, "description": "The required scheme."},
 }
-OF_A_STATUS = {
+HEADERS_OF_STATUSES = {
     201: ["Location"],
     401: ["WWW-Authenticate"],
     405: ["Allow"],
@@ -143,15 +142,3 @@ OF_A_STATUS = {
 }
 NOT_COUNTED = {401, 405}
 """The statuses of responses to calls that are not counted, because the token is not known."""
-
-
-def header_names(status: int, tagged: bool, is_file: bool) -> list[str]:
-    """Return the names of the headers of a response. A successful one has an ETag, or the name of a file."""
-    succeeded = status < 400
-    return [
-        "Cache-Control",
-        *(["ETag"] if tagged and succeeded else []),
-        *(["Content-Disposition"] if is_file and succeeded else []),
-        *OF_A_STATUS.get(status, []),
-        *([] if status in NOT_COUNTED else ["RateLimit", "RateLimit-Policy"]),
-    ]

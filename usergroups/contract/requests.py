@@ -39,12 +39,6 @@ def content_length(request: HttpRequest | Request, limit: int) -> int | None:
     return length
 
 
-def may_exceed(request: HttpRequest, limit: int) -> bool:
-    """Return whether the Content-Length of a request is larger than ``limit`` bytes or not a number."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    return not length.isdecimal() or int(length) > limit
-
-
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 
@@ -122,10 +116,7 @@ class JSONNegotiation(BaseContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        for parser in parsers:
-            if parser.media_type == media_type:
-                return parser
-        return None
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -2,7 +2,6 @@
 
 import logging
 import re
-from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
 from functools import cache
@@ -17,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.compiled_statements import CompiledSelect, Parameter, parameters
-from usergroups.contract.errors import release_cursors
 from usergroups.signals import announce, created, revoked, rotated
 from usergroups.transactions import WritingModel, WritingQuerySet
 
@@ -92,7 +90,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(rows.rotatable().select_for_update(of=("self",)).order_by("pk"))
+            tokens = list(rows.rotatable().defer(None).select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
             issued: list[Any] = [(token, *token.new_successor(now)) for token in tokens]
             successors = self.model._base_manager.using(rows.db).bulk_create([new for _, new, _ in issued])
@@ -161,11 +159,6 @@ last_use_attempts = LocMemCache(
 Each process has its own cache, whatever the project's CACHES setting says. Its size is bounded, its entries expire, and
 ``add()`` lets only one of several threads proceed.
 """
-
-OWN_FIELDS = {"digest", "hint", "created_at", "expires_at", "revoked_at", "rotated_at"} | {
-    f"last_used_{name}" for name in ("at", "address", "agent")
-}
-"""The fields that a successor does not inherit."""
 
 
 class Token(WritingModel):
@@ -247,11 +240,9 @@ class Token(WritingModel):
 
     def revoke(self) -> None:
         """Revoke the token permanently. A second revocation does not change the time of the first."""
-        tokens = self._tokens
-        is_first = tokens.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
+        tokens = self._tokens.filter(pk=self.pk)
+        tokens.revoke()
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
-        if is_first:
-            announce(revoked, [self], tokens.db)
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
         """Issue a successor as the method of the queryset does, and return it with its secret.
@@ -266,26 +257,18 @@ class Token(WritingModel):
 
     def new_successor(self, now: datetime) -> "tuple[Token, str]":
         """Return a token with the same name, owner and permissions, which is not saved, and its secret."""
-        expires_at = self.expires_at
-        with suppress(OverflowError):  # then keep the old time, thousands of years from now
-            expires_at = expires_at and now + (expires_at - self.created_at)
-        successor: Any = type(self)(created_at=now, expires_at=expires_at)
-        for field in self.inherited_fields():
-            # The owner itself if it is loaded, so that it need not be read again.
-            name = field.name if field.is_relation and field.name in self._state.fields_cache else field.attname
-            setattr(successor, name, getattr(self, name))
+        expires_at = self.expires_at and now + (self.expires_at - self.created_at)
+        successor = copy(self)
+        successor.pk, successor._state.adding = None, True
+        successor.created_at, successor.expires_at = now, expires_at
+        successor.last_used_at, successor.last_used_address, successor.last_used_agent = None, "", ""
         return successor, successor.assign_secret()
-
-    @classmethod
-    def inherited_fields(cls) -> "list[models.Field[Any, Any]]":
-        """Return the fields that a successor inherits: name, owner and permissions."""
-        return [field for field in cls._meta.concrete_fields if not field.primary_key and field.name not in OWN_FIELDS]
 
     @property
     def _tokens(self) -> Any:
         return type(self).objects.using(router.db_for_write(type(self), instance=self))
 
-    def mark_used(self, request: HttpRequest | Request | None = None) -> None:
+    def mark_used(self, request: HttpRequest | Request) -> None:
         """Save the time and client of the last use, unless a use within the last minute has been saved.
 
         On PostgreSQL, this never waits for another transaction. On SQLite, it waits for the writer, as every write
@@ -304,18 +287,15 @@ class Token(WritingModel):
         try:
             with transaction.atomic(using=tokens.db):
                 written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))
-        except Error as error:
+        except Error:
             logger.warning("Could not write the last use of the token %s", self.hint, exc_info=True)
-            release_cursors(error)
         else:
             if written:
                 last_use_attempts.delete(key)
 
 
-def client_of(request: HttpRequest | Request | None) -> dict[str, str]:
-    """Return the fields of a token that describe the client. They are empty if there is no request."""
-    if request is None:
-        return {"last_used_address": "", "last_used_agent": ""}
+def client_of(request: HttpRequest | Request) -> dict[str, str]:
+    """Return the fields of a token that describe the client."""
     header = request.META.get("HTTP_USER_AGENT", "")
     text = header.encode("latin-1", "replace").decode(errors="replace")  # Servers decode headers as Latin-1.
     visible = "".join(character if character.isprintable() else " " for character in text)

@@ -81,6 +81,7 @@ class OperationSchema(AutoSchema):
     """
 
     documentation: Documentation
+    view: TokenView  # type: ignore[override]  # AutoSchema's is any APIView
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
@@ -99,19 +100,13 @@ class OperationSchema(AutoSchema):
         described["responses"] |= self._failure_responses()
         return described
 
-    def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
-        return f"{self.get_summary()}."
-
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         return contract.component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
 
     def get_override_parameters(self) -> list[Any]:
-        operation = self.documentation
-        query = self._request_serializer if self._has_query else None
-        return [
-            *(parameter for parameter in (operation.path, query) if parameter),
-            *([contract.IF_MATCH] if operation.conditional else []),
-        ]
+        query = self._request_serializer if self.view.has_query(self.method) else None
+        if_match = contract.IF_MATCH if self.documentation.conditional else None
+        return [parameter for parameter in (self.documentation.path, query, if_match) if parameter]
 
     def get_request_serializer(self) -> Any:
         if self.documentation.sent_file:
@@ -119,7 +114,7 @@ class OperationSchema(AutoSchema):
                 media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
                 for media_type, text in self.documentation.sent_file.items()
             }
-        if self._request_serializer is None or self._has_query:
+        if self._request_serializer is None or self.view.has_query(self.method):
             return None
         examples = [OpenApiExample("Request", self.documentation.request)]
         return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
@@ -131,31 +126,22 @@ class OperationSchema(AutoSchema):
                 example = OpenApiExample("File", text, media_type=media_type)
                 succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.STR, response.description, [example])
             if not self.documentation.returned_file:
-                serializer = self.contract_view.response_serializers[self.method]
+                serializer = self.view.response_serializers[self.method]
                 examples = self._valid(response.examples, "response_serializers")
                 succeeded[status] = OpenApiResponse(serializer, response.description, examples)
         return succeeded
 
     @property
-    def _has_query(self) -> bool:
-        return self.contract_view.has_query(self.method)
-
-    @property
-    def contract_view(self) -> TokenView:
-        return cast(TokenView, self.view)
-
-    @property
     def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
-        return self.contract_view.request_serializers.get(self.method)
+        return self.view.request_serializers.get(self.method)
 
     def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
         """Return the examples if they fit the view's serializer, and no examples otherwise.
 
         They do not fit if a subclass of the class that defines the method has replaced the serializer.
         """
-        view = type(self.contract_view)
-        original = next(each for each in view.__mro__ if self.method.lower() in vars(each))
-        is_replaced = getattr(view, table)[self.method] is not getattr(original, table)[self.method]
+        original = next(each for each in type(self.view).__mro__ if self.method.lower() in vars(each))
+        is_replaced = getattr(self.view, table)[self.method] is not getattr(original, table)[self.method]
         return [] if is_replaced else [*examples]
 
     def _failure_responses(self) -> dict[str, Any]:
@@ -188,7 +174,14 @@ class OperationSchema(AutoSchema):
 
     def _headers(self, status: int) -> dict[str, Any]:
         """Return the headers of the responses with this status."""
-        names = contract.header_names(status, self.documentation.tagged, bool(self.documentation.returned_file))
+        names = ["Cache-Control"]
+        if status < 400 and self.documentation.tagged:
+            names.append("ETag")
+        if status < 400 and self.documentation.returned_file:
+            names.append("Content-Disposition")
+        names += contract.HEADERS_OF_STATUSES.get(status, [])
+        if status not in contract.NOT_COUNTED:
+            names += ["RateLimit", "RateLimit-Policy"]
         return {name: self._shared("headers", name.replace("-", ""), contract.HEADERS[name]) for name in names}
 
     def _shared(self, kind: str, name: str, content: Any) -> Any:
@@ -201,7 +194,7 @@ class OperationSchema(AutoSchema):
         """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
         denials = [
             exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
-            for permission in self.contract_view.get_permissions()
+            for permission in self.view.get_permissions()
             if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.documentation.failures, *denials]
@@ -213,7 +206,7 @@ class OperationSchema(AutoSchema):
             return failures, set(), set()
         fields = self._request_serializer().fields.values()
         codes = set[str]().union(*map(contract.validation_codes, fields))
-        if self._has_query:
+        if self.view.has_query(self.method):
             of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
             return [*failures, *of_body], codes - {"null"}, set()
         items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
@@ -264,7 +257,8 @@ def operation(
     DEFAULT_SCHEMA_CLASS.
     """
     documented = Documentation(**documentation)
-    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=description)
+    text = description or f"{summary}."
+    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=text)
 
     def decorate(method: F) -> F:
         schema = type("OperationSchema", (OperationSchema,), {"documentation": documented})

@@ -120,10 +120,7 @@ class TokenView(APIView):
 
     def get_permissions(self) -> list[Any]:
         """Return the permissions of the host for all views, and then those of this view."""
-        permissions: list[Any] = [*super().get_permissions()]
-        for path in reversed(conf.permission_classes()):
-            permissions.insert(0, import_string(path)())
-        return permissions
+        return [*(import_string(path)() for path in conf.permission_classes()), *super().get_permissions()]
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
