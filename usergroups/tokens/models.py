@@ -2,6 +2,7 @@
 
 import logging
 import re
+from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
 from functools import cache
@@ -257,7 +258,9 @@ class Token(WritingModel):
 
     def new_successor(self, now: datetime) -> "tuple[Token, str]":
         """Return a token with the same name, owner and permissions, which is not saved, and its secret."""
-        expires_at = self.expires_at and now + (self.expires_at - self.created_at)
+        expires_at = self.expires_at
+        with suppress(OverflowError):  # then keep the old time, thousands of years from now
+            expires_at = expires_at and now + (expires_at - self.created_at)
         successor = copy(self)
         successor.pk, successor._state.adding = None, True
         successor.created_at, successor.expires_at = now, expires_at
