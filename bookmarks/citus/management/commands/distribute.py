@@ -4,7 +4,6 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import connections, router, transaction
 
-from bookmarks.citus.checks import is_distributed, is_migrated
 from bookmarks.models import Bookmark
 from usergroups.management.base import OperatorCommand
 
@@ -25,15 +24,9 @@ class Command(OperatorCommand):
         connection = connections[router.db_for_write(Bookmark)]
         if connection.vendor != "postgresql":
             raise CommandError("The database is not PostgreSQL. Set DATABASE_URL to one that is.")
-        if not is_migrated(connection):
-            raise CommandError("The database has no tables yet. Run manage.py migrate first.")
-        is_done = is_distributed(connection)
-        if is_done is None:
-            raise CommandError("The database has no Citus. Run CREATE EXTENSION citus and add the nodes first.")
-        if not is_done:
-            with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-                cursor.execute(script)
-        self.stderr.write("The tables are distributed already." if is_done else "Distributed the tables.")
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute(script)
+        self.stderr.write("Distributed the tables.")
 
     def describe_progress(self) -> str:
         return "Nothing was changed."
