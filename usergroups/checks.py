@@ -9,8 +9,6 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.utils.module_loading import import_string
-from rest_framework.permissions import BasePermission
 
 from .contract import conf
 from .transactions import WritingModel
@@ -70,27 +68,12 @@ def _errors() -> Iterator[Error]:
                 hint='Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.',
                 id="usergroups.E003",
             )
-    for path in conf.permission_classes():
-        if not _is_permission(path):
-            yield Error(
-                f"{path!r} in USERGROUPS_PERMISSION_CLASSES is not a permission class.",
-                hint="Set it to the dotted paths of subclasses of rest_framework.permissions.BasePermission.",
-                id="usergroups.E006",
-            )
     if not is_integer(conf.trusted_proxies(), 0):
         yield Error(
             "USERGROUPS_TRUSTED_PROXIES is not a non-negative integer.",
             hint="Set it to the number of proxies in front of the service that append to X-Forwarded-For.",
             id="usergroups.E004",
         )
-
-
-def _is_permission(path: Any) -> bool:
-    try:
-        found = import_string(path)
-    except (ImportError, AttributeError):
-        return False
-    return isinstance(found, type) and issubclass(found, BasePermission)
 
 
 def is_integer(value: Any, minimum: int) -> bool:

@@ -13,6 +13,7 @@ from rest_framework.throttling import AnonRateThrottle, BaseThrottle
 from tests.answers import detail, error_code, errors
 from tests.conftest import Caller
 from usergroups.authentication import ApiTokenAuthentication
+from usergroups.tokens.views import TokenView
 from usergroups.views import UserGroupView
 
 pytestmark = pytest.mark.once
@@ -73,8 +74,13 @@ def call(client, api_token, user_group, settings):
     return put
 
 
-def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, valid_body, settings):
-    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
+@pytest.fixture
+def suspended(monkeypatch):
+    """Add a permission to all views, as docs/plug-in.md says."""
+    monkeypatch.setattr(TokenView, "permission_classes", [Suspended, *TokenView.permission_classes])
+
+
+def test_a_permission_can_be_put_before_those_of_all_views(any_operation, valid_body, suspended):
     type(any_operation.token).objects.update(read_only=True)
 
     response = any_operation(valid_body)
@@ -82,9 +88,7 @@ def test_a_setting_puts_a_permission_before_those_of_all_views(any_operation, va
     assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
-def test_the_permissions_of_the_setting_are_documented(settings):
-    settings.USERGROUPS_PERMISSION_CLASSES = [f"{__name__}.Suspended"]
-
+def test_the_permission_of_all_views_is_documented(suspended):
     document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
 
     refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}

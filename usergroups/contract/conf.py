@@ -1,7 +1,5 @@
 """The settings of the API, read at call time so that ``override_settings`` works."""
 
-from collections.abc import Sequence
-
 from django.conf import settings
 
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
@@ -34,12 +32,6 @@ def failure_rate() -> str | None:
     """Return ``USERGROUPS_FAILURE_RATE``, the limit of failed authentications per address, or None for no limit."""
     rate: str | None = getattr(settings, "USERGROUPS_FAILURE_RATE", DEFAULT_FAILURE_RATE)
     return rate
-
-
-def permission_classes() -> Sequence[str]:
-    """Return ``USERGROUPS_PERMISSION_CLASSES``, the paths of permission classes that all views check first."""
-    paths: Sequence[str] = getattr(settings, "USERGROUPS_PERMISSION_CLASSES", ())
-    return paths
 
 
 def trusted_proxies() -> int:

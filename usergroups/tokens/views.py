@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.functional import cached_property
-from django.utils.module_loading import import_string
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
@@ -19,7 +18,6 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from usergroups.contract import conf
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
 from usergroups.contract.renderers import CompactJSONRenderer
 from usergroups.contract.requests import APIRequest, JSONNegotiation, JSONObjectParser, UnknownParameter, etag
@@ -117,10 +115,6 @@ class TokenView(APIView):
             known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
         if unknown := [name for name in cast(APIRequest, request).query_params if name not in known]:
             raise UnknownParameter(unknown, known)
-
-    def get_permissions(self) -> list[Any]:
-        """Return the permissions of the host for all views, and then those of this view."""
-        return [*(import_string(path)() for path in conf.permission_classes()), *super().get_permissions()]
 
     def perform_authentication(self, request: Request) -> None:
         """Require a token, whatever the permissions of a subclass are."""
