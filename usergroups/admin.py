@@ -106,10 +106,7 @@ class UserGroupAdmin(OperatorAdmin):
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         return Q(token__in=secrets)
 
-    def has_rotate_permission(self, request: HttpRequest) -> bool:
-        return self.has_change_permission(request)
-
-    @admin.action(description=_("Rotate the user group tokens of selected user groups"), permissions=["rotate"])
+    @admin.action(description=_("Rotate the user group tokens of selected user groups"), permissions=["change"])
     @requires_confirmation(
         _("Rotate the token of %(rows)s"),
         _("Each user group gets a new token. Dashboards that use the old token stop working."),

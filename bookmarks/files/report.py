@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 MAX_REASONS = 100
 MAX_LINES = 10  # for each reason
@@ -85,18 +84,10 @@ class Report:
     def remarks(self) -> Iterator[str]:
         """What people should know besides the counts and the refusals, in sentences."""
         if self.unusable_dates:
-            text = ngettext(
-                "%(count)d bookmark has a date that cannot be used, and got the date of the import.",
-                "%(count)d bookmarks have a date that cannot be used, and got the date of the import.",
-                self.unusable_dates,
-            )
+            text = _("Bookmarks whose date cannot be used, so that they have the date of the import: %(count)s.")
             yield text % {"count": self.unusable_dates}
         if self.shortened:
-            text = ngettext(
-                "In %(count)d place, a title or the name of a collection was too long and was shortened.",
-                "In %(count)d places, titles or names of collections were too long and were shortened.",
-                self.shortened,
-            )
+            text = _("Titles and names of collections that were too long and were shortened: %(count)s.")
             yield text % {"count": self.shortened}
         if self.left_out:
             names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())

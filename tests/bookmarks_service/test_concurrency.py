@@ -65,7 +65,7 @@ def test_batches_insert_rows_in_an_order_of_their_own(statements_of, path, field
     for numbers in ("123456", "654321"):
         with transaction.atomic():
             values = [value.format(number) for number in numbers]
-            [sql] = statements_of(path, {field: [{key: each} for each in values]}, "INSERT")
+            sql = "".join(statements_of(path, {field: [{key: each} for each in values]}, "INSERT"))
             transaction.set_rollback(True)
         orders.append(sorted(values, key=sql.index))
 
