@@ -15,7 +15,7 @@ from .compiled_statements import CompiledUpdate, parameters
 from .transactions import WritingQuerySet, retry_on_conflict
 
 if TYPE_CHECKING:
-    from .models import ApiToken, UserGroup
+    from .models import UserGroup
 
 JSON_SIZE = Length("mapping") + Coalesce(Length("properties"), 0)
 """The size of a user group's mapping and properties as JSON, in characters."""
@@ -26,10 +26,6 @@ UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client assigned."""
-
-    def visible_to(self, token: "ApiToken") -> "UserGroupQuerySet":
-        """Filter groups that the token gives access to."""
-        return self.filter(**token.scope)
 
     def matching(self, *, updated_since: datetime | None = None, name: str = "") -> "UserGroupQuerySet":
         """Filter groups that were updated at this time or later, and whose name begins with this text."""

@@ -38,7 +38,7 @@ class ApiTokenView(TokenView):
     @property
     def user_groups(self) -> UserGroupQuerySet:
         """The user groups that the token gives access to."""
-        return UserGroup.objects.visible_to(self.token)
+        return UserGroup.objects.filter(**self.token.scope)
 
     def location_of(self, user_group: UserGroup) -> str:
         """Return the path of the request with the id of this user group in the query string."""
