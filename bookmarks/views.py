@@ -17,7 +17,7 @@ from usergroups.contract.pagination import Page, pop_position
 from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import expensive_call
+from usergroups.tokens.throttling import expensive_call
 from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView

@@ -13,9 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.signals import connection_created
-from django.dispatch import receiver
 from django.http import HttpRequest
 
 VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
@@ -28,23 +25,8 @@ NOT_LOGGED = {*vars(logging.makeLogRecord({})), "message", "asctime", "request",
 
 View = Callable[[HttpRequest], Any]
 
-
-current_request: ContextVar[Any] = ContextVar("current_request", default=None)
-"""The HttpRequest. It has the additional attributes ``id`` and ``queries``, the number of its database queries."""
-
-
-def count_query(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
-    """Add a query to those of the current request. This is an execute wrapper."""
-    if current := current_request.get():
-        current.queries += 1
-    return execute(sql, params, many, context)
-
-
-@receiver(connection_created)
-def count_queries(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Count the queries of a new connection. A wrapper for each request would be installed on all connections."""
-    if count_query not in connection.execute_wrappers:  # unless it was there before it reconnected
-        connection.execute_wrappers.insert(0, count_query)
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the current request, which its lines in the log and its response have."""
 
 
 def log_requests(get_response: View) -> View:
@@ -58,19 +40,17 @@ def log_requests(get_response: View) -> View:
 
     def middleware(request: Any) -> Any:
         sent = request.META.get("HTTP_X_REQUEST_ID", "")
-        request.id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
-        request.queries = 0
-        reset, start = current_request.set(request), time.perf_counter()
+        own_id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
+        reset, start = request_id.set(own_id), time.perf_counter()
         try:
             response = get_response(request)
-            response["X-Request-ID"] = request.id
+            response["X-Request-ID"] = own_id
             seconds = time.perf_counter() - start
             fields = {
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
                 "ms": round(seconds * 1000, 1),
-                "queries": request.queries,
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
             with suppress(OSError):  # Like a logger, which would take more time than all of this, survive a full disk.
@@ -78,7 +58,7 @@ def log_requests(get_response: View) -> View:
             if observe:
                 observe(request, response.status_code, seconds)
         finally:
-            current_request.reset(reset)
+            request_id.reset(reset)
         return response
 
     return middleware
@@ -87,8 +67,7 @@ def log_requests(get_response: View) -> View:
 def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> str:
     """Return a line of the log with the time, the ID of the current request, and no tokens."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    current = current_request.get()
-    first = {"asctime": now, "levelname": level, "name": name, "message": message, "request_id": current and current.id}
+    first = {"asctime": now, "levelname": level, "name": name, "message": message, "request_id": request_id.get()}
     return TOKEN.sub("_(a token)", json.dumps({**first, **fields}))
 
 

@@ -22,13 +22,8 @@ USER_GROUP_DETAIL = {
     "created_at": "2026-01-31T09:20:01.000321Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
 }
-OTHER_USER_GROUP = {
-    **USER_GROUP,
-    "token": "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1",
-    "name": "Example 2",
-    "provided_id": "example_2",
-    "properties": None,
-}
+OTHER_TOKEN = "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1"  # noqa: S105  # an example
+NEW_USER_GROUP = {**USER_GROUP, "token": OTHER_TOKEN, "name": "New", "provided_id": "example_2", "properties": None}
 FIELDS: dict[str, Any] = {
     "user_group_id": "example_1",
     "name": "Example 1",
@@ -147,13 +142,13 @@ put_user_groups = document(
         "lists one result for each item, in the same order: the `status` and the body that a single request would "
         "return."
     ),
-    request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "Example 2"}]},
+    request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
     responses={
         200: success_response(
             "The result of each item.",
             results=[
                 {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False},
-                {"status": 201, "success": 1, "user_group": OTHER_USER_GROUP, "new_user_group": True},
+                {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True},
             ],
         )
     },

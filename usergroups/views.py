@@ -16,7 +16,7 @@ from .contract.requests import BatchParser, PreconditionFailed, accepted_version
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
-from .tokens.concurrency import expensive_call
+from .tokens.throttling import expensive_call
 from .tokens.views import TokenView
 from .transactions import Modified, TooManyDependants
 

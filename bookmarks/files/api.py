@@ -16,8 +16,8 @@ from bookmarks.serializers import CollectionField
 from bookmarks.views import AccessTokenView
 from usergroups.contract.fields import Envelope
 from usergroups.contract.requests import content_length, read_body
-from usergroups.tokens.concurrency import expensive_call
 from usergroups.tokens.openapi import missing, operation, success_response
+from usergroups.tokens.throttling import expensive_call
 
 from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .encodings import lookup

@@ -13,7 +13,7 @@ from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
-from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 URL = "https://example.com/"
 

@@ -19,7 +19,7 @@ from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.queries import on_another_connection
-from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 pytestmark = pytest.mark.django_db
 

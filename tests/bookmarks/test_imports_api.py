@@ -20,7 +20,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.concurrency import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'

@@ -1,16 +1,20 @@
-"""Limit the calls of a token and the failed authentications of an address.
+"""Limit the calls of a token, the failed authentications of an address, and expensive calls.
 
-They are counted in Django's cache. Processes that share a cache share the counts. While the cache is
-unavailable, these limits do not apply.
+Each process counts its expensive calls. The others are counted in Django's cache, and processes that share a cache
+share the counts. While the cache is unavailable, these limits do not apply.
 """
 
 import logging
+import threading
 import time
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.core.cache import cache
+from django.db.models import Model
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
@@ -91,3 +95,31 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
             return
         if self.count(address) > self.num_requests:
             raise Throttled(self.wait())
+
+
+# Expensive calls
+
+MAX_EXPENSIVE_CALLS = 6
+"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
+MAX_EXPENSIVE_CALLS_PER_OWNER = 3
+
+_calls: Counter[tuple[str, Any]] = Counter()
+"""The number of calls in progress of each owner."""
+_lock = threading.Lock()
+
+
+@contextmanager
+def expensive_call(owner: Model) -> Iterator[None]:
+    """Count an expensive call of the owner during the block. Raises Throttled if too many are in progress."""
+    key = (owner._meta.label, owner.pk)
+    with _lock:
+        if _calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _calls.total() >= MAX_EXPENSIVE_CALLS:
+            raise Throttled(wait=1)
+        _calls[key] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _calls[key] -= 1
+            if not _calls[key]:
+                del _calls[key]
