@@ -98,9 +98,7 @@ delete_bookmark = bookmark_operation(
     failures=[exceptions.BookmarkNotFound()],
 )
 
-
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
-
 
 create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",
@@ -158,7 +156,6 @@ move_bookmarks = bookmark_operation(
     },
     failures=[missing("ids"), exceptions.InvalidCollection()],
 )
-
 
 COLLECTION = {
     "id": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
@@ -221,7 +218,6 @@ delete_collection = collection_operation(
     responses={200: success_response("The collection was deleted.")},
     failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
 )
-
 
 ACCESS_TOKEN: dict[str, Any] = {
     "id": "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f",

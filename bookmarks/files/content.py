@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-GZIP = b"\x1f\x8b"
+MAX_HELD = 4 * 1024 * 1024  # bytes; the readers of lines accept no longer one
 
 BINARY = re.compile(
     rb"PK\x03\x04|BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf\x27\x1c|Rar!\x1a|SQLite format 3\0|mozLz40\0"
@@ -63,14 +63,16 @@ class DecompressedFile(ChunkedFile):
         self.error: str | None = None
 
     def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the content in chunks that end at the end of a line, unless a line is longer than a chunk."""
-        beginning_of_line = b""
+        """Yield the content in chunks that end at the end of a line, unless the line is longer than MAX_HELD."""
+        beginning_of_line = bytearray()
         try:
             for data in chunks:
-                end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or len(data)
-                yield beginning_of_line + data[:end]
-                beginning_of_line = data[end:]
-            yield beginning_of_line
+                end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+                if end or len(beginning_of_line) > MAX_HELD:
+                    yield bytes(beginning_of_line) + data[:end]
+                    beginning_of_line.clear()
+                beginning_of_line += data[end:]
+            yield bytes(beginning_of_line)
         except EOFError:
             self.error = _("The compressed file ends too early.")
         except (BadGzipFile, zlib.error):
@@ -86,7 +88,7 @@ def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
     beginning, source = peek(file, 16)
     if BINARY.match(beginning):
         raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
-    read: Any = GzipFile(fileobj=source, mode="rb").read1 if beginning.startswith(GZIP) else source.read
+    read: Any = GzipFile(fileobj=source, mode="rb").read1 if beginning.startswith(b"\x1f\x8b") else source.read
     size = 0
     while data := read(CHUNK_SIZE):
         size += len(data)

@@ -35,7 +35,10 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
     UnreadableFile after the last record if the file is damaged or larger.
     """
     content = DecompressedFile(file, limit)
-    yield from FORMATS[name].read(BufferedReader(content), encoding)
+    try:
+        yield from FORMATS[name].read(BufferedReader(content), encoding)
+    except UnreadableFile as error:
+        content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
     if content.error:
         raise UnreadableFile(content.error)
 

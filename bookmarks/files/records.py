@@ -177,7 +177,8 @@ def folder_name(values: Mapping[str, Any]) -> str | None:
     for key in ("guid", "root"):
         if (root := ROOTS.get(str(values.get(key)))) is not None:
             return root
-    return next((str(values[key] or "") for key in ("title", "name") if key in values), None)
+    names = (values[key] for key in ("title", "name") if key in values)
+    return next((str(name or "") for name in names if name is not True), None)  # True stands for an array or object.
 
 
 # Dates

@@ -43,6 +43,7 @@ def read_damaged(data):
         pytest.param('{"items": [%s]}' % OBJECT, id="items"),
         pytest.param('[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]', id="other names"),
         pytest.param('[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"),
+        pytest.param('[{"name": {"a": 1}, "children": [%s]}]' % OBJECT, id="a name that is an object"),
         pytest.param('[{"content": {"url": "https://example.com/"}, "title": "A"}]', id="nested"),
         pytest.param('[{"url": "https://exampl\\u0065.com/", "title": "\\u0041"}]', id="escapes"),
         pytest.param('[{"url": "x", "url": "https://example.com/", "title": "A"}]', id="duplicate keys"),

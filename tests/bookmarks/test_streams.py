@@ -10,6 +10,7 @@ from bookmarks.files import guess_format, positions
 from bookmarks.files.content import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
+from usergroups.contract.requests import CHUNK_SIZE
 
 ROWS = 6000
 FILES = {
@@ -64,6 +65,25 @@ def test_a_compressed_file_is_recognized_by_its_content(name):
     members = gzip.compress(content[:50_001]) + gzip.compress(b"") + gzip.compress(content[50_001:]) + bytes(512)
 
     assert records(Stream(members), name) == records(io.BytesIO(content), name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_beginning_of_a_line_is_not_read_as_a_line(name):
+    """Whatever the size of the last piece is that is read before the limit."""
+    whole, _ = records(io.BytesIO(FILES[name]), name)
+
+    for limit in range(CHUNK_SIZE + 1, CHUNK_SIZE + 60, 4):
+        found, error = records(io.BytesIO(FILES[name]), name, limit=limit)
+        assert error.startswith("The file is larger than")
+        assert found == whole[: len(found)]
+
+
+def test_damage_is_reported_and_not_that_the_json_ends_too_early():
+    compressed = gzip.compress(b'[{"url": "https://example.com/"},\n' + b" " * 100_000)
+
+    found, error = records(io.BytesIO(compressed[:-8]), "json")
+
+    assert ([record.url for record in found], error) == (["https://example.com/"], EARLY)
 
 
 @pytest.mark.parametrize("name", FILES)

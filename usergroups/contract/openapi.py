@@ -117,7 +117,6 @@ IF_MATCH = OpenApiParameter(
 )
 
 TEXT = {"type": "string"}
-SECONDS = {"type": "integer"}
 HEADERS: Mapping[str, Mapping[str, Any]] = {
     "Allow": {"schema": TEXT, "description": "The methods that the path offers."},
     "Cache-Control": {"schema": TEXT, "description": "Always `no-store`."},
@@ -129,7 +128,7 @@ HEADERS: Mapping[str, Mapping[str, Any]] = {
     },
     "RateLimit": {"schema": TEXT, "description": "The remaining calls, and the seconds until the window ends."},
     "RateLimit-Policy": {"schema": TEXT, "description": "The calls allowed per window, and its length in seconds."},
-    "Retry-After": {"schema": SECONDS, "description": "Seconds to wait before repeating the request."},
+    "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait before repeating the request."},
     "WWW-Authenticate": {"schema": TEXT, "description": "The required scheme."},
 }
 HEADERS_OF_STATUSES = {

@@ -25,7 +25,6 @@ SAMPLES = [
     ("https://www.postgresql.org/docs/", "PostgreSQL documentation"),
     ("https://nginx.org/en/docs/", "nginx documentation"),
     ("https://docs.python.org/3/", "Python documentation"),
-    ("https://developer.mozilla.org/", "MDN Web Docs"),
 ]
 
 NEXT_STEPS = """
