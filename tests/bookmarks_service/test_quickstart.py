@@ -60,7 +60,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
 
     assert "First steps" in client.get("/admin/").content.decode()
     assert "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
-    assert Bookmark.objects.count() == 5
+    assert Bookmark.objects.count() == 4
     assert "--static-path-expires=31536000" in arguments
 
 
