@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.history import ChangesAdmin
-from usergroups.admin_tools.lists import OperatorListMixin, admin_url
+from usergroups.admin_tools.lists import OperatorListAdmin, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
@@ -29,7 +29,7 @@ class RoleInput(forms.Select):
         return [value] if (value := super().value_from_datadict(data, files, name)) else []
 
 
-class PermissionsAdmin(OperatorListMixin):
+class PermissionsAdmin(OperatorListAdmin):
     """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
 
     filter_horizontal = ()

@@ -30,9 +30,10 @@ from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of
 from .history import changed_values, values_of
 from .lists import (
     AutocompleteFilter,
-    OperatorListMixin,
+    OperatorListAdmin,
     admin_of,
     admin_url,
+    bounded_count,
     can_view,
     display_count,
     display_rows,
@@ -40,7 +41,7 @@ from .lists import (
 )
 
 
-class OperatorAdmin(OperatorListMixin):
+class OperatorAdmin(OperatorListAdmin):
     """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
@@ -191,7 +192,7 @@ class OperatorAdmin(OperatorListMixin):
         """Return the name, the number of rows and the address of this list with these filters."""
         return {
             "name": str(self.opts.verbose_name_plural),
-            "count": display_count(self.get_queryset(request).filter(**query)),
+            "count": display_count(bounded_count(self.get_queryset(request).filter(**query))),
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
@@ -253,11 +254,10 @@ class OperatorAdmin(OperatorListMixin):
             paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
         using = router.db_for_write(self.model)
         for model, condition in cascading.items():
-            number = display_count(model._base_manager.using(using).filter(condition))
-            if number != "0":
+            if number := bounded_count(model._base_manager.using(using).filter(condition)):
                 other = admin_of(self.admin_site, model)
                 if other is None or other.has_view_permission(request):
-                    counts[str(model._meta.verbose_name_plural)] = number
+                    counts[str(model._meta.verbose_name_plural)] = display_count(number)
                 if other is not None and not other.has_delete_permission(request):
                     perms_needed.add(str(model._meta.verbose_name))
         for model, condition in protecting.items():

@@ -21,7 +21,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from .forms import indent_json
-from .lists import AutocompleteFilter, OperatorListMixin, admin_url, can_view
+from .lists import AutocompleteFilter, OperatorListAdmin, admin_url, can_view
 
 MAX_KEPT = 50_000
 """The maximum length of the values that an entry keeps, in characters of JSON."""
@@ -112,7 +112,7 @@ class ObjectFilter(admin.SimpleListFilter):
         return queryset.filter(object_id=key) if key else queryset
 
 
-class ChangesAdmin(OperatorListMixin):
+class ChangesAdmin(OperatorListAdmin):
     """A read-only list of changes, also of objects that were deleted. It shows those of models that the user may view.
 
     Register it for ``django.contrib.admin.models.LogEntry``.

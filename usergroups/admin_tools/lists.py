@@ -52,9 +52,8 @@ def bounded_count(rows: Any) -> int:
     return number
 
 
-def display_count(rows: Any) -> str:
-    """Return the number of rows of a queryset as text, without counting beyond 10,000."""
-    number = bounded_count(rows)
+def display_count(number: int) -> str:
+    """Return a number that was counted up to 10,000 as text."""
     return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
 
 
@@ -123,8 +122,8 @@ class OperatorChangeList(ChangeList):
         return [(name, value) for name, values in params.items() if name not in fields for value in values]
 
 
-class OperatorListMixin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """An admin with the lists of this module. Use it before ModelAdmin among the base classes."""
+class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """An admin with the lists of this module."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
