@@ -9,14 +9,13 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.base import OperatorAdmin
 from .admin_tools.confirmation import requires_confirmation
-from .admin_tools.forms import JSONObjectFormField, indent_json
+from .admin_tools.forms import JSONObjectFormField
 from .admin_tools.history import log_rows
 from .admin_tools.lists import AutocompleteFilter, can_view
 from .fields import stored_text
@@ -76,17 +75,14 @@ class UserGroupAdmin(OperatorAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        can_change = self.has_change_permission(request, obj)
         is_long = any(len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS)
-        json_fields = {"fields": JSON_FIELDS if can_change else ("json",)}
         return [
             (None, {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")}),
-            ("JSON", {**json_fields, "classes": ["collapse"] if is_long else []}),
+            ("JSON", {"fields": JSON_FIELDS, "classes": ["collapse"] if is_long else []}),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
-        fields = (*self.fixed_fields, "json", "created_at", "updated_at")
-        return fields if obj else ()
+        return (*self.fixed_fields, "created_at", "updated_at") if obj else ()
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
@@ -131,8 +127,3 @@ class UserGroupAdmin(OperatorAdmin):
         text = gettext("The history of each user group records that you revealed its token.")
         secrets = [(user_group, user_group.token, None) for user_group in queryset]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)
-
-    @admin.display(description="JSON")
-    def json(self, user_group: UserGroup) -> str:
-        values = {name: getattr(user_group, name) for name in JSON_FIELDS}
-        return format_html('<pre class="wrap" dir="ltr">{}</pre>', indent_json(values))

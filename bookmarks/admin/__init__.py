@@ -11,7 +11,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.text import Truncator, capfirst
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -27,9 +27,6 @@ from usergroups.models import UserGroup
 from usergroups.tokens.admin import TokenAdmin
 
 from .files import FilesAdmin
-
-MAX_SHOWN = 80
-"""The maximum length of a URL or title in a list."""
 
 LIMIT = "of_user_group"
 """The query parameter that limits the autocompletion of collections to those of a user group."""
@@ -128,7 +125,7 @@ def limit_to_group(field: Any, user_group: UserGroup) -> None:
 
 @admin.register(Bookmark)
 class BookmarkAdmin(FilesAdmin, OwnedAdmin):
-    list_display = ("short_url", "open_link", "short_title", *OWNERS, "in_collection", "created")
+    list_display = ("url", "title", *OWNERS, "in_collection", "created")
     list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
@@ -197,31 +194,15 @@ class BookmarkAdmin(FilesAdmin, OwnedAdmin):
         }
 
     @admin.display(description="URL")
-    def short_url(self, bookmark: Bookmark) -> str:
-        return Truncator(bookmark.url).chars(MAX_SHOWN)
-
-    @admin.display(description=_("title"))
-    def short_title(self, bookmark: Bookmark) -> str:
-        return Truncator(bookmark.title).chars(MAX_SHOWN)
-
-    @admin.display(description=_("link"))
-    def open_link(self, bookmark: Bookmark) -> str:
-        return external_link(bookmark.url, gettext("Open"))
-
-    @admin.display(description="URL")
     def url_link(self, bookmark: Bookmark) -> str:
-        return external_link(bookmark.url, bookmark.url)
+        """Return a link that sends no referrer, or only the text if the scheme is not http or https."""
+        if not bookmark.url.lower().startswith(("http://", "https://")):
+            return bookmark.url
+        return format_html('<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>', bookmark.url)
 
     @admin.display(description=_("collection"))
     def in_collection(self, bookmark: Bookmark) -> str | None:
         return bookmark.collection.name if bookmark.collection else None
-
-
-def external_link(url: str, text: str) -> str:
-    """Return a link that sends no referrer, or only the text if the scheme is not http or https."""
-    if not url.lower().startswith(("http://", "https://")):
-        return text
-    return format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, text)
 
 
 def message_of_move(old: Collection | None, new: Collection | None) -> str:

@@ -137,7 +137,7 @@ def test_all_changes_are_listed_also_of_deleted_objects(admin_client, admin_user
     assert changes(admin_client) == [str(token), "Gone", renamed]
     assert changes(admin_client, user__id__exact=admin_user.pk) == ["Gone", renamed]
     kind = ContentType.objects.get_for_model(UserGroup)
-    assert changes(admin_client, object=kind.pk) == [renamed]
+    assert changes(admin_client, content_type=kind.pk) == [renamed]
     assert changes(admin_client, action_flag__exact="3") == ["Gone"]
     assert changes(admin_client, q="gon") == ["Gone"]
     assert changes(admin_client, action_time__gte="2999-01-01 00:00:00+00:00") == []

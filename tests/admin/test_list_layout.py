@@ -40,7 +40,7 @@ COLUMNS = {
     ],
     "bookmarks/collection": ["name", "user_group_link", "team_link", "created"],
     "bookmarks/bookmark": [
-        "short_url", "open_link", "short_title", "user_group_link", "team_link", "in_collection", "created"
+        "url", "title", "user_group_link", "team_link", "in_collection", "created"
     ],
 }  # fmt: skip
 

@@ -279,7 +279,7 @@ class OperatorAdmin(OperatorListAdmin):
         """Show the row in the list of changes, if the site has this list."""
         if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        query = {"object": f"{get_content_type_for_model(self.model).pk}-{unquote(object_id)}"}
+        query: Any = {"content_type": get_content_type_for_model(self.model).pk, "object_id": unquote(object_id)}
         return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
     def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:

@@ -93,23 +93,14 @@ def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentTy
 
 
 class ObjectFilter(admin.SimpleListFilter):
-    """Show the changes of one model, or of one object, to which the link "History" on its page leads."""
-
     title = _("object")
-    parameter_name = "object"
+    parameter_name = "content_type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        kinds = visible_kinds(model_admin.admin_site, request)
-        choices = [(str(kind.pk), capfirst(kind.name)) for kind in kinds]
-        label = gettext("id")
-        _kind, dash, key = (self.value() or "").partition("-")
-        return [*choices, (self.value(), f"{label} {key}")] if dash else choices
+        return [(kind.pk, capfirst(kind.name)) for kind in visible_kinds(model_admin.admin_site, request)]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        kind, _dash, key = (self.value() or "").partition("-")
-        if kind.isdecimal():
-            queryset = queryset.filter(content_type=kind)
-        return queryset.filter(object_id=key) if key else queryset
+        return queryset.filter(content_type=self.value()) if self.value() else queryset
 
 
 class ChangesAdmin(OperatorListAdmin):
