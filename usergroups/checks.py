@@ -1,7 +1,7 @@
 """System checks of the settings and the databases."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import apps
@@ -17,7 +17,26 @@ from .transactions import WritingModel
 @register
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return an error for each invalid setting."""
-    return list(_errors())
+    errors = [
+        *require_integer("USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"),
+        *require_integer("USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"),
+    ]
+    if not settings.USE_TZ:
+        hint = "Set USE_TZ = True. The apps store and compare times in UTC."
+        errors.append(Error("USE_TZ is off.", hint=hint, id="usergroups.E002"))
+    for name, rate in (("USERGROUPS_CALL_RATE", conf.call_rate()), ("USERGROUPS_FAILURE_RATE", conf.failure_rate())):
+        if rate is not None and not re.fullmatch(conf.RATE, str(rate)):
+            hint = 'Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.'
+            errors.append(Error(f"{name} is not a valid rate.", hint=hint, id="usergroups.E003"))
+    return errors
+
+
+def require_integer(name: str, value: Any, minimum: int, error_id: str) -> list[CheckMessage]:
+    """Return an error if the value of a setting is not an integer of at least ``minimum``."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
+        return []
+    hint = "Correct the setting, or remove it to use the default."
+    return [Error(f"{name} is not an integer of at least {minimum}.", hint=hint, id=error_id)]
 
 
 @register
@@ -46,36 +65,3 @@ def _is_supported(connection: BaseDatabaseWrapper) -> bool:
     if connection.vendor == "sqlite":
         return connection.get_database_version() >= (3, 35)
     return connection.vendor == "postgresql"  # Django itself refuses versions that are too old.
-
-
-def _errors() -> Iterator[Error]:
-    if not is_integer(conf.max_body_size(), 1):
-        yield Error(
-            "USERGROUPS_MAX_BODY_SIZE is not a positive integer.",
-            hint="Set it to a number of bytes, or remove it to use the default of 1 MiB.",
-            id="usergroups.E001",
-        )
-    if not settings.USE_TZ:
-        yield Error(
-            "USE_TZ is off.",
-            hint="Set USE_TZ = True. The apps store and compare times in UTC.",
-            id="usergroups.E002",
-        )
-    for name, rate in (("USERGROUPS_CALL_RATE", conf.call_rate()), ("USERGROUPS_FAILURE_RATE", conf.failure_rate())):
-        if rate is not None and not re.fullmatch(conf.RATE, str(rate)):
-            yield Error(
-                f"{name} is not a valid rate.",
-                hint='Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.',
-                id="usergroups.E003",
-            )
-    if not is_integer(conf.trusted_proxies(), 0):
-        yield Error(
-            "USERGROUPS_TRUSTED_PROXIES is not a non-negative integer.",
-            hint="Set it to the number of proxies in front of the service that append to X-Forwarded-For.",
-            id="usergroups.E004",
-        )
-
-
-def is_integer(value: Any, minimum: int) -> bool:
-    """Return whether a setting is an integer of at least ``minimum``."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum

@@ -116,7 +116,10 @@ class JSONNegotiation(BaseContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        return next((parser for parser in parsers if parser.media_type == media_type), None)
+        for parser in parsers:
+            if parser.media_type == media_type:
+                return parser
+        return None
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
