@@ -91,12 +91,13 @@ class UserGroupAdmin(OperatorAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
-        """Also return the API tokens that reach the user group."""
+        """Also return the API tokens of the group's team and environment."""
         related = super().get_related(request, obj)
         if can_view(self.admin_site, request, ApiToken):
             tokens: Any = self.admin_site.get_model_admin(ApiToken)
             query = {"team__id__exact": obj.team_id, "environment__exact": obj.environment}
-            related.append({**tokens.related_list(request, query), "name": gettext("API tokens that reach it")})
+            name = gettext("API tokens of its team and environment")
+            related.append({**tokens.related_list(request, query), "name": name})
         return related
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:

@@ -180,7 +180,6 @@ class FilesAdmin(OperatorAdmin):
     def store_file(self, request: HttpRequest, data: dict[str, Any], is_check: bool) -> dict[str, Any]:
         """Store the bookmarks of the file, and roll this back if it is only a check. Return what the page shows."""
         user_group, file, begin, using = data["user_group"], data["file"], timezone.now(), router.db_for_write(Bookmark)
-        name = str(user_group)  # Load the team before the import, during which it may be deleted.
         file_format = str(guess_format(file.name))
         report = DetailedReport()
         records = report.watch(read(file, file_format, data["encoding"], conf.max_import_size()))
@@ -192,7 +191,7 @@ class FilesAdmin(OperatorAdmin):
                 collections = list(new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS])
         except Error:
             logger.exception("An import failed.")
-            report.error = gettext("The database failed. Import the file again to import the rest.")
+            report.error = gettext("The database failed. Try the file again.")
         finally:
             # Also log a failed import, because the bookmarks stored before are kept.
             if not is_check and (report.created or report.updated):
@@ -204,7 +203,7 @@ class FilesAdmin(OperatorAdmin):
             **numbers,
             "is_check": is_check,
             "user_group": user_group.pk,
-            "name": name,
+            "name": str(user_group),
             "remarks": list(report.remarks),
             "collections": collections,
             "refusals": [(capfirst(positions(file_format, each)), each.reason) for each in report.refusals],

@@ -224,7 +224,7 @@ def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_grou
         "bookmarks": [
             "Add bookmark here", "Import", "Export as HTML", "Export as CSV", "Export as JSON Lines"
         ],
-        "API tokens that reach it": [],
+        "API tokens of its team and environment": [],
     }  # fmt: skip
     for label, link in [link for each in links.values() for link in each.get("links", [])]:
         response = admin_client.get(link)

@@ -147,6 +147,6 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, m
 
     _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
 
-    assert "The database failed. Import the file again to import the rest." in page
+    assert "The database failed. Try the file again." in page
     assert Bookmark.objects.count() == 2
     assert LogEntry.objects.get().change_message == "Imported bookmarks: 2"

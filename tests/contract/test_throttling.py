@@ -25,7 +25,7 @@ def test_a_token_is_throttled_over_its_rate(any_operation, valid_body, rates):
 
     assert 429 not in [answer.status_code for answer in answers[:3]]
     assert error_code(answers[3], 429) == "throttled"
-    assert answers[3]["Retry-After"] == "59"
+    assert answers[3]["Retry-After"] == "59"  # The window began 1.5 seconds ago.
     assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=3;w=60'}
     assert [answer["RateLimit"] for answer in answers] == [f'"token";r={calls};t=59' for calls in (2, 1, 0, 0)]
 
@@ -66,7 +66,7 @@ def test_an_address_is_throttled_after_failed_authentications(any_operation, val
 
     assert [answer.status_code for answer in tries] == [401, 401, 401, 429]
     assert error_code(tries[3], 429) == "throttled"
-    assert tries[3]["Retry-After"] == "59"
+    assert tries[3]["Retry-After"] == "59"  # The window began 1.5 seconds ago.
     assert call_with_bad_token(any_operation, REMOTE_ADDR="192.0.2.1").status_code == 401
     assert any_operation(valid_body).status_code in (200, 201)  # Others may have the same address.
 

@@ -94,14 +94,11 @@ class FindSite(admin.AdminSite):
         }
 
     def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any]]]:
-        """Return the admins and first rows of the models in which the text identifies something.
-
-        It does so by a secret, otherwise by a whole value, otherwise by a part of a value.
-        """
+        """Return the admins of the models in which the text finds rows, each with the first of them."""
         admins = [each for each in self.admins if each.has_view_permission(request)]
         if secrets := re.findall(self.secrets_pattern, text):
-            # Each query gets only the secrets that are its own, because the log of the database may contain parameters.
-            own = {each: [text for text in secrets if text.startswith(f"{each.secret_prefix}_")] for each in admins}
+            # A query may contain secrets as they are, and the database may log it. It gets none of another kind.
+            own = {each: [key for key in secrets if key.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
             return self._rows(request, conditions)
         found = self._rows(request, {each: each.identified_by(text) for each in admins})

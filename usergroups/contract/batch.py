@@ -68,7 +68,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
     def __init__(self, result: type[ResultSerializer]) -> None:
         super().__init__(read_only=True, help_text="One result for each item, in the same order.")
         self.succeeded = result()
-        for name in ("type", "errors"):
+        for name in ("type", "errors"):  # only in FailedItems; DRF would look for them in each result
             del self.succeeded.fields[name]
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]  # instances work too
 

@@ -25,7 +25,7 @@ class OperatorCommand(BaseCommand):
         try:
             super().run_from_argv(argv)
         except SystemExit:
-            # If its reader has left, Python would print a traceback when it flushes standard output at the end.
+            # Otherwise Python would print an error of its own if the reader of standard output has left.
             with suppress(OSError):
                 sys.stdout.close()
             raise
@@ -36,7 +36,7 @@ class OperatorCommand(BaseCommand):
             super().execute(*args, **options)
             self.stdout.flush()
         except KeyboardInterrupt:
-            raise CommandError(self._ending("Interrupted"), returncode=130) from None  # the status of a shell
+            raise CommandError(self._ending("Interrupted"), returncode=130) from None  # 128 + SIGINT, as in a shell
         except OSError as error:
             raise CommandError(self._ending(str(error))) from error
         except Error as error:

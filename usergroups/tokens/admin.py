@@ -133,7 +133,7 @@ class TokenAdmin(OperatorAdmin):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         token = context.get("original")
         if token is None:
-            # The answer always shows the secret, so another button would have no effect.
+            # The response always shows the secret, so this button would do the same as "Save".
             context["show_save_and_continue"] = False
         else:
             context["sentence"] = self.sentence(token)
@@ -234,7 +234,7 @@ class TokenAdmin(OperatorAdmin):
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         digests = [secret_format.digest(secret) for secret in secrets]
         cut_off = [secret for secret in secrets if not secret_format.is_well_formed(secret, self.secret_prefix)]
-        return Q(digest__in=digests) | Q(hint__in=secret_format.hints_in(" ".join(cut_off), self.secret_prefix))
+        return Q(digest__in=digests) | Q(hint__in=map(secret_format.hint, cut_off))
 
     def identified_by(self, text: str) -> Q:
         """Also match the id in the API, and the beginning of the secret anywhere in the text."""

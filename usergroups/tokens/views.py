@@ -35,9 +35,9 @@ class TokenView(APIView):
     """
 
     request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
-    """The serializer of the query parameters (GET, DELETE) or of the body (POST, PUT, PATCH), by method."""
+    """By method, the serializer of the query parameters (``methods_with_query``) or otherwise of the body."""
     response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
-    """The serializer of a successful response, by method."""
+    """By method, the serializer of a successful response."""
     methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
     """The methods whose requests have validated query parameters. Those of the others have a JSON object as body."""
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
@@ -112,7 +112,7 @@ class TokenView(APIView):
             return
         known: Iterable[str] = ()
         if self.has_query(method):
-            known = _serializer(self.request_serializers[method], False, threading.get_ident()).fields
+            known = _cached_serializer(self.request_serializers[method], False, threading.get_ident()).fields
         if unknown := [name for name in cast(APIRequest, request).query_params if name not in known]:
             raise UnknownParameter(unknown, known)
 
@@ -161,7 +161,7 @@ class TokenView(APIView):
         status: int = 200,
         location: str | None = None,
     ) -> Response:
-        """Return a response with the fields of the envelope and, if there is only one object, its ETag."""
+        """Return a response with the fields of the envelope and, if ``tagged`` is an object, its ETag."""
         headers = {}
         if tagged is not None:
             headers["ETag"] = etag(tagged.updated_at)
@@ -175,7 +175,7 @@ class TokenView(APIView):
 
     def _serializer(self, classes: Mapping[str, type[Serializer[Any]]], partial: bool = False) -> Any:
         """Return a cached serializer whose context has the request and the view. Clear the context after use."""
-        serializer = _serializer(classes[self.documented_method], partial, threading.get_ident())
+        serializer = _cached_serializer(classes[self.documented_method], partial, threading.get_ident())
         cast(dict[str, Any], serializer.context).update(request=self.request, view=self)
         return serializer
 
@@ -185,13 +185,13 @@ class TokenView(APIView):
 
     @cached_property
     def documented_method(self) -> str:
-        """Return the method of the request. HEAD requests are handled as GET requests."""
+        """Return the key of the mappings by method: the method of the request, or GET for HEAD."""
         method = cast(str, self.request.method)
         return "GET" if method == "HEAD" else method
 
 
 @lru_cache(maxsize=1000)
-def _serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Serializer[Any]:
+def _cached_serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Serializer[Any]:
     """Return a cached serializer.
 
     Each thread has its own, because the context is changed for each request. DRF copies all fields when it creates a

@@ -54,4 +54,4 @@ def test_a_page_does_not_link_to_unregistered_models(admin_client, user_group):
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
     names = {link["name"] for link in page.context["related"]}
-    assert names == {"bookmarks", "collections", "access tokens", "API tokens that reach it"}
+    assert names == {"bookmarks", "collections", "access tokens", "API tokens of its team and environment"}
