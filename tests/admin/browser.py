@@ -53,7 +53,7 @@ def filled_service(script):
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,
-        Service(Path(name), database_url) as service,
+        Service(Path(name), database_url, GRANIAN_WORKERS="1") as service,
     ):
         result = service.manage("shell", "--no-imports", "-c", script)
         assert result.returncode == 0, result.stderr

@@ -3,6 +3,7 @@
 import json
 import socket
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,20 @@ def test_a_client_can_go_on_after_a_body_that_was_not_read(service, status):
         headers = {"Content-Type": "application/json", **headers}
         assert client.request(method, path, content=content, headers=headers).status_code == status
         assert client.get("/v1/bookmarks").status_code == 200
+
+
+def test_an_upload_that_is_refused_gets_its_answer(service):
+    address, file = "/admin/bookmarks/bookmark/import/", {"file": ("a.csv", b"a" * 6_000_000)}
+    with service.client() as client:
+        assert client.post(address, files=file).status_code == 403
+        client.get("/admin/login/")
+        form = {"username": "operator", "password": service.password}
+        client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})
+        refused = client.post(address, files=file, data={"csrfmiddlewaretoken": client.cookies["csrftoken"]})
+
+    assert "The file is larger than 4.8\xa0MB." in refused.text
+    temporary = Path(service.variables["TMPDIR"])
+    wait_until(lambda: not list(temporary.glob("*.upload*")))  # The server removes that of the last one afterwards.
 
 
 # Heads
