@@ -23,7 +23,7 @@ from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import FixedWindowThrottle
 
 # Without deadlines, which a busy machine misses.
-settings.register_profile("default", max_examples=50, derandomize=True, deadline=None)
+settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)
 # For runs in a host project or with other dependencies.
 settings.register_profile("few", max_examples=10, derandomize=True, deadline=None)
 

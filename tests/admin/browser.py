@@ -16,31 +16,54 @@ expect.set_options(timeout=TIMEOUT)
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
 
-FILL = """
-from usergroups.models import Team, UserGroup
+LONG_NAMES = 1000
+"""The key of the team and of the user group that have long names, as have their objects."""
 
-team = Team.objects.get()
-groups = (UserGroup(team=team, provided_id=f"customer-{n}", name=f"Customer {n}") for n in range(10_100))
-UserGroup.objects.bulk_create(groups)
+FILL = f"""
+from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.models import ApiToken, Team, UserGroup
+
+team = Team.objects.create(pk={LONG_NAMES}, name="International Reporting and Business Intelligence Operations")
+group = UserGroup.objects.create(
+    pk={LONG_NAMES}, team=team, environment="Customer", provided_id="4c2f1d0e-9d0b-5a43-8f7a-0d7f3f6f2c11",
+    name="Consolidated Amalgamated Holdings of Northern Europe GmbH 1",
+)
+for model, owner in ((ApiToken, {{"team": team}}), (AccessToken, {{"user_group": group}})):
+    for number in range(3):
+        model.objects.issue(**owner, name="Nightly synchronisation of the customer relationship database")
+collection = Collection.objects.create(user_group=group, name="Quarterly regulatory reporting references, guidelines")
+path = "very-long-path-segment/" * 8
+Bookmark.objects.bulk_create(
+    Bookmark(user_group=group, collection=collection, title="Quarterly revenue by region " * 5,
+             url=f"https://reports.example.com/dashboards/{{path}}?{{number}}")
+    for number in range(120)
+)
+
+demo, keys = Team.objects.get(name="Demo"), Team.objects.create(name="Keys")
+UserGroup.objects.bulk_create(UserGroup(team=keys, provided_id=f"customer-{{n}}", name="Customer") for n in range(200))
+for number in range(20):
+    ApiToken.objects.issue(team=demo, name=f"Many {{number}}")
+print(*(ApiToken.objects.issue(team=team, name=name)[1] for team, name in ((demo, "Going back"), (keys, "Forgotten"))))
 """
 
 
 @contextmanager
 def filled_service(script):
-    """Run the service after this script has filled its database."""
+    """Run the service, after a script has filled its database. ``printed`` is what the script prints."""
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,
-        Service(Path(name), database_url) as service,
+        Service(Path(name), database_url, GRANIAN_WORKERS="1") as service,
     ):
         result = service.manage("shell", "--no-imports", "-c", script)
         assert result.returncode == 0, result.stderr
+        service.printed = result.stdout
         yield service
 
 
 @pytest.fixture(scope="session")
 def service():
-    """Run with more user groups than the admin lists. All modules share this service, so each adds its own rows."""
+    """Run with more rows than a page of the admin lists. All modules share this service."""
     with filled_service(FILL) as service:
         yield service
 
@@ -53,37 +76,39 @@ def browser():
         browser.close()
 
 
-@contextmanager
-def new_page(browser, service, **options):
-    """Open a page, and fail at the end if the console, a script or the server reported an error."""
+def new_context(browser, service):
+    """Return a session of the browser, whose pages share cookies and cached files."""
     permissions = ["clipboard-read", "clipboard-write"]
-    context = browser.new_context(base_url=service.base_url, permissions=permissions, **options)
+    context = browser.new_context(base_url=service.base_url, permissions=permissions)
     context.set_default_timeout(TIMEOUT)
-    page = context.new_page()
+    return context
+
+
+@contextmanager
+def new_page(context):
+    """Open a page, and fail at the end if the console, a script or the server reported an error."""
     errors = []
-    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
-    try:
+    with context.new_page() as page:
+        page.on("console", lambda said: errors.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
         yield page
-    finally:
-        context.close()
     assert errors == []
 
 
 @pytest.fixture(scope="module")
-def session(browser, service):
-    """The cookies of an operator who is logged in."""
-    with new_page(browser, service) as page:
-        log_in(page, service.password)
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        yield page.context.storage_state()
+def context(browser, service):
+    """Return a session in which an operator is logged in."""
+    with new_context(browser, service) as context:
+        with new_page(context) as page:
+            log_in(page, service.password)
+            expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        yield context
 
 
 @pytest.fixture
-def page(browser, service, session):
-    with new_page(browser, service, storage_state=session) as page:
-        page.goto("/admin/")
+def page(context):
+    with new_page(context) as page:
         yield page
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.admin.browser import browser, page, service, session  # noqa: F401
+from tests.admin.browser import browser, context, page, service  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 

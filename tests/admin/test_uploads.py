@@ -2,7 +2,6 @@
 
 import gzip
 
-import httpx
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
@@ -15,8 +14,6 @@ from bookmarks.models import Bookmark
 from tests.admin.actions import log_in_with
 from tests.bookmarks.factories import BookmarkFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
-from tests.bookmarks_service.service import Service, empty_database
-from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
@@ -59,27 +56,6 @@ def test_an_upload_needs_the_csrf_token(upload):
     assert upload(client=client)[0].status_code == 403
     token = client.cookies[settings.CSRF_COOKIE_NAME].value
     assert "1000 new" in upload(client=client, csrfmiddlewaretoken=token)[1]
-
-
-@pytest.mark.once
-def test_an_upload_that_is_refused_gets_its_answer(tmp_path):
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(temporary), "GRANIAN_WORKERS": "1"}
-    with (
-        empty_database(tmp_path) as database_url,
-        Service(tmp_path, database_url, **variables) as service,
-        httpx.Client(base_url=service.base_url, timeout=TIMEOUT) as client,
-    ):
-        file = {"file": ("a.csv", b"a" * 6_000_000)}
-        assert client.post(IMPORT, files=file).status_code == 403
-        client.get("/admin/login/")
-        form = {"username": "operator", "password": service.password}
-        client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})
-        refused = client.post(IMPORT, files=file, data={"csrfmiddlewaretoken": client.cookies["csrftoken"]})
-
-        assert "The file is larger than 4.8\xa0MB." in refused.text
-        wait_until(lambda: not list(temporary.glob("*.upload*")))  # The server removes that of the last one afterwards.
 
 
 def test_a_compressed_file_is_imported(upload):

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.admin.browser import browser, context, page  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
 from tests.contract.conftest import any_operation, valid_body  # noqa: F401
 
@@ -7,7 +8,8 @@ from tests.contract.conftest import any_operation, valid_body  # noqa: F401
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
-    with empty_database(folder) as database_url, Service(folder, database_url) as running:
+    variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(folder)}
+    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as running:
         yield running
 
 

@@ -5,8 +5,10 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -86,6 +88,15 @@ def workers_have_started(log: Path) -> bool:
     )
 
 
+@cache
+def demo() -> tuple[bytes, str]:
+    """Return a SQLite database with the data of ``quickstart``, and what the command printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = manage("quickstart", "--no-serve", DATABASE_URL=f"sqlite:///{folder}/db", SECRET_KEY="not-a-secret")
+        assert result.returncode == 0, result.stderr
+        return Path(folder, "db").read_bytes(), result.stdout
+
+
 class Service:
     """The service with the data of ``quickstart`` and the documented options of the server."""
 
@@ -117,11 +128,17 @@ class Service:
         return environment(**{**documented_options(), **variables})
 
     def create_data(self) -> None:
-        result = manage("quickstart", "--no-serve", "--port", str(self.port), **self.environment())
-        assert result.returncode == 0, result.stderr
+        """Run ``quickstart``, on SQLite only once. What it prints has its default port."""
+        if self.database_url.startswith("sqlite:"):
+            database, printed = demo()
+            Path(self.database_url.removeprefix("sqlite:///")).write_bytes(database)
+        else:
+            result = manage("quickstart", "--no-serve", **self.environment())
+            assert result.returncode == 0, result.stderr
+            printed = result.stdout
         secrets = [r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)"]
-        self.api_token, self.access_token, self.password = (re.search(each, result.stdout)[1] for each in secrets)
-        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", result.stdout, re.MULTILINE)
+        self.api_token, self.access_token, self.password = (re.search(each, printed)[1] for each in secrets)
+        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", printed.replace(":8000/", f":{self.port}/"), re.MULTILINE)
 
     @contextmanager
     def another_host(self, folder: Path) -> "Iterator[Service]":

@@ -8,13 +8,14 @@ import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from tests.answers import error_code
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.service import Service
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.once
@@ -138,41 +139,41 @@ DATABASES["default"]["OPTIONS"]["timeout"] = 1
 """Settings with which a write waits for another one for one second."""
 
 
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sqlite")
+    (folder / "impatient.py").write_text(IMPATIENT)
+    variables = {"DJANGO_SETTINGS_MODULE": "impatient", "PYTHONPATH": str(folder), "GRANIAN_WORKERS": "1"}
+    with Service(folder, f"sqlite:///{folder / 'db.sqlite3'}", **variables) as running:
+        yield running
+
+
 @contextmanager
-def writes_locked(file, *statements):
+def writes_locked(service, *statements):
+    file = service.database_url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         for statement in (*statements, "BEGIN IMMEDIATE"):
             connection.execute(statement)
         yield
 
 
-def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(tmp_path):
+def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(on_sqlite):
     """There are more reads at once than threads, with a token whose last use must be written.
 
     A read that waited would get a 503 response, because the writer keeps its lock until all calls have ended.
     """
-    (tmp_path / "impatient.py").write_text(IMPATIENT)
-    file = tmp_path / "db.sqlite3"
-    variables = {"DJANGO_SETTINGS_MODULE": "impatient", "PYTHONPATH": str(tmp_path), "GRANIAN_WORKERS": "1"}
-    with Service(tmp_path, f"sqlite:///{file}", **variables) as service:
-        unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
-        with writes_locked(file, unused), ThreadPoolExecutor(17) as pool:
-            calls = [pool.submit(list_bookmarks, service) for _ in range(16)]
-            calls.append(pool.submit(service.request, "GET", "/livez"))
-            assert {call.result().status_code for call in calls} == {200}
-            assert_unavailable(service.create_bookmark(url="https://example.com/"))
+    unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
+    with writes_locked(on_sqlite, unused), ThreadPoolExecutor(17) as pool:
+        calls = [pool.submit(list_bookmarks, on_sqlite) for _ in range(16)]
+        calls.append(pool.submit(on_sqlite.request, "GET", "/livez"))
+        assert {call.result().status_code for call in calls} == {200}
+        assert_unavailable(on_sqlite.create_bookmark(url="https://example.com/"))
 
-        assert_healthy(service)
-        assert "Could not write the last use of the token" in service.log.read_text()
+    assert_healthy(on_sqlite)
+    assert "Could not write the last use of the token" in on_sqlite.log.read_text()
 
 
-# Workers that are killed
-
-
-@pytest.fixture
-def service(tmp_path):
-    with empty_database(tmp_path) as database_url, Service(tmp_path, database_url, GRANIAN_WORKERS="1") as running:
-        yield running
+# A worker that is killed
 
 
 def create_bookmarks(service, stopped, acknowledged, refused):
@@ -183,30 +184,12 @@ def create_bookmarks(service, stopped, acknowledged, refused):
             (acknowledged if service.create_bookmark(url=url).status_code == 201 else refused).add(url)
 
 
-def test_killing_a_worker_loses_no_acknowledged_write(service):
-    workers, stopped, acknowledged, refused = service.worker_pids(), threading.Event(), set(), set()
-    with ThreadPoolExecutor(4) as pool:
-        calls = [pool.submit(create_bookmarks, service, stopped, acknowledged, refused) for _ in range(4)]
-        try:
-            wait_until(lambda: len(acknowledged) >= 20)
-            os.kill(workers[0], signal.SIGKILL)
-            service.wait_for_replacements(workers)
-            before = len(acknowledged)
-            wait_until(lambda: len(acknowledged) >= before + 20)
-        finally:
-            stopped.set()
-        assert [call.result() for call in calls] == [None] * 4
-
-    with service.client() as client:
-        found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", client.get("/v1/export?format=csv").text))
-    assert acknowledged <= found
-    assert not refused & found
-
-
-def test_a_download_that_breaks_off_is_shorter_than_its_content_length(service):
+@contextmanager
+def download(service):
+    """Yield a function that returns what it receives of an export of 6 MB, which fit into no buffer of a socket."""
     url = "https://example.com/".ljust(7900, "\N{GRINNING FACE}")
     with service.client() as client:
-        for batch in range(2):  # 6 MB, which fit into no buffer of a socket
+        for batch in range(2):
             items = [{"url": f"{url}{batch}/{number}"} for number in range(100)]
             assert client.post("/v1/bookmarks/batch", json={"bookmarks": items}).status_code == 200
     token = f"Authorization: Bearer {service.access_token}"
@@ -215,13 +198,31 @@ def test_a_download_that_breaks_off_is_shorter_than_its_content_length(service):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         connection.connect(("127.0.0.1", service.port))
         connection.sendall(f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode())
-        received = connection.recv(65536)
-        workers = service.worker_pids()
-        os.kill(workers[0], signal.SIGKILL)
+        yield partial(connection.recv, 65536)
+
+
+def test_killing_a_worker_loses_no_acknowledged_write(on_sqlite):
+    """A download that breaks off is shorter than its ``Content-Length``."""
+    workers, stopped, acknowledged, refused = on_sqlite.worker_pids(), threading.Event(), set(), set()
+    with download(on_sqlite) as receive, ThreadPoolExecutor(4) as pool:
+        received = receive()
+        calls = [pool.submit(create_bookmarks, on_sqlite, stopped, acknowledged, refused) for _ in range(4)]
+        try:
+            wait_until(lambda: len(acknowledged) >= 20)
+            os.kill(workers[0], signal.SIGKILL)
+            on_sqlite.wait_for_replacements(workers)
+            before = len(acknowledged)
+            wait_until(lambda: len(acknowledged) >= before + 20)
+        finally:
+            stopped.set()
+        assert [call.result() for call in calls] == [None] * 4
         with suppress(ConnectionResetError):
-            while data := connection.recv(65536):
+            while data := receive():
                 received += data
 
-    service.wait_for_replacements(workers)
+    with on_sqlite.client() as client:
+        found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", client.get("/v1/export?format=csv").text))
+    assert acknowledged <= found
+    assert not refused & found
     head, _, body = received.partition(b"\r\n\r\n")
     assert len(body) < int(re.search(rb"content-length: (\d+)", head)[1])

@@ -1,33 +1,26 @@
-"""The start page, the error pages and /docs/ in Debian's Chromium. An operator is logged in."""
+"""The start page and /docs/ in Debian's Chromium. An operator is logged in."""
 
 import json
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import browser, log_in, needs_chromium, new_page  # noqa: F401
+from tests.admin.browser import needs_chromium
 
 pytestmark = [needs_chromium, pytest.mark.once]
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
-@pytest.fixture
-def page(browser, service):  # noqa: F811
-    """The test fails if the browser reports an error, such as a script that the content security policy refuses."""
-    with new_page(browser, service, color_scheme="light") as page:
-        log_in(page, service.password)
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        yield page
-
-
 def test_the_theme_that_was_chosen_in_the_admin_applies_to_all_pages(page):
+    page.goto("/admin/")
     page.evaluate("localStorage.setItem('theme', 'dark')")
 
     page.goto("/")
     assert page.evaluate(BACKGROUND) == "rgb(18, 18, 18)"
     page.goto("/docs/")
     expect(page.locator("html")).to_have_class("dark-mode")
+    page.evaluate("localStorage.removeItem('theme')")  # which the other pages of the session would share
 
 
 def test_the_documentation_follows_the_color_scheme_and_leads_back(page):
@@ -42,9 +35,15 @@ def test_the_documentation_follows_the_color_scheme_and_leads_back(page):
     expect(page.get_by_role("link", name="Try the API")).to_be_visible()
 
 
-@pytest.fixture
-def authorized(page, service):
-    """Return the page /docs/, on which both schemes are authorized. There is the collection of the examples."""
+OPERATIONS = [
+    ("Update a user group", {"user_group_id": "example_1", "properties": {"plan": "pro"}}, "200", '"plan": "pro"'),
+    ("Create a bookmark", {"url": "https://example.com/swagger"}, "201", '"url": "https://example.com/swagger"'),
+    ("List collections", None, "200", "Reading list"),
+]
+
+
+def test_operations_are_tried(page, service):
+    """With credentials of both schemes."""
     headers = {"Authorization": f"Bearer {service.access_token}"}
     made = service.request("POST", "/v1/collections", json={"name": "Reading list"}, headers=headers)
     assert made.status_code in (201, 409)
@@ -58,25 +57,15 @@ def authorized(page, service):
         form.locator("input").fill(value)
         form.get_by_role("button", name="Apply credentials").click()
     page.get_by_role("button", name="Close").first.click()
-    return page
 
+    for summary, body, status, answer in OPERATIONS:
+        operation = page.locator(".opblock", has=page.get_by_text(summary, exact=True))
+        operation.locator(".opblock-summary-control").click()
+        operation.get_by_role("button", name="Try it out").click()
+        if body:
+            operation.locator("textarea.body-param__text").fill(json.dumps(body))
+        operation.get_by_role("button", name="Execute").click()
 
-@pytest.mark.parametrize(
-    ("summary", "body", "status", "answer"),
-    [
-        ("Update a user group", {"user_group_id": "example_1", "properties": {"plan": "pro"}}, "200", '"plan": "pro"'),
-        ("Create a bookmark", {"url": "https://example.com/swagger"}, "201", '"url": "https://example.com/swagger"'),
-        ("List collections", None, "200", "Reading list"),
-    ],
-)
-def test_an_operation_is_tried(authorized, summary, body, status, answer):
-    operation = authorized.locator(".opblock", has=authorized.get_by_text(summary, exact=True))
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    if body:
-        operation.locator("textarea.body-param__text").fill(json.dumps(body))
-    operation.get_by_role("button", name="Execute").click()
-
-    response = operation.locator(".live-responses-table .response")
-    expect(response.locator(".response-col_status")).to_have_text(status)
-    expect(response).to_contain_text(answer)
+        response = operation.locator(".live-responses-table .response")
+        expect(response.locator(".response-col_status")).to_have_text(status)
+        expect(response).to_contain_text(answer)

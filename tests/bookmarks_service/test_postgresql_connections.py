@@ -94,27 +94,24 @@ def states_of_the_sessions(url):
 
 
 @needs_pgbouncer
-@pytest.mark.parametrize(
-    ("documented", "state"),
-    [(False, ("0", "0", 0)), (True, ("30s", "10s", 0))],
-    ids=["without limits", "with the documented limits"],
-)
-def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path, documented, state):
-    """The service sets no limits, which the pooler would share among its clients."""
-    cluster.execute("DROP DATABASE IF EXISTS bookmarks WITH (FORCE)")
-    cluster.execute("DROP ROLE IF EXISTS bookmarks")
+def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path):
+    """The service sets no limits, which the pooler would share among its clients. Its role has the documented ones."""
     cluster.execute("CREATE ROLE bookmarks LOGIN")
     cluster.execute("CREATE DATABASE bookmarks OWNER bookmarks")
-    if documented:
-        [limits] = blocks(section("scaling", "Behind PgBouncer"), "sql")
-        cluster.execute(limits)
     url = cluster.url.replace("postgres@", "bookmarks@").replace("/postgres", "/bookmarks")
+    [limits] = blocks(section("scaling", "Behind PgBouncer"), "sql")
 
     with Pooler(url) as pooler, Service(tmp_path, pooler.url, GRANIAN_WORKERS="1") as service:
-        for number in range(3):
-            assert service.create_bookmark(url=f"https://example.com/{number}").status_code in (200, 201)
-            assert service.update_user_group(name=f"Name {number}").status_code == 200
-        with service.client() as client:
-            assert client.get("/v1/export?format=jsonl").status_code == 200
 
-        assert states_of_the_sessions(pooler.url) == {state}
+        def states_after_calls():
+            for number in range(3):
+                assert service.create_bookmark(url=f"https://example.com/{number}").status_code in (200, 201)
+                assert service.update_user_group(name=f"Name {number}").status_code == 200
+            with service.client() as client:
+                assert client.get("/v1/export?format=jsonl").status_code == 200
+            return states_of_the_sessions(pooler.url)
+
+        assert states_after_calls() == {("0", "0", 0)}
+        cluster.execute(limits)
+        cluster.disconnect_all()  # New sessions of the pooler have the limits.
+        assert states_after_calls() == {("30s", "10s", 0)}

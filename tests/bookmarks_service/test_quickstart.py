@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks_service.service import ROOT, Service, empty_database
+from tests.bookmarks_service.service import ROOT
 from tests.servers import TIMEOUT, free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -30,6 +30,7 @@ def test_running_quickstart_again_restores_the_operator_and_replaces_the_secrets
 
     second = quickstart(capsys)
 
+    assert "Open the admin at http://127.0.0.1:8123/admin/" in second
     operator = {"username": "operator", "password": re.search(r"password (\S+)\)", second)[1]}
     assert client.post("/admin/login/", operator).status_code == 302
     assert django_user_model.objects.get().is_superuser
@@ -89,20 +90,14 @@ def test_the_printed_curl_commands_work(service):
     assert len(service.curls) == 2
 
 
-class EmptyService(Service):
-    def create_data(self):
-        assert self.manage("migrate").returncode == 0
-
-
-def test_the_documented_script_makes_and_reads_a_bookmark(tmp_path):
+def test_the_documented_script_makes_and_reads_a_bookmark(service):
     text = (ROOT / "docs/api.md").read_text()
     script = re.search(r"```sh\n(API_TOKEN=.*?)```", text, re.DOTALL)[1].replace(".venv/bin/python", sys.executable)
 
-    with empty_database(tmp_path) as database_url, EmptyService(tmp_path, database_url) as service:
-        result = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script.replace("http://127.0.0.1:8000", service.base_url)],
-            cwd=ROOT, env=service.environment(), capture_output=True, text=True, timeout=TIMEOUT, check=True,
-        )  # fmt: skip
+    result = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script.replace("http://127.0.0.1:8000", service.base_url)],
+        cwd=ROOT, env=service.environment(), capture_output=True, text=True, timeout=TIMEOUT, check=True,
+    )  # fmt: skip
 
     group, created, listed = map(json.loads, result.stdout.splitlines())
     assert group["new_user_group"] is True

@@ -123,12 +123,12 @@ def test_a_list_of_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(l
     assert set(added) <= set(listing.keys(listing.page("?limit=200&order=oldest")))
 
 
-@pytest.mark.parametrize(("query", "size"), [("?", 50), ("?limit=200", 200), ("?limit=201", 200), ("?limit=1", 1)])
-def test_the_limit_sets_the_size_of_a_page(listing, query, size):
+def test_the_limit_sets_the_size_of_a_page(listing):
     for _ in range(201):
         listing.make(MOMENT)
 
-    assert len(listing.keys(listing.page(query))) == size
+    pages = [listing.page(query) for query in ("?", "?limit=200", "?limit=201", "?limit=1")]
+    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]
 
 
 def test_links_keep_the_filters(listing):

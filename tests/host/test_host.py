@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import browser, log_in, needs_chromium, new_page  # noqa: F401
+from tests.admin.browser import browser, log_in, needs_chromium, new_context, new_page  # noqa: F401
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
@@ -58,7 +58,7 @@ def unfold_page(browser, tmp_path):  # noqa: F811
     host.environment.update(DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error")
     with host.serve(tmp_path / "log") as address:
         host.run("django", "createsuperuser", "--noinput", "--username=operator", "--email=operator@example.com")
-        with new_page(browser, SimpleNamespace(base_url=address)) as page:
+        with new_context(browser, SimpleNamespace(base_url=address)) as context, new_page(context) as page:
             log_in(page, "a-password")
             expect(page.get_by_role("link", name="API tokens").first).to_be_visible()
             yield page
