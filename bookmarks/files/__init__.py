@@ -41,8 +41,7 @@ def positions(name: str, refusal: Refusal) -> str:
         text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
     else:
         text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
-    numbers = ", ".join(map(str, refusal.lines))
-    if refusal.count == len(refusal.lines):
-        return text % {"numbers": numbers}
-    more = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": refusal.count - len(refusal.lines)}
-    return text % {"numbers": more}
+    numbers, more = ", ".join(map(str, refusal.lines)), refusal.count - len(refusal.lines)
+    if more:
+        numbers = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": more}
+    return text % {"numbers": numbers}

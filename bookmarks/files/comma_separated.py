@@ -78,10 +78,6 @@ class RowReader:
         self.line += bool(line)
         return line
 
-    def put_back(self, lines: list[str]) -> None:
-        self.line -= len(lines)
-        self.waiting.extendleft(reversed(lines))
-
     def split(self, row: str) -> list[str] | None:
         """Return the cells of a row, or None if a quotation mark is missing or misplaced."""
         row = row.rstrip("\r\n") + self.delimiter
@@ -104,7 +100,8 @@ class RowReader:
                 cells = self.split(line) or []
                 if len(cells) == self.width and ADDRESS.match(cells[self.url_position]):
                     break
-        self.put_back(lines[1:])
+        self.line -= len(lines) - 1
+        self.waiting.extendleft(reversed(lines[1:]))
         return None
 
 

@@ -15,8 +15,6 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-from .content import peek
-
 MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
@@ -37,7 +35,7 @@ DECLARATION = re.compile(
 
 def lookup(label: str) -> str:
     """Return the name of the encoding with this label. Raises ValueError if it is unknown or stands for no text."""
-    encoding = webencodings.lookup(label) if label.isascii() else None
+    encoding = webencodings.lookup(label)
     if encoding is None or encoding.name in UNUSABLE:
         raise ValueError(_("%(label)s is not the name of an encoding of text.") % {"label": label})
     return str(encoding.name)
@@ -64,11 +62,11 @@ def open_text(
     ValueError if the label is unknown.
 
     Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` need not be
-    seekable, and stays open.
+    seekable, and is closed with the text.
     """
     given = lookup(encoding) if encoding else None
-    beginning, source = peek(file, 1024)
-    stream = io.BufferedReader(source, CHUNK_SIZE)
+    stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
+    beginning = stream.peek()[:1024]
     name = given or (declared(beginning) if declared else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:
         name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
@@ -76,13 +74,12 @@ def open_text(
         if beginning.startswith(mark):
             name = marked_name
             stream.read(len(mark))
-    errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
-    return io.TextIOWrapper(stream, codec, errors=errors, newline="")
+    return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline="")
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""A handler of errors for encodings in which ``surrogateescape`` fails, because an invalid byte may be ASCII."""
+"""A handler of errors for all encodings. ``surrogateescape`` fails where a byte that is invalid may be ASCII."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
