@@ -9,7 +9,7 @@ class BookmarksConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401, PLC0415
+        from . import conf  # noqa: F401, PLC0415  # registers its check
         from .search import create_lower_function  # noqa: PLC0415
 
         connection_created.connect(create_lower_function)

@@ -55,18 +55,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmarks = bookmarks.filter(created_at__gte=filters["created_since"])
         return bookmarks
 
-    def find(self, user_group: UserGroup, public_id: object) -> "Bookmark":
-        """Return the user group's bookmark with this id. Raises DoesNotExist.
-
-        This is for the manager: the filters of a queryset are ignored.
-        """
-        find = _find(type(self), self.model, self.db, "user_group", "id")
-        key = parse_public_id(public_id)
-        found: list[Bookmark] = find(user_group=user_group.pk, id=key) if key else []
-        if not found:
-            raise self.model.DoesNotExist
-        return found[0]
-
     def add(
         self, *, user_group: UserGroup, url: str, collection: "Collection | None" = None, **fields: Any
     ) -> tuple["Bookmark", bool]:
@@ -85,7 +73,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                 signals.announce(signals.created, [bookmark], using)
                 return bookmark, True
             collection_key, digest = bookmark.unique_key
-            find = _find(type(self), self.model, using, "user_group", "url_digest", "collection")
+            find = _find_by_unique_key(type(self), self.model, using)
             if existing := find(user_group=user_group.pk, url_digest=digest, collection=collection_key):
                 return existing[0], False
             raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
@@ -270,26 +258,14 @@ def _insert_bookmark(model: "type[Bookmark]", using: str) -> "CompiledInsert[Boo
 
 
 @cache
-def _find(queryset: Any, model: Any, using: str, *key: str) -> CompiledSelect[Any]:
-    """Return the statement that reads a row by the fields ``key``. NO_COLLECTION stands for no collection."""
-    rows, given = queryset(model, using=using), dict[str, Any](parameters(model, *key))
-    if "collection" in given:
-        rows = rows.alias(collection_key=COLLECTION_KEY)
-        given["collection_key"] = given.pop("collection")
-    return CompiledSelect(rows.filter(**given))
+def _find_by_unique_key(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
+    """Return the statement that reads a bookmark by its user group and its unique key."""
+    given = parameters(model, "user_group", "url_digest", "collection")
+    rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
+    return CompiledSelect(rows.filter(collection_key=given.pop("collection"), **given))
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
-    def find(self, user_group: UserGroup, public_id: object) -> "Collection | None":
-        """Return the user group's collection with this id, or None. It is read from the database for writes.
-
-        This is for the manager: the filters of a queryset are ignored.
-        """
-        if (key := parse_public_id(public_id)) is None:
-            return None
-        find = _find(type(self), self.model, self.db_for_write, "user_group", "id")
-        return next(iter(find(user_group=user_group.pk, id=key)), None)
-
     def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
         """Return the collections with these ids, by id, in at most one query."""
         keys = {key for public_id in public_ids if (key := parse_public_id(public_id))}

@@ -17,17 +17,23 @@ from usergroups.contract.pagination import Page, pop_position
 from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.tokens.authentication import BearerTokenAuthentication
 from usergroups.tokens.throttling import expensive_call
 from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
 from . import exceptions, openapi, serializers
-from .authentication import AccessTokenAuthentication
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
 from .search import SearchPage
+
+
+class AccessTokenAuthentication(BearerTokenAuthentication):
+    """Authenticates a user group by ``Authorization: Bearer <ACCESS_TOKEN>``."""
+
+    model = AccessToken
 
 
 class AccessTokenView(TokenView):
@@ -58,7 +64,7 @@ class AccessTokenView(TokenView):
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(self.user_group, public_id)
+        self.collection = Collection.objects.find(self.user_group, public_id, for_write=True)
         return self.collection
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -110,7 +116,8 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        bookmark = Bookmark.objects.find(self.user_group, id)
+        if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
+            raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark
@@ -223,7 +230,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        collection = self.collections.get_by_public_id(id)
+        if (collection := Collection.objects.find(self.user_group, id)) is None:
+            raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.update_collection

@@ -17,7 +17,8 @@ from usergroups.contract.requests import CHUNK_SIZE
 
 MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""The codecs that remove these marks."""
 
 UNUSABLE = ("replacement", "x-user-defined")
 """Encodings of the standard that stand for no text."""
@@ -61,8 +62,8 @@ def open_text(
     ``declared`` finds in the first 1,024 bytes, or else UTF-8, or UTF-16 if the first character takes two bytes. Raises
     ValueError if the label is unknown.
 
-    Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` need not be
-    seekable, and is closed with the text.
+    Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` must be
+    buffered, need not be seekable, and is closed with the text.
     """
     given = lookup(encoding) if encoding else None
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
@@ -70,11 +71,8 @@ def open_text(
     name = given or (declared(beginning) if declared else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:
         name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
-    for mark, marked_name in BYTE_ORDER_MARKS.items():
-        if beginning.startswith(mark):
-            name = marked_name
-            stream.read(len(mark))
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
+    codec = next((marked for mark, marked in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
     return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline="")
 
 
