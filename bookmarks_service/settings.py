@@ -29,7 +29,6 @@ INSTALLED_APPS = [
     "bookmarks_service",
     "usergroups",
     "bookmarks",
-    "bookmarks.citus",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",

@@ -209,7 +209,7 @@ def test_all_fields_of_the_request_log_are_documented(client, capsys):
 
 
 def test_all_commands_are_documented():
-    apps = ("usergroups", "bookmarks", "bookmarks.citus", "bookmarks_service")
+    apps = ("usergroups", "bookmarks", "bookmarks_service")
     own = {name for name, app in get_commands().items() if app in apps}
 
     assert names(section("admin", "Commands")) == own

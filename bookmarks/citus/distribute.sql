@@ -1,5 +1,5 @@
 -- Distribute the tables of both apps over the nodes of Citus. Run this in one transaction, on an empty or a filled
--- database. "manage.py distribute" does so.
+-- database, as docs/citus.md says.
 
 -- By default, a statement over several shards uses a connection for each of them, and the same transaction can then not
 -- change a reference table. The deletion of a user group does both.
