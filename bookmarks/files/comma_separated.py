@@ -127,11 +127,9 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
             cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
-            yield columns.record(line, [*map(_without_protection, cells)] if is_our_own else cells)
-
-
-def _without_protection(cell: str | None) -> str | None:
-    return cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell
+            if is_our_own:
+                cells = [cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell for cell in cells]
+            yield columns.record(line, cells)
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:

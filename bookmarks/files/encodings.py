@@ -6,7 +6,7 @@ https://encoding.spec.whatwg.org/
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -53,27 +53,24 @@ def declared_in_html(beginning: bytes) -> str | None:
     return None
 
 
-def open_text(
-    file: BinaryIO, encoding: str | None = None, declared: Callable[[bytes], str | None] | None = None
-) -> io.TextIOWrapper:
-    """Return the text of a file, without its byte order mark and with its own line endings.
+def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False) -> io.TextIOWrapper:
+    """Return the text of a file, without its byte order mark and with its own line endings, except in HTML.
 
-    The encoding is that of the byte order mark, or else the one with the label ``encoding``, or else the name that
-    ``declared`` finds in the first 1,024 bytes, or else UTF-8, or UTF-16 if the first character takes two bytes. Raises
-    ValueError if the label is unknown.
+    The encoding is that of the byte order mark, or else the one with the name ``encoding``, or else the one that the
+    first 1,024 bytes of HTML declare, or else UTF-8, or UTF-16 if the first character takes two bytes.
 
     Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` must be
     buffered, need not be seekable, and is closed with the text.
     """
-    given = lookup(encoding) if encoding else None
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]
-    name = given or (declared(beginning) if declared else None) or "utf-8"
+    name = encoding or (declared_in_html(beginning) if is_html else None) or "utf-8"
     if name == "utf-8" and 0 in beginning[:2]:
         name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
     codec = next((marked for mark, marked in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
-    return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline="")
+    newline = None if is_html else ""  # Browsers replace CR and CR LF by LF.
+    return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline=newline)
 
 
 UNDECODABLE = "bookmarks.undecodable"

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
-from .encodings import declared_in_html, open_text
+from .encodings import open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
 from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, split, to_dict, within
 
@@ -112,7 +112,7 @@ class NetscapeReader:
             self.start_link(values)
         elif name in HEADINGS:
             self.end_link()
-            self.text, self.heading = StringIO(), {"tag": name, **values}
+            self.text, self.heading = StringIO(), {**values, "tag": name}
         elif name in LISTS:
             self.start_list(name)
         elif name == "dd":
@@ -181,9 +181,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
     The collection of a link is the path of its folders.
     """
-    text = open_text(file, encoding, declared_in_html)
-    text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
-    yield from NetscapeReader(text)
+    yield from NetscapeReader(open_text(file, encoding, is_html=True))
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
