@@ -187,15 +187,11 @@ class BookmarkBatchMoveView(AccessTokenView):
         ids, collection = fields["ids"], fields["collection"]
         with expensive_call(self.user_group):
             moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        return self.respond({"results": batch.results(ids, map(self.result, moved))})
-
-    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
-        """Return the result of an item."""
-        if moved is None:
-            return batch.failed(exceptions.BookmarkNotFound())
-        if moved is Duplicate:
-            return batch.failed(exceptions.BookmarkExists("collection"))
-        return {"bookmark": moved, "status": 200}
+        failures: dict[Any, Any] = {None: exceptions.BookmarkNotFound, Duplicate: exceptions.BookmarkExists}
+        moves = (
+            batch.failed(failures[each]()) if each in failures else {"bookmark": each, "status": 200} for each in moved
+        )
+        return self.respond({"results": batch.results(ids, moves)})
 
 
 class CollectionsView(AccessTokenView):

@@ -57,7 +57,7 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
     """Return the text of a file, without its byte order mark and with its own line endings, except in HTML.
 
     The encoding is that of the byte order mark, or else the one with the name ``encoding``, or else the one that the
-    first 1,024 bytes of HTML declare, or else UTF-8, or UTF-16 if the first character takes two bytes.
+    first 1,024 bytes of HTML declare, or else UTF-8.
 
     Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` must be
     buffered, need not be seekable, and is closed with the text.
@@ -65,8 +65,6 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]
     name = encoding or (declared_in_html(beginning) if is_html else None) or "utf-8"
-    if name == "utf-8" and 0 in beginning[:2]:
-        name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
     codec = next((marked for mark, marked in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
     newline = None if is_html else ""  # Browsers replace CR and CR LF by LF.

@@ -121,12 +121,9 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
     try:
         for record in records:
             try:
-                row = _row(record, report, with_collections)
+                yield _row(record, report, with_collections)
             except ValueError as error:
                 report.refuse(record.line, str(error))
-            else:
-                if any(row):
-                    yield row
     except UnreadableFile as error:
         report.error = str(error)
 
