@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -50,7 +51,7 @@ class AccessTokenView(TokenView):
     collection: Collection | None = None
     """The collection to which the request refers, once it has been found."""
 
-    @property
+    @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
 

@@ -72,7 +72,7 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""A handler of errors for all encodings. ``surrogateescape`` fails where a byte that is invalid may be ASCII."""
+"""A handler of errors for all encodings. ``surrogateescape`` fails if an invalid byte is ASCII, as in some of them."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 

@@ -231,6 +231,10 @@ def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
     assert reason in error
 
 
+def test_an_empty_file_is_not_valid_json():
+    assert read_damaged(b"\n") == ([], UNREADABLE.format(0) + "parse error: premature EOF.")
+
+
 @pytest.mark.parametrize(
     ("value", "title"),
     [("-0.5e-3", -0.0005), ('"\\u0000"', "\0"), ('"\\ud83d\\ude00"', "😀"), ('"\u2028"', "\u2028"), ("{}", False)],
