@@ -2,13 +2,11 @@
 
 from django.conf import settings
 
-DEFAULT_MAX_IMPORT_SIZE = 8 * 1024 * 1024
-
 
 def max_import_size() -> int:
     """Return the maximum size of a file to import over HTTP in bytes, the setting ``BOOKMARKS_MAX_IMPORT_SIZE``.
 
     A compressed file must not be larger after it is decompressed either.
     """
-    size: int = getattr(settings, "BOOKMARKS_MAX_IMPORT_SIZE", DEFAULT_MAX_IMPORT_SIZE)
+    size: int = getattr(settings, "BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024)
     return size

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import models
 
+from usergroups.compiled_statements import CompiledSelect, parameters
+from usergroups.models import UserGroup
 from usergroups.transactions import WritingQuerySet, retry_on_conflict
 
 M = TypeVar("M", bound=models.Model)
@@ -30,11 +33,15 @@ def parse_public_id(public_id: object) -> UUID | None:
 
 
 class PublicIdQuerySet(WritingQuerySet[M]):
-    def get_by_public_id(self, public_id: object) -> M:
-        """Return the row. Raises DoesNotExist if there is none."""
+    def find(self, user_group: UserGroup, public_id: object, *, for_write: bool = False) -> M | None:
+        """Return the user group's row with this id, or None. With ``for_write``, read the database for writes.
+
+        This is for the manager: the filters of a queryset are ignored.
+        """
         if (key := parse_public_id(public_id)) is None:
-            raise self.model.DoesNotExist  # type: ignore[attr-defined]
-        return self.get(pk=key)
+            return None
+        find = _find(type(self), self.model, self.db_for_write if for_write else self.db)
+        return next(iter(find(user_group=user_group.pk, id=key)), None)
 
     def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> M:
         """Update only the given fields and return the row as it is afterwards.
@@ -61,3 +68,9 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         TooManyDependants.
         """
         self.for_write().filter(pk=parse_public_id(public_id)).delete_version(versions)
+
+
+@cache
+def _find(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
+    """Return the statement that reads a row of a user group by its id."""
+    return CompiledSelect(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))

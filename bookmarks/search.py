@@ -4,7 +4,6 @@ No index supports these conditions in the order of a list. In the worst case, Po
 proportion to the length of the text times the length of the query. What one call searches is therefore limited.
 """
 
-import sqlite3
 from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ MAX_SCANNED_SIZE = 2_000_000
 
 
 class SearchPage(Page["Bookmark"]):
-    """A page of the bookmarks that contain ``text`` and were changed at the time ``updated_since`` or later.
+    """A page of the bookmarks that contain the text ``q`` in any letter case and were changed since ``updated_since``.
 
     It may have fewer bookmarks than its limit, even none, although a next page exists. Another query finds the last
     bookmark that it may scan.
@@ -40,7 +39,9 @@ class SearchPage(Page["Bookmark"]):
         if "updated_since" in filters:
             self.condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
-            self.condition &= contains(filters["q"])
+            text = Lowercase(Value(filters["q"]))
+            contain = (GreaterThan(StrIndex(Lowercase(name), text), 0) for name in ("url", "title"))
+            self.condition &= Q(*contain, _connector=Q.OR)
             self.size = Length("url") + Length("title")
         super().__init__(bookmarks, "id", **position)
 
@@ -73,13 +74,7 @@ class Lowercase(Func):
         return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 
 
-def contains(text: str) -> Q:
-    """Return the condition that a bookmark's URL or title contains ``text`` in any letter case."""
-    needle = Lowercase(Value(text))
-    return Q(*(GreaterThan(StrIndex(Lowercase(name), needle), 0) for name in ("url", "title")), _connector=Q.OR)
-
-
 def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """Create the function that Lowercase uses on a new SQLite connection."""
-    if isinstance(connection.connection, sqlite3.Connection):
+    if connection.vendor == "sqlite":
         connection.connection.create_function("bookmarks_lower", 1, str.lower, deterministic=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,7 +45,7 @@ class AccessTokenView(TokenView):
     collection: Collection | None = None
     """The collection to which the request refers, once it has been found."""
 
-    @property
+    @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
 
@@ -58,7 +59,7 @@ class AccessTokenView(TokenView):
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(self.user_group, public_id)
+        self.collection = Collection.objects.find(self.user_group, public_id, for_write=True)
         return self.collection
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -110,7 +111,8 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        bookmark = Bookmark.objects.find(self.user_group, id)
+        if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
+            raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, tagged=bookmark)
 
     @openapi.update_bookmark
@@ -180,15 +182,11 @@ class BookmarkBatchMoveView(AccessTokenView):
         ids, collection = fields["ids"], fields["collection"]
         with expensive_call(self.user_group):
             moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        return self.respond({"results": batch.results(ids, map(self.result, moved))})
-
-    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any] | batch.FailedItem:
-        """Return the result of an item."""
-        if moved is None:
-            return batch.failed(exceptions.BookmarkNotFound())
-        if moved is Duplicate:
-            return batch.failed(exceptions.BookmarkExists("collection"))
-        return {"bookmark": moved, "status": 200}
+        failures: dict[Any, Any] = {None: exceptions.BookmarkNotFound, Duplicate: exceptions.BookmarkExists}
+        moves = (
+            batch.failed(failures[each]()) if each in failures else {"bookmark": each, "status": 200} for each in moved
+        )
+        return self.respond({"results": batch.results(ids, moves)})
 
 
 class CollectionsView(AccessTokenView):
@@ -223,7 +221,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        collection = self.collections.get_by_public_id(id)
+        if (collection := Collection.objects.find(self.user_group, id)) is None:
+            raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, tagged=collection)
 
     @openapi.update_collection

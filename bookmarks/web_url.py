@@ -14,8 +14,6 @@ MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recomme
 
 MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
 
-PROTOCOLS = ("http:", "https:")
-
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
@@ -28,7 +26,7 @@ def serialize(url: str) -> str:
     control characters or surrounding white space, which the standard would remove.
     """
     scheme = _SCHEME.match(url)
-    if scheme and scheme[0].lower() not in PROTOCOLS:
+    if scheme and scheme[0].lower() not in ("http:", "https:"):
         raise ValueError(_("The URL is neither http nor https."))
     if _CONTROL_CHARACTER.search(url):
         raise ValueError(_("The URL has control characters."))

@@ -17,16 +17,6 @@ FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 MEDIA_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv", "json": "application/json"}
 """The media type of each format."""
 
-BINARY = "application/octet-stream"
-"""The media type of files in any format."""
-
-FORMATS_BY_TYPE = {
-    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
-    "application/x-ndjson": "jsonl",
-    "application/jsonlines": "jsonl",
-}
-"""The format of each media type, including those that other programs use."""
-
 
 def guess_format(file_name: str) -> str | None:
     """Return the format that the file name's extension stands for, or None. ``.gz`` may follow the extension."""
@@ -41,8 +31,7 @@ def positions(name: str, refusal: Refusal) -> str:
         text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
     else:
         text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
-    numbers = ", ".join(map(str, refusal.lines))
-    if refusal.count == len(refusal.lines):
-        return text % {"numbers": numbers}
-    more = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": refusal.count - len(refusal.lines)}
-    return text % {"numbers": more}
+    numbers, more = ", ".join(map(str, refusal.lines)), refusal.count - len(refusal.lines)
+    if more:
+        numbers = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": more}
+    return text % {"numbers": numbers}

@@ -19,11 +19,21 @@ from usergroups.contract.requests import content_length, read_body
 from usergroups.tokens.openapi import missing, operation, success_response
 from usergroups.tokens.throttling import expensive_call
 
-from . import BINARY, EXPORT_FORMATS, FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
+from . import EXPORT_FORMATS, FORMATS, MEDIA_TYPES
 from .encodings import lookup
 from .exporting import download, load
 from .importing import read, store
 from .report import Report
+
+FORMATS_BY_TYPE = {
+    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
+    "application/x-ndjson": "jsonl",
+    "application/jsonlines": "jsonl",
+}
+"""The format of each media type, including those that other programs use."""
+
+ANY_FORMAT = "application/octet-stream"
+"""The media type of files in any format."""
 
 
 class ImportQuery(serializers.Serializer[Any]):
@@ -129,7 +139,7 @@ import_bookmarks = operation(
     ),
     tags=TAGS,
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
-    sent_file={**OF_EXPORTS, BINARY: EXAMPLES["json"]},
+    sent_file={**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]},
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
 )
@@ -160,7 +170,7 @@ class ImportView(AccessTokenView):
     def post(self, request: Request) -> Response:
         media_type = request.content_type.partition(";")[0].strip().lower()
         name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
-        if name is None and media_type != BINARY:
+        if name is None and media_type != ANY_FORMAT:
             raise UnsupportedMediaType(request.content_type)
         try:
             charset = (request.content_params or {}).get("charset")

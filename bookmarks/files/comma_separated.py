@@ -78,10 +78,6 @@ class RowReader:
         self.line += bool(line)
         return line
 
-    def put_back(self, lines: list[str]) -> None:
-        self.line -= len(lines)
-        self.waiting.extendleft(reversed(lines))
-
     def split(self, row: str) -> list[str] | None:
         """Return the cells of a row, or None if a quotation mark is missing or misplaced."""
         row = row.rstrip("\r\n") + self.delimiter
@@ -104,7 +100,8 @@ class RowReader:
                 cells = self.split(line) or []
                 if len(cells) == self.width and ADDRESS.match(cells[self.url_position]):
                     break
-        self.put_back(lines[1:])
+        self.line -= len(lines) - 1
+        self.waiting.extendleft(reversed(lines[1:]))
         return None
 
 
@@ -130,11 +127,9 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
         else:
             cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
-            yield columns.record(line, [*map(_without_protection, cells)] if is_our_own else cells)
-
-
-def _without_protection(cell: str | None) -> str | None:
-    return cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell
+            if is_our_own:
+                cells = [cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell for cell in cells]
+            yield columns.record(line, cells)
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:

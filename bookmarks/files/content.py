@@ -3,10 +3,8 @@
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from gzip import BadGzipFile, GzipFile
-from itertools import chain
 from typing import Any, BinaryIO
 
 from django.utils.translation import gettext as _
@@ -22,12 +20,21 @@ BINARY = re.compile(
 """How archives, databases and other binary files begin, such as those in which browsers keep bookmarks."""
 
 
-class ChunkedFile(io.RawIOBase):
-    """A file whose content is read in chunks, which must not be empty."""
+class UnreadableFile(Exception):
+    """The rest of a file cannot be read. The argument is the reason."""
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self.chunks = iter(chunks)
+
+class DecompressedFile(io.RawIOBase):
+    """The content of a file, decompressed if it is in gzip's format, in constant memory.
+
+    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
+    the content ends with the last whole line before that, and ``error`` is the reason.
+    """
+
+    def __init__(self, file: BinaryIO, limit: int | None = None) -> None:
+        self.chunks = self._whole_lines(_decompress(file, limit))
         self.chunk = memoryview(b"")
+        self.error: str | None = None
 
     def readable(self) -> bool:
         return True
@@ -37,30 +44,6 @@ class ChunkedFile(io.RawIOBase):
         size = min(len(buffer), len(self.chunk))
         buffer[:size], self.chunk = self.chunk[:size], self.chunk[size:]
         return size
-
-
-def peek(file: BinaryIO, size: int) -> tuple[bytes, ChunkedFile]:
-    """Return the first bytes of a file, which is only read forward, and a file with all of its bytes."""
-    beginning = b""
-    while len(beginning) < size and (data := file.read(size - len(beginning))):
-        beginning += data
-    return beginning, ChunkedFile(chain([beginning], iter(partial(file.read, CHUNK_SIZE), b"")))
-
-
-class UnreadableFile(Exception):
-    """The rest of a file cannot be read. The argument is the reason."""
-
-
-class DecompressedFile(ChunkedFile):
-    """The content of a file, decompressed if it is in gzip's format, in constant memory.
-
-    ``file`` is only read forward, so it may be a pipe. If an error occurs, or if there are more than ``limit`` bytes,
-    the content ends with the last whole line before that, and ``error`` is the reason.
-    """
-
-    def __init__(self, file: BinaryIO, limit: int | None = None) -> None:
-        super().__init__(self._whole_lines(_decompress(file, limit)))
-        self.error: str | None = None
 
     def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the content in chunks that end at the end of a line, unless the line is longer than MAX_HELD."""
@@ -85,14 +68,19 @@ class DecompressedFile(ChunkedFile):
 
 def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
     """Yield the content of a file. Raises UnreadableFile, or an error of the file or of gzip."""
-    beginning, source = peek(file, 16)
-    if BINARY.match(beginning):
-        raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
-    read: Any = GzipFile(fileobj=source, mode="rb").read1 if beginning.startswith(b"\x1f\x8b") else source.read
+    source: Any = io.BufferedReader(file, CHUNK_SIZE)
     size = 0
-    while data := read(CHUNK_SIZE):
-        size += len(data)
-        if limit is not None and size > limit:
-            yield data[: limit - size]
-            raise UnreadableFile(_("The file is larger than %(max)s bytes when it is decompressed.") % {"max": limit})
-        yield data
+    try:
+        beginning = source.peek()
+        if BINARY.match(beginning):
+            raise UnreadableFile(_("The file is an archive or another binary file. Only text and gzip can be read."))
+        content = GzipFile(fileobj=source, mode="rb") if beginning.startswith(b"\x1f\x8b") else source
+        while data := content.read1(CHUNK_SIZE):
+            size += len(data)
+            if limit is not None and size > limit:
+                yield data[: limit - size]
+                problem = _("The file is larger than %(max)s bytes when it is decompressed.")
+                raise UnreadableFile(problem % {"max": limit})
+            yield data
+    finally:
+        source.detach()  # It would close the file.

@@ -6,7 +6,7 @@ https://encoding.spec.whatwg.org/
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -15,11 +15,10 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-from .content import peek
-
 MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""The codecs that remove these marks."""
 
 UNUSABLE = ("replacement", "x-user-defined")
 """Encodings of the standard that stand for no text."""
@@ -37,7 +36,7 @@ DECLARATION = re.compile(
 
 def lookup(label: str) -> str:
     """Return the name of the encoding with this label. Raises ValueError if it is unknown or stands for no text."""
-    encoding = webencodings.lookup(label) if label.isascii() else None
+    encoding = webencodings.lookup(label)
     if encoding is None or encoding.name in UNUSABLE:
         raise ValueError(_("%(label)s is not the name of an encoding of text.") % {"label": label})
     return str(encoding.name)
@@ -54,35 +53,26 @@ def declared_in_html(beginning: bytes) -> str | None:
     return None
 
 
-def open_text(
-    file: BinaryIO, encoding: str | None = None, declared: Callable[[bytes], str | None] | None = None
-) -> io.TextIOWrapper:
-    """Return the text of a file, without its byte order mark and with its own line endings.
+def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False) -> io.TextIOWrapper:
+    """Return the text of a file, without its byte order mark and with its own line endings, except in HTML.
 
-    The encoding is that of the byte order mark, or else the one with the label ``encoding``, or else the name that
-    ``declared`` finds in the first 1,024 bytes, or else UTF-8, or UTF-16 if the first character takes two bytes. Raises
-    ValueError if the label is unknown.
+    The encoding is that of the byte order mark, or else the one with the name ``encoding``, or else the one that the
+    first 1,024 bytes of HTML declare, or else UTF-8.
 
-    Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` need not be
-    seekable, and stays open.
+    Bytes that cannot be decoded become lone surrogates, so that their records can be refused. ``file`` must be
+    buffered, need not be seekable, and is closed with the text.
     """
-    given = lookup(encoding) if encoding else None
-    beginning, source = peek(file, 1024)
-    stream = io.BufferedReader(source, CHUNK_SIZE)
-    name = given or (declared(beginning) if declared else None) or "utf-8"
-    if name == "utf-8" and 0 in beginning[:2]:
-        name = "utf-16be" if beginning.startswith(b"\0") else "utf-16le"
-    for mark, marked_name in BYTE_ORDER_MARKS.items():
-        if beginning.startswith(mark):
-            name = marked_name
-            stream.read(len(mark))
-    errors = "surrogateescape" if name == "utf-8" else UNDECODABLE
+    stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
+    beginning = stream.peek()[:1024]
+    name = encoding or (declared_in_html(beginning) if is_html else None) or "utf-8"
     codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
-    return io.TextIOWrapper(stream, codec, errors=errors, newline="")
+    codec = next((marked for mark, marked in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
+    newline = None if is_html else ""  # Browsers replace CR and CR LF by LF.
+    return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline=newline)
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""A handler of errors for encodings in which ``surrogateescape`` fails, because an invalid byte may be ASCII."""
+"""A handler of errors for all encodings. ``surrogateescape`` fails if an invalid byte is ASCII, as in some of them."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 

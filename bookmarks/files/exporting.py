@@ -19,6 +19,7 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.contract.pagination import comes_after
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
+from usergroups.transactions import in_autocommit
 
 M = TypeVar("M", Bookmark, Collection)
 
@@ -57,7 +58,7 @@ def _snapshot(using: str) -> Iterator[None]:
     ``transaction.atomic`` could not set the isolation level, and on SQLite it may take the write lock.
     """
     connection = connections[using]
-    if connection.in_atomic_block or not connection.get_autocommit():
+    if not in_autocommit(connection):
         yield
         return
     is_postgresql = connection.vendor == "postgresql"

@@ -30,8 +30,8 @@ ROWS_PER_TRANSACTION = 1000
 def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read in constant memory.
 
-    The file may be compressed with gzip. It need not be seekable. ``encoding`` is a label of the WHATWG Encoding
-    Standard; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
+    The file may be compressed with gzip. It need not be seekable. ``encoding`` is the name of its encoding, as returned
+    by ``lookup``; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
     UnreadableFile after the last record if the file is damaged or larger.
     """
     content = DecompressedFile(file, limit)
@@ -121,12 +121,9 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
     try:
         for record in records:
             try:
-                row = _row(record, report, with_collections)
+                yield _row(record, report, with_collections)
             except ValueError as error:
                 report.refuse(record.line, str(error))
-            else:
-                if any(row):
-                    yield row
     except UnreadableFile as error:
         report.error = str(error)
 

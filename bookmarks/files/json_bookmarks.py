@@ -6,6 +6,7 @@ lines of such a file mean nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, BinaryIO
 
 import ijson
@@ -139,26 +140,18 @@ class JsonWalk:
         self.records.append((record, around))
 
 
-class Utf8File:
-    """A file that is decoded and encoded in UTF-8. Bytes that cannot be decoded are as they were."""
-
-    def __init__(self, file: BinaryIO, encoding: str | None) -> None:
-        self.text = open_text(file, encoding)
-
-    def read(self, size: int) -> bytes:
-        return self.text.read(size).encode(errors="surrogateescape")
-
-
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark. Raises UnreadableFile after the last one if the file is invalid.
 
     Records wait in memory for the names of the folders around them, which usually come before.
     """
     walk, reason = JsonWalk(), None
+    text = open_text(file, encoding)
+    # Bytes that cannot be decoded become invalid ones, at which ijson ends.
+    chunks = (chunk.encode(errors="surrogateescape") for chunk in iter(partial(text.read, CHUNK_SIZE), ""))
     try:
         # Usually, there is one value in the file.
-        events = ijson.basic_parse(Utf8File(file, encoding), buf_size=CHUNK_SIZE, use_float=True, multiple_values=True)
-        for event, value in events:
+        for event, value in ijson.basic_parse(ijson.from_iter(chunks), use_float=True, multiple_values=True):
             if event == "map_key":
                 walk.key = value
             elif value is not None or event == "null":
@@ -169,18 +162,18 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 walk.end()
             if walk.records:
                 yield from walk.take()
-    except (UnicodeDecodeError, ijson.JSONError) as error:
+    except ijson.JSONError as error:
         reason = describe(error)
     walk.nameless = None
     yield from walk.take()
-    if reason and (walk.depth or walk.number or "EOF" not in reason):
-        text = _("The file cannot be read after %(number)s bookmarks, because it is not valid JSON: %(reason)s.")
-        raise UnreadableFile(text % {"number": walk.number, "reason": reason})
+    if reason:
+        problem = _("The file cannot be read after %(number)s bookmarks, because it is not valid JSON: %(reason)s.")
+        raise UnreadableFile(problem % {"number": walk.number, "reason": reason})
 
 
-def describe(error: Exception) -> str:
-    """Return what an exception says. The second line of one of yajl is the text around the place."""
-    text = error.args[0] if isinstance(error, ijson.JSONError) else str(error)
+def describe(error: ijson.JSONError) -> str:
+    """Return what the exception says. The second line of one of yajl is the text around the place."""
+    text = error.args[0]
     message, _, place = (text.decode(errors="replace") if isinstance(text, bytes) else text).partition("\n")
     place = place.partition("\n")[0].strip()
     return f"{message.rstrip('.')}, near {place}" if place else message.rstrip(".")

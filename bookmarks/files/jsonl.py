@@ -19,10 +19,9 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     for number, line in enumerate(read_lines(open_text(file, encoding)), start=1):
         if not line.isspace():
             try:
-                record = objects.record(number, _object(line))
+                yield objects.record(number, _object(line))
             except ValueError as error:
-                record = InvalidRecord(number, str(error))
-            yield record
+                yield InvalidRecord(number, str(error))
 
 
 def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:

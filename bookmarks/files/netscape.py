@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
-from .encodings import declared_in_html, open_text
+from .encodings import open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
 from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, split, to_dict, within
 
@@ -26,13 +26,11 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
 """
 
-LISTS = {"dl": "dl", "ul": "ul", "ol": "ul"}
-"""The tags of lists, each with its kind."""
-
 MAX_DEPTH = 1000  # lists; deeper ones are ignored, so that they take no memory
 
 MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
 
+LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
 TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
@@ -65,7 +63,7 @@ class NetscapeReader:
         self.names: list[str] = []
         """The collection's name for each open list."""
         self.kind = ""
-        """The kind of the outermost list."""
+        """The tag of the outermost list."""
         self.is_empty = False
         """Whether nothing has been read in the innermost list."""
         self.next_name = ""
@@ -114,9 +112,9 @@ class NetscapeReader:
             self.start_link(values)
         elif name in HEADINGS:
             self.end_link()
-            self.text, self.heading = StringIO(), {"tag": name, **values}
+            self.text, self.heading = StringIO(), {**values, "tag": name}
         elif name in LISTS:
-            self.start_list(LISTS[name])
+            self.start_list(name)
         elif name == "dd":
             self.is_in_description = True
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
@@ -127,7 +125,7 @@ class NetscapeReader:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(f"</{name}>")
-        if self.names and LISTS.get(name) == self.kind:
+        if self.names and name == self.kind:
             self.end_link()
             self.end_list()
 
@@ -183,9 +181,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
     The collection of a link is the path of its folders.
     """
-    text = open_text(file, encoding, declared_in_html)
-    text.reconfigure(newline=None)  # Browsers replace CR and CR LF by LF.
-    yield from NetscapeReader(text)
+    yield from NetscapeReader(open_text(file, encoding, is_html=True))
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
@@ -198,15 +194,12 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
         if collection != last:
             last = collection
             headings = _headings(collection.name) if collection else []
+            around = headings[:-1] if item is collection else headings
+            yield from _move(folders, around)
+            folders = around
             if item is collection:
                 # It needs a folder of its own, even if a folder with its name is open for the folders inside.
-                yield from _move(folders, headings[:-1])
-                yield from _move(headings[:-1], headings)
-                yield from _move(headings, headings[:-1])
-                folders = headings[:-1]
-            else:
-                yield from _move(folders, headings)
-                folders = headings
+                yield f"<DT>{headings[-1]}\n<DL><p>\n</DL><p>\n"
         if isinstance(item, Bookmark):
             yield f"{_link(item)}\n"
     yield from _move(folders, [])
@@ -228,12 +221,10 @@ def _headings(name: str) -> list[str]:
 
 
 def _link(bookmark: Bookmark) -> str:
-    values = to_dict(bookmark)
-    url, title, _collection = values.pop("url"), values.pop("title"), values.pop("collection")
-    # Browsers read ADD_DATE, in whole seconds. The other attributes are for an import into this service.
-    values = {"href": url, "add_date": str(int(bookmark.created_at.timestamp())), **values}
-    text = " ".join(f'{name.upper()}="{_escape(value or "")}"' for name, value in values.items())
-    return f"<DT><A {text}>{_escape(title or '')}</A>"
+    # Browsers read ADD_DATE, in whole seconds. CREATED_AT is for an import into this service.
+    seconds, time = int(bookmark.created_at.timestamp()), to_dict(bookmark)["created_at"]
+    dates = f'ADD_DATE="{seconds}" CREATED_AT="{time}"'
+    return f'<DT><A HREF="{_escape(bookmark.url)}" {dates}>{_escape(bookmark.title)}</A>'
 
 
 def _escape(text: str) -> str:

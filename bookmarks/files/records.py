@@ -191,16 +191,13 @@ WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 def parse_date(value: Any) -> datetime | None:
     """Return the time that a value of a file stands for, in UTC, or None if it stands for no time in the past.
 
-    The value is a datetime, text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of
-    seconds, milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since
-    1601. A time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and
-    other small numbers are mistakes.
+    The value is text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of seconds,
+    milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since 1601. A
+    time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and other
+    small numbers are mistakes.
     """
     try:
-        if isinstance(value, str):
-            time = _from_text(value)
-        else:
-            time = value if isinstance(value, datetime) else _from_number(value)
+        time = _from_text(value) if isinstance(value, str) else _from_number(value)
         time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
         return None

@@ -253,7 +253,7 @@ ENCODED_LINK = '<A HREF="https://example.com/">{}</A>'
 
 
 def title(data, encoding=None):
-    [record] = netscape.read(io.BytesIO(data), encoding)
+    [record] = netscape.read(io.BytesIO(data), encoding and encodings.lookup(encoding))
     return record.title
 
 
@@ -273,7 +273,7 @@ def title(data, encoding=None):
     ],
 )
 def test_labels_are_those_of_browsers(label, data, text):
-    assert encodings.open_text(io.BytesIO(data), label).read() == text
+    assert encodings.open_text(io.BytesIO(data), encodings.lookup(label)).read() == text
 
 
 @pytest.mark.parametrize("label", ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"])

@@ -1,6 +1,6 @@
 """Storing the records of a file: what is refused, what is stored, and what an update changes."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from django.db import connection
@@ -74,7 +74,7 @@ def test_records_are_stored_with_their_collections_and_dates(user_group):
 
     outcome = store(
         user_group,
-        Record(1, "https://a/", "\\.\t\n\r\\N", "There", time),
+        Record(1, "https://a/", "\\.\t\n\r\\N", "There", time.isoformat()),
         Record(2, "https://b\\c", "", "New", "2020-02-29T14:00:00+02:00"),
         Record(3, "https://d/", "ü", None, "2020-02-29T12:00:00"),
     )
@@ -144,11 +144,11 @@ def bookmark(user_group):
     ("title", "date", "stored"),
     [
         ("New", None, ("New", OLD)),
-        ("", NEW, ("Old", NEW)),
-        ("New", NEW, ("New", NEW)),
+        ("", NEW.isoformat(), ("Old", NEW)),
+        ("New", NEW.isoformat(), ("New", NEW)),
         ("Old", "nonsense", None),
         (None, 0, None),
-        ("Old", OLD, None),
+        ("Old", OLD.isoformat(), None),
     ],
 )
 def test_titles_and_dates_are_repaired_where_the_file_has_them(user_group, bookmark, title, date, stored):
@@ -170,9 +170,12 @@ def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, c
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
     if exists:
         BookmarkFactory(user_group=user_group, url=URL)
-    records = [Record(1, URL, "First", None, OLD), Record(2, URL, "Last"), Record(3, URL, "", None, NEW)]
-
-    report = update(user_group, *records)
+    report = update(
+        user_group,
+        Record(1, URL, "First", None, OLD.isoformat()),
+        Record(2, URL, "Last"),
+        Record(3, URL, "", None, NEW.isoformat()),
+    )
 
     assert report.created + report.updated + report.existing == 3
     [stored] = Bookmark.objects.all()
@@ -186,9 +189,9 @@ def test_an_update_is_announced(user_group, bookmark):
     with recorded() as sent:
         update(
             user_group,
-            Record(1, URL, "New", None, NEW),
-            Record(2, f"{URL}same", "Same", None, OLD),
-            Record(3, dated.url, "", None, NEW),
+            Record(1, URL, "New", None, NEW.isoformat()),
+            Record(2, f"{URL}same", "Same", None, OLD.isoformat()),
+            Record(3, dated.url, "", None, NEW.isoformat()),
         )
 
     assert sent == [expected("updated", bookmark, fields={"title"})]
@@ -265,10 +268,9 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 @pytest.mark.parametrize(
     "value",
     [
-        TIME, TIME.astimezone(timezone(timedelta(hours=1))), 1700000000, 1700000000.0, "1700000000", " 1700000000 ",
-        "1700000000000", 1700000000000000, "13344473600000000", "2023-11-14T22:13:20Z", "2023-11-14T22:13:20.000Z",
-        "2023-11-14T23:13:20+0100", "2023-11-14T17:13:20-05:00", "2023-11-14 22:13:20", "2023-11-14 22:13:20 UTC",
-        "2023/11/14 22:13:20",
+        1700000000, 1700000000.0, "1700000000", " 1700000000 ", "1700000000000", 1700000000000000, "13344473600000000",
+        "2023-11-14T22:13:20Z", "2023-11-14T22:13:20.000Z", "2023-11-14T23:13:20+0100", "2023-11-14T17:13:20-05:00",
+        "2023-11-14 22:13:20", "2023-11-14 22:13:20 UTC", "2023/11/14 22:13:20",
     ],
     ids=str,
 )  # fmt: skip
@@ -296,7 +298,7 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
     [
         0, "0", "0.0", 1, "86400", "20231114", -1700000000, "-1", True, 1e400, float("nan"), "9" * 17, "9" * 5000,
         "0000-00-00", "0000-00-00 00:00:00", "2023-02-30", "2023-13-01", "14.11.2023", "11/14/2023", "yesterday", "-",
-        "2999-01-01", 32503680000, datetime(2999, 1, 1, tzinfo=UTC), "9999-12-31T23:59:59-23:59", [], {},
+        "2999-01-01", 32503680000, "9999-12-31T23:59:59-23:59", [], {},
     ],
 )  # fmt: skip
 def test_what_stands_for_no_time_in_the_past_is_unusable(value):

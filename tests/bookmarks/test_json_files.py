@@ -215,7 +215,7 @@ def test_folders_may_be_deep():
         pytest.param(", 1e400]", "numeric (floating point) overflow", id="a number over the range"),
         pytest.param(", 12345678901234567890]", "integer overflow", id="an integer of more than 64 bits"),
         pytest.param(', "a\tb"]', "invalid character inside string", id="a tab in a string"),
-        pytest.param(', "\ud800"]', "can't decode byte 0xed", id="a surrogate"),
+        pytest.param(', "\ud800"]', "invalid bytes in UTF8 string", id="a surrogate"),
         pytest.param(b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"),
         pytest.param(", " + "[" * 100_000, "it is nested deeper than 500 levels", id="nested arrays"),
         pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 500 levels", id="nested folders"),
@@ -229,6 +229,10 @@ def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
     assert records[0] == Record(1, URL, "A")
     assert error.startswith(UNREADABLE.format(len(records)))
     assert reason in error
+
+
+def test_an_empty_file_is_not_valid_json():
+    assert read_damaged(b"\n") == ([], UNREADABLE.format(0) + "parse error: premature EOF.")
 
 
 @pytest.mark.parametrize(

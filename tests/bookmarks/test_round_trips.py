@@ -97,7 +97,7 @@ moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < da
 )
 def test_a_round_trip_keeps_any_text_and_time(db, file_format, title, collection, moment):
     user_group = UserGroupFactory()
-    imported(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment)])
+    imported(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment.isoformat())])
 
     copy = import_into_new_group(file_format, exported(user_group, file_format))
 

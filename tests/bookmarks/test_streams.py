@@ -24,17 +24,21 @@ DAMAGED = "The compressed file is damaged. What was read of it may contain error
 EARLY = "The compressed file ends too early."
 
 
-class Stream:
+class Stream(io.RawIOBase):
     """A file that can only be read, at most some bytes at a time, and that may end with an error."""
 
     def __init__(self, content, size=1000, error=None):
         self.file, self.size, self.error = io.BytesIO(content), size, error
 
-    def read(self, size):
-        data = self.file.read(min(size, self.size))
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        data = self.file.read(min(len(buffer), self.size))
         if not data and self.error:
             raise self.error
-        return data
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def records(file, name, **options):

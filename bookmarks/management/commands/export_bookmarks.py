@@ -30,7 +30,7 @@ def look_up(options: dict[str, Any], formats: Iterable[str]) -> tuple[UserGroup,
     if not (user_group := groups.first()):
         owner = f"a team {team!r} in {environment or 'no environment'}"
         raise CommandError(f"There is no user group {provided_id!r} of {owner}.")
-    collection = Collection.objects.find(user_group, options["collection"])
+    collection = Collection.objects.find(user_group, options["collection"], for_write=True)
     if options["collection"] is not None and collection is None:
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
     return user_group, collection, name
