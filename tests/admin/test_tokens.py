@@ -192,20 +192,20 @@ def state_and_explanation(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
 
 
-# The times are a minute longer than the text says, because the page is rendered a moment later.
+# The times are an hour longer than the text says, because the page is rendered later.
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
         ({}, "Active The token works. It can read and write."),
         ({"read_only": True}, "Active The token works. It can only read."),
         (
-            {"expires_at": timedelta(days=3, minutes=1)},
+            {"expires_at": timedelta(days=3, hours=1)},
             "Expiring soon Expires in 3 days. It can read and write.",
         ),
         ({"expires_at": timedelta(days=-61)}, "Expired Expired 2 months ago. Calls get 401. Issue a new token"),
         ({"revoked_at": timedelta(hours=-2)}, "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token"),
         (
-            {"rotated_at": timedelta(hours=-1), "expires_at": timedelta(days=1, minutes=1)},
+            {"rotated_at": timedelta(hours=-1), "expires_at": timedelta(days=1, hours=1)},
             "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both tokens work.",
         ),
     ],
