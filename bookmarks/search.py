@@ -14,7 +14,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Length, StrIndex
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThanOrEqual
 
-from usergroups.contract.pagination import Page, Position, comes_after
+from usergroups.contract.pagination import Page, Position, compare_positions
 
 if TYPE_CHECKING:
     from .models import Bookmark
@@ -50,7 +50,7 @@ class SearchPage(Page["Bookmark"]):
         if last_scanned:
             # Not exclude(), because PostgreSQL cannot use an index for the negation of a row comparison.
             until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-            found = found.filter(comes_after(ordered.model, self.key, last_scanned, until))
+            found = found.filter(compare_positions(ordered.model, self.key, last_scanned, until))
         return list(found[:number]), last_scanned
 
     def _last_scanned(self, ordered: "QuerySet[Bookmark]") -> Position | None:

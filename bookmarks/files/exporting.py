@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import Error, connections
 from django.db.models import QuerySet
+from django.db.models.lookups import GreaterThan
 from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.pagination import comes_after
+from usergroups.contract.pagination import compare_positions
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
 from usergroups.transactions import in_autocommit
@@ -78,7 +79,7 @@ def _in_order(rows: QuerySet[M]) -> Iterator[M]:
         yield from page
         if len(page) < PAGE_SIZE:
             return
-        following = rows.filter(comes_after(rows.model, "id", (page[-1].created_at, page[-1].pk)))
+        following = rows.filter(compare_positions(rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan))
 
 
 class StorageUnavailable(APIException):

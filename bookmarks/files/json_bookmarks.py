@@ -80,7 +80,7 @@ class JsonWalk:
         self.records: list[tuple[Any, Container]] = []
         """The records with the containers around them."""
         self.nameless: Container | None = None
-        """The outermost folder whose name comes after its contents. Until it ends, the records wait."""
+        """The outermost object whose name has not been read, perhaps a folder. Until it ends, the records wait."""
 
     def take(self) -> Iterator[FileRecord]:
         """Yield the records, unless they wait."""
@@ -114,7 +114,7 @@ class JsonWalk:
         is_content = container.is_object and around.is_object and container.key == records.NESTED
         if container.is_object and not container.is_skipped and not is_content:
             self.end_object(container)
-        is_left_out = bool(container.values) and self.found == container.found
+        is_left_out = bool(container.values) and self.found == container.found  # reported if it is in a bookmark
         around.keep(container.key, container.values if is_content else is_left_out)
         if container is self.nameless:
             self.nameless = None
@@ -124,15 +124,15 @@ class JsonWalk:
         values, is_empty = container.values, self.found == container.found
         record = self.objects.record(self.number + 1, values)
         # Whether it is in a list of bookmarks and folders, or is the whole file.
-        is_entry = not self.container.is_object and (not container.key or container.key in LISTS)
+        is_entry = not container.around.is_object and (not container.key or container.key in LISTS)
         is_folder = values.get("type") in records.FOLDER_TYPES or not LISTS.isdisjoint(values)
         if isinstance(record, Record):
-            self.add(record, self.container)
+            self.add(record, container.around)
         elif is_empty and is_folder:
-            if container.folder_name and "root" not in values:
+            if container.folder_name and "root" not in values:  # not a folder that browsers have from the start
                 self.add(CollectionRecord(self.number, None), container)
         elif is_empty and is_entry and values.get("type") != records.SEPARATOR_TYPE:
-            self.add(record, self.container)
+            self.add(record, container.around)
 
     def add(self, record: FileRecord, around: Container) -> None:
         self.found += 1

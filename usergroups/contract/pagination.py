@@ -118,8 +118,8 @@ class RowValue(Func):
     output_field = Field()
 
 
-def comes_after(model: type[Model], key: str, position: Position, lookup: Any = GreaterThan) -> Any:
-    """Return the condition that a row comes after ``position``, or a comparison with it by another ``lookup``."""
+def compare_positions(model: type[Model], key: str, position: Position, lookup: Any) -> Any:
+    """Return the condition that ``lookup``, such as GreaterThan, holds between a row's position and ``position``."""
     created_at, value = position
     field = cast("Field[Any, Any]", model._meta.get_field(key))
     return lookup(RowValue(F("created_at"), F(key)), RowValue(Value(created_at), Value(value, output_field=field)))
@@ -157,7 +157,7 @@ class Page(Generic[M]):
             queryset = queryset.filter(created_at__lte=self.until)
         if cursor is not None:
             beyond = GreaterThan if self.ascending else LessThan
-            queryset = queryset.filter(comes_after(queryset.model, key, (cursor.created_at, cursor.key), beyond))
+            queryset = queryset.filter(compare_positions(queryset.model, key, (cursor.created_at, cursor.key), beyond))
         ordered = queryset.order_by(*(["created_at", key] if self.ascending else ["-created_at", f"-{key}"]))
         if size is not None:
             sizes = ordered.annotate(size=size).values_list("size", flat=True)[:limit]
