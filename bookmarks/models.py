@@ -16,7 +16,6 @@ from usergroups.transactions import DatedModel
 
 from . import web_url
 from .exceptions import BOOKMARK_EXISTS
-from .fields import SameGroupForeignKey, URLDigestField
 from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
 
 MAX_COLLECTION_NAME_LENGTH = 255
@@ -75,6 +74,28 @@ class Collection(DatedModel):
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
+class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
+    """A foreign key to a row of the same user group. Its joins also compare the user groups.
+
+    Citus joins distributed tables only if the join compares the column by which they are distributed. This column also
+    limits a join to one partition of PostgreSQL. Migrations contain an ordinary foreign key.
+
+    This overrides a method that Django has for subclasses but does not document. It is the same in Django 5.2 to 6.1.
+    Remove this class when Django's own ForeignObject can have a column in common with another foreign key.
+    """
+
+    def get_joining_fields(self, reverse_join: bool = False) -> tuple[Any, ...]:
+        user_groups = [model._meta.get_field("user_group") for model in (self.model, self.related_model)]
+        return (
+            *super().get_joining_fields(reverse_join),
+            tuple(reversed(user_groups) if reverse_join else user_groups),
+        )
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.ForeignKey", args, kwargs
+
+
 class Bookmark(DatedModel):
     """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
 
@@ -99,7 +120,7 @@ class Bookmark(DatedModel):
         validators=[web_url.validate],
         help_text=_("An absolute http or https URL. It is stored exactly as entered and never fetched."),
     )
-    url_digest = URLDigestField(max_length=32, editable=False)
+    url_digest = web_url.URLDigestField(max_length=32, editable=False)
     title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True, help_text=_("The title of the page."))
 
     objects = BookmarkQuerySet.as_manager()

@@ -17,7 +17,7 @@ from django.utils import timezone
 from usergroups import signals
 from usergroups.compiled_statements import CompiledInsert, CompiledSelect, parameters
 from usergroups.models import UserGroup
-from usergroups.transactions import retry_on_conflict
+from usergroups.transactions import announce, announce_update, retry_on_conflict
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
@@ -67,7 +67,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 
         def get_or_create() -> "tuple[Bookmark, bool]":
             if _insert_bookmark(self.model, using).insert(bookmark):
-                signals.announce(signals.created, [bookmark], using)
+                announce(signals.created, [bookmark], using)
                 return bookmark, True
             collection_key, digest = bookmark.unique_key
             find = _find_by_unique_key(type(self), self.model, using)
@@ -126,7 +126,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmark.updated_at = now
         for bookmark in there:
             bookmark.collection = collection
-        signals.announce_update(moved, self.db, ["collection"])
+        announce_update(moved, self.db, ["collection"])
         return results
 
     def remove_many(self, public_ids: Sequence[object]) -> list[bool]:
@@ -203,7 +203,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             created = {bookmark.pk for bookmark in candidates if insert(bookmark)}
         if signals.created.has_listeners(self.model):
             new = [self.model(**row, updated_at=now, user_group=user_group) for row in rows if row["id"] in created]
-            signals.announce(signals.created, new, self.db)
+            announce(signals.created, new, self.db)
         return created
 
     def change_many(self, wanted: Mapping[UniqueKey, Mapping[str, Any]]) -> int:
@@ -225,7 +225,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                 changed[frozenset(changes)].append(bookmark)
         for names, bookmarks in changed.items():
             self.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
-            signals.announce_update(bookmarks, self.db, names)
+            announce_update(bookmarks, self.db, names)
         return sum(map(len, changed.values()))
 
     def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
@@ -293,7 +293,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             # All transactions insert in the same order, so that they do not deadlock.
             self.bulk_create(sorted(new, key=attrgetter("name")), ignore_conflicts=True)
             found = {collection.name: collection for collection in named.all()}
-            signals.announce(signals.created, [each for each in new if found.get(each.name) == each], self.db)
+            announce(signals.created, [each for each in new if found.get(each.name) == each], self.db)
             if len(found) < len(names):
                 raise IntegrityError("A collection that another transaction created has been deleted.")
         return found
@@ -324,7 +324,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         inside.update(collection=None, updated_at=now)
         for bookmark in released:
             bookmark.collection, bookmark.updated_at = None, now
-        signals.announce_update(released, self.db, ["collection"])
+        announce_update(released, self.db, ["collection"])
 
     def _bookmarks_of_groups(self, keys: Sequence[Any]) -> Any:
         """Return all bookmarks of the user groups that have the collections with these keys."""

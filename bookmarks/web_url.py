@@ -1,4 +1,4 @@
-"""Validation and comparison of URLs by the WHATWG URL Standard.
+"""Validation and comparison of URLs by the WHATWG URL Standard, and the field that compares them in the database.
 
 https://url.spec.whatwg.org/
 """
@@ -8,6 +8,7 @@ import re
 
 import can_ada
 from django.core.exceptions import ValidationError
+from django.db import models
 from django.utils.translation import gettext as _
 
 MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recommends to support
@@ -56,3 +57,15 @@ def validate(url: str) -> None:
         serialize(url)
     except ValueError as error:
         raise ValidationError(str(error), code="invalid") from None
+
+
+class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
+    """The digest of the row's ``url``, computed by save() and bulk_create().
+
+    A queryset's update() does not compute it. To change a URL, use ``BookmarkQuerySet.change``.
+    """
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> bytes:
+        value = digest(model_instance.url)  # type: ignore[attr-defined]
+        setattr(model_instance, self.attname, value)
+        return value

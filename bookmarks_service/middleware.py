@@ -1,7 +1,8 @@
-"""The service's own middleware."""
+"""The service's own middleware: health checks for load balancers, and what only pages or only proxies need."""
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from axes import middleware as axes
@@ -11,14 +12,17 @@ from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpRequest
+from django.db import DatabaseError, Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware import csrf, locale
 from django.utils import translation
 
+from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 from usergroups.contract.requests import CHUNK_SIZE
 
-from .handlers import View
+from .handlers import View, page
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
@@ -77,3 +81,41 @@ def read_to_the_end(get_response: View) -> View:
         return response
 
     return middleware
+
+
+# Health checks: /livez (the process runs) and /readyz (it can serve requests)
+
+
+def health(get_response: View) -> View:
+    """Respond to health checks before the middleware that require HTTPS or a known host, which probes do not use."""
+
+    def middleware(request: HttpRequest) -> Any:
+        return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
+
+    return middleware
+
+
+@page
+def alive(request: HttpRequest) -> HttpResponse:
+    """Respond with 200 whenever the process can serve requests at all."""
+    return JsonResponse({"success": 1}, headers=NO_STORE)
+
+
+@page
+def ready(request: HttpRequest) -> HttpResponse:
+    """Respond with 503 if the database is unavailable or a migration is not applied."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        require_migrations()
+    except Error:
+        return failure_response(DatabaseUnavailable())
+    return JsonResponse({"success": 1}, headers=NO_STORE)
+
+
+@cache
+def require_migrations() -> None:
+    """Raise DatabaseError if a migration is not applied. A success is cached."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise DatabaseError("Some migrations are not applied.")

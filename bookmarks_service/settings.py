@@ -48,7 +48,7 @@ PAGES = "admin|docs|schema"  # The paths below which there are pages; another on
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
     "bookmarks_service.middleware.read_to_the_end",
-    "bookmarks_service.health.health",
+    "bookmarks_service.middleware.health",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
@@ -70,7 +70,8 @@ CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id
 CORS_EXPOSE_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"]
 if CORS_ALLOWED_ORIGINS:
     INSTALLED_APPS.append("corsheaders")
-    MIDDLEWARE.insert(MIDDLEWARE.index("bookmarks_service.health.health") + 1, "corsheaders.middleware.CorsMiddleware")
+    after_health = MIDDLEWARE.index("bookmarks_service.middleware.health") + 1
+    MIDDLEWARE.insert(after_health, "corsheaders.middleware.CorsMiddleware")
 
 ROOT_URLCONF = "bookmarks_service.urls"
 WSGI_APPLICATION = "bookmarks_service.wsgi.application"

@@ -18,7 +18,7 @@ from .admin_tools.confirmation import requires_confirmation
 from .admin_tools.forms import JSONObjectFormField
 from .admin_tools.history import log_rows
 from .admin_tools.lists import AutocompleteFilter, can_view
-from .fields import stored_text
+from .contract.fields import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .fields import JSONObjectField
+from .contract.fields import JSONObjectField
 from .querysets import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token

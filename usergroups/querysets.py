@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from . import signals
 from .compiled_statements import CompiledUpdate, parameters
-from .transactions import WritingQuerySet, retry_on_conflict
+from .transactions import WritingQuerySet, announce, announce_update, retry_on_conflict
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -61,7 +61,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             if not updated:
                 raise self.model.DoesNotExist
             if updated[0].updated_at == now:
-                signals.announce_update(updated, using, changes)
+                announce_update(updated, using, changes)
             return updated[0]
 
         return retry_on_conflict(change, using, atomic=False)
@@ -78,7 +78,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 
         def rotate() -> "UserGroup":
             group = groups.update_version(None, token=self.model._meta.get_field("token").get_default())
-            signals.announce(signals.rotated, [group], groups.db)
+            announce(signals.rotated, [group], groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
@@ -146,12 +146,12 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         changed = [stored[key] for key in wanted.keys() - created if stored[key].assign(wanted[key])]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
-        signals.announce(signals.created, [stored[key] for key in wanted if key in created], self.db)
+        announce(signals.created, [stored[key] for key in wanted if key in created], self.db)
         by_fields = defaultdict(list)
         for group in changed:
             by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(group)
         for fields, groups in by_fields.items():
-            signals.announce_update(groups, self.db, fields)
+            announce_update(groups, self.db, fields)
         return stored, created
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:

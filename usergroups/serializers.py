@@ -2,17 +2,14 @@
 
 from typing import Any
 
-import orjson
-from django.db import models
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from .contract.batch import BatchField, ResultSerializer, ResultsField
 from .contract.errors import MAX_PROBLEMS
-from .contract.fields import Envelope, ObjectField, TextField, TimestampField
+from .contract.fields import Envelope, ObjectField, StoredObjectField, TextField, TimestampField
 from .contract.pagination import CursorField, PageEnvelope, PageQuery
-from .fields import stored_text
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -117,14 +114,6 @@ class EnvironmentField(serializers.ChoiceField):
 
     def to_representation(self, value: str) -> Any:
         return value or None
-
-
-class StoredObjectField(ObjectField):
-    """A JSONObjectField of a model, which is copied to the response without decoding it."""
-
-    def get_attribute(self, instance: models.Model) -> Any:
-        text = stored_text(instance, str(self.source))
-        return None if text is None else orjson.Fragment(text.encode())  # It takes no subclasses of str.
 
 
 class UserGroupSerializer(serializers.Serializer[UserGroup]):

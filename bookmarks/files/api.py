@@ -15,7 +15,7 @@ from bookmarks.openapi import COLLECTION
 from bookmarks.serializers import CollectionField
 from bookmarks.views import AccessTokenView
 from usergroups.contract.fields import Envelope
-from usergroups.contract.requests import content_length, read_body
+from usergroups.contract.requests import read_body
 from usergroups.tokens.openapi import missing, operation, success_response
 from usergroups.tokens.throttling import expensive_call
 
@@ -178,12 +178,11 @@ class ImportView(AccessTokenView):
         except ValueError:
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()
-        content_length(request, limit)
+        file, report = BytesIO(read_body(request, limit)), Report()
         if name is None:
             raise missing("format")
         query = self.validated(find_collection=self.find_collection)
         with expensive_call(self.user_group):
-            file, report = BytesIO(read_body(request, limit)), Report()
             records = read(file, name, encoding, limit)
             store(self.user_group, records, report, query.get("collection"), query["update"])
         return self.respond({"report": report})

@@ -8,7 +8,7 @@ from django.urls import reverse
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.queries import queries_of
-from usergroups import fields
+from usergroups.contract import fields
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db

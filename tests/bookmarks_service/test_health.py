@@ -4,13 +4,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from bookmarks_service import health
+from bookmarks_service import middleware
 from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
 def empty_cache():
-    health.require_migrations.cache_clear()
+    middleware.require_migrations.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

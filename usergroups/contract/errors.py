@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from .renderers import CompactJSONRenderer
+from .strict_json import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger than its request."""

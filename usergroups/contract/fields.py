@@ -1,9 +1,14 @@
-"""Serializer fields that, unlike DRF's, do not coerce other types or trim strings."""
+"""Fields of serializers and of models that keep values as they were sent: they do not coerce, trim or reorder them."""
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.query_utils import DeferredAttribute
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
@@ -36,9 +41,6 @@ class ObjectField(serializers.DictField):
         if not isinstance(data, dict):
             self.fail("not_an_object")
         return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
 
 
 class TimestampField(serializers.DateTimeField):
@@ -112,3 +114,68 @@ class Envelope(serializers.Serializer[Any]):
 
     # A subclass adds the response's other fields. It serializes a dict.
     success = SuccessField()
+
+
+# Stored JSON
+
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class JSONText(str):
+    """JSON as it is stored."""
+
+    __slots__ = ()
+
+
+class DecodedAttribute(DeferredAttribute):
+    """Decodes the stored text when the attribute is read for the first time."""
+
+    def __get__(self, instance: Any, cls: Any = None) -> Any:
+        value = super().__get__(instance, cls)
+        if isinstance(value, JSONText):
+            value = instance.__dict__[self.field.attname] = json.loads(value)
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:  # so that Python calls __get__ although there is a value
+        instance.__dict__[self.field.attname] = value
+
+
+class JSONObjectField(models.JSONField):
+    """A JSON object that keeps the order of its keys and the types of its numbers.
+
+    Django uses PostgreSQL's type ``jsonb``, which sorts keys and returns ``1e23`` as an integer. This field stores the
+    text, and decodes it only if the attribute is read. ``values()`` returns the text. To look up keys, first apply
+    ``Cast("properties", models.JSONField())``.
+    """
+
+    descriptor_class = DecodedAttribute
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return "text"
+
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:
+        return value if value is None or isinstance(value, JSONText) else JSONText(encode(value))
+
+    def from_db_value(self, value: Any, expression: Any, connection: BaseDatabaseWrapper) -> Any:
+        return value if value is None else JSONText(value)
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        return stored_text(model_instance, self.attname)
+
+
+def stored_text(instance: models.Model, name: str) -> JSONText | None:
+    """Return the value of a JSONObjectField as JSON, without decoding it if it is as the database returned it."""
+    value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)
+    if value is None or isinstance(value, JSONText):
+        return value
+    return JSONText(encode(value))
+
+
+class StoredObjectField(ObjectField):
+    """A JSONObjectField of a model, which is copied to the response without decoding it."""
+
+    def get_attribute(self, instance: models.Model) -> Any:
+        return stored_text(instance, str(self.source))
+
+    def to_representation(self, value: Any) -> Any:
+        return orjson.Fragment(value.encode())  # It takes no subclasses of str.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,7 +13,6 @@ from django.utils.http import parse_etags
 from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from . import conf, strict_json
@@ -28,24 +28,17 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def content_length(request: HttpRequest | Request, limit: int) -> int | None:
-    """Return the Content-Length of a request, or None. Raises PayloadTooLarge if it exceeds ``limit``."""
-    try:
-        length = int(request.META["CONTENT_LENGTH"])
-    except (KeyError, ValueError):
-        return None
-    if length > limit:
-        raise PayloadTooLarge(limit)
-    return length
-
-
 def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
     its Content-Length.
     """
-    length = content_length(request, limit)
+    length = None
+    with suppress(KeyError, ValueError):
+        length = int(request.META["CONTENT_LENGTH"])
+    if length is not None and length > limit:
+        raise PayloadTooLarge(limit)
     # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
     # server sets ``wsgi.input_terminated``.
     chunked = length is None and request.META.get("wsgi.input_terminated")
@@ -71,11 +64,6 @@ MAX_QUERY_PARAMETERS = 100
 
 class APIRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
-
-    def __init__(self, request: HttpRequest, **kwargs: Any) -> None:
-        super().__init__(request, **kwargs)
-        # DRF looks these up in the other request each time, after a failed look-up in this one.
-        self.method, self.META = request.method, request.META
 
     @property
     def stream(self) -> Request:
@@ -112,7 +100,7 @@ class UnknownParameter(ValidationError):
 
 
 class JSONNegotiation(BaseContentNegotiation):
-    """Select the parser by the exact media type, without parameters, and ignore the ``Accept`` header."""
+    """Select the parser by the exact media type, without parameters. Views have one renderer, whatever is accepted."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
@@ -120,12 +108,6 @@ class JSONNegotiation(BaseContentNegotiation):
             if parser.media_type == media_type:
                 return parser
         return None
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 class JSONObjectParser(BaseParser):

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.compiled_statements import CompiledSelect, Parameter, parameters
-from usergroups.signals import announce, created, revoked, rotated
-from usergroups.transactions import WritingModel, WritingQuerySet
+from usergroups.signals import created, revoked, rotated
+from usergroups.transactions import WritingModel, WritingQuerySet, announce
 
 from . import secret_format
 from .addresses import address_of

@@ -41,10 +41,15 @@ class FixedWindowThrottle(SimpleRateThrottle):
     """All throttles skip the cache until this time, CACHE_OUTAGE after it failed."""
 
     def count(self, ident: str) -> int:
-        """Add a call to the count of the current window and return the count, or 0 while the cache fails."""
+        """Add a call to the count of the current window and return the count, or 0 while the cache fails.
+
+        ``left`` becomes the number of seconds until the window ends.
+        """
+        window, elapsed = divmod(self.timer(), self.duration)
+        self.left = self.duration - elapsed
         if time.monotonic() < FixedWindowThrottle.cache_fails_until:
             return 0
-        key = f"usergroups.{self.scope}.{ident}.{int(self.timer() // self.duration)}"
+        key = f"usergroups.{self.scope}.{ident}.{int(window)}"
         try:
             with suppress(ValueError):  # The window has no calls yet.
                 return cache.incr(key)
@@ -57,8 +62,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
             return 0
 
     def wait(self) -> float:
-        """Return the number of seconds until the window ends."""
-        return self.duration - self.timer() % self.duration
+        return self.left
 
 
 class TokenThrottle(FixedWindowThrottle):
@@ -74,9 +78,9 @@ class TokenThrottle(FixedWindowThrottle):
         if self.rate is None:
             return True
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
-        left = max(0, self.num_requests - used)
+        remaining = max(0, self.num_requests - used)
         view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        view.headers["RateLimit"] = f'"{self.scope}";r={left};t={ceil(self.wait())}'
+        view.headers["RateLimit"] = f'"{self.scope}";r={remaining};t={ceil(self.left)}'
         return used <= self.num_requests
 
 
@@ -94,7 +98,7 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
         if self.rate is None or (address := address_of(request)) is None:
             return
         if self.count(address) > self.num_requests:
-            raise Throttled(self.wait())
+            raise Throttled(self.left)
 
 
 # Expensive calls
