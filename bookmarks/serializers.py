@@ -1,20 +1,15 @@
 """The serializers of the bookmark operations, and of those on access tokens."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
-from usergroups.contract.fields import (
-    Envelope,
-    PastTimestampField,
-    StrictBooleanField,
-    StrictIntegerField,
-    TextField,
-    TimestampField,
-)
+from usergroups.contract.fields import Envelope, TextField, TimestampField
 from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
 from usergroups.serializers import UserGroupIdQuery, UserGroupIdSerializer, UserGroupSerializer
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
@@ -51,6 +46,18 @@ class URLField(TextField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs)
+
+
+class PastTimestampField(TimestampField):
+    """A time with an offset, as in RFC 3339, that is not in the future."""
+
+    default_error_messages = {"in_future": "The time is in the future."}
+
+    def to_internal_value(self, value: Any) -> datetime:
+        time = super().to_internal_value(value)
+        if time > timezone.now():
+            self.fail("in_future")
+        return time
 
 
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
@@ -190,6 +197,24 @@ class CollectionListEnvelope(PageEnvelope):
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # seconds
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """The JSON value true or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON number without a fraction."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return data
 
 
 class AccessTokenCreateSerializer(UserGroupIdSerializer):

@@ -7,16 +7,7 @@ from copy import copy
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
-from django.db import (
-    DatabaseError,
-    IntegrityError,
-    InternalError,
-    OperationalError,
-    connections,
-    models,
-    router,
-    transaction,
-)
+from django.db import IntegrityError, OperationalError, connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.signals import post_save
@@ -31,8 +22,6 @@ M = TypeVar("M", bound=models.Model)
 
 ATTEMPTS = 4
 CONFLICTS = {"40001", "40P01"}  # the SQLSTATEs serialization_failure and deadlock_detected
-INTERNAL_ERROR = "XX000"
-"""The SQLSTATE with which Citus reports that a worker refuses COPY or COMMIT, whatever the worker's reason is."""
 
 MAX_DELETED = 2_000  # rows in one query with their keys
 MAX_DEPENDANTS = 100_000
@@ -249,40 +238,29 @@ def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
     return not connection.in_atomic_block and connection.get_autocommit()
 
 
-def _sqlstate(error: DatabaseError) -> str | None:
-    cause = error.__cause__
-    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
-
-
 def retry_on_conflict(
-    action: Callable[[], T], using: str, resolve: Callable[[], T | None] = lambda: None, *, atomic: bool = True
+    action: Callable[[], T], using: str, explain: Callable[[], None] = lambda: None, *, atomic: bool = True
 ) -> T:
     """Run ``action`` in a transaction and return its result. Retry it if it conflicts with another transaction.
 
     An action that writes with a single statement needs no transaction of its own (``atomic=False``).
 
     A conflict is a deadlock, a serialization failure or an IntegrityError. There are at most four attempts, and the
-    error of the last one is raised. An error that may be the violation of a constraint is raised as an IntegrityError.
-
-    After an IntegrityError, ``resolve`` is called outside the transaction. It may return a result, such as the existing
-    row, raise another exception, or return None to retry, since the conflicting row may have been deleted.
+    error of the last one is raised. After an IntegrityError, ``explain`` is called outside the transaction. It raises a
+    clearer exception, or returns if it finds no reason, since the conflicting row may have been deleted.
     """
     attempts, atomic = 1, atomic or not in_autocommit(connections[using])
     while True:
         try:
             with transaction.atomic(using=using) if atomic else nullcontext():
                 return action()
-        except (IntegrityError, InternalError) as error:
-            if not isinstance(error, IntegrityError) and _sqlstate(error) != INTERNAL_ERROR:
-                raise
-            if (result := resolve()) is not None:
-                return result
+        except IntegrityError:
+            explain()
             if attempts == ATTEMPTS:
-                if isinstance(error, IntegrityError):
-                    raise
-                raise IntegrityError(*error.args) from error
+                raise
         except OperationalError as error:
+            sqlstate = getattr(error.__cause__, "sqlstate", None) or getattr(error.__cause__, "pgcode", None)
             # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
-            if _sqlstate(error) not in CONFLICTS or attempts == ATTEMPTS or connections[using].in_atomic_block:
+            if sqlstate not in CONFLICTS or attempts == ATTEMPTS or connections[using].in_atomic_block:
                 raise
         attempts += 1

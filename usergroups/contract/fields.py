@@ -9,7 +9,6 @@ import orjson
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.query_utils import DeferredAttribute
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
@@ -66,36 +65,6 @@ class TimestampField(serializers.DateTimeField):
         if not match["offset"]:
             self.fail("no_offset")
         return super().to_internal_value(text)
-
-
-class PastTimestampField(TimestampField):
-    """A time with an offset, as in RFC 3339, that is not in the future."""
-
-    default_error_messages = {"in_future": "The time is in the future."}
-
-    def to_internal_value(self, value: Any) -> datetime:
-        time = super().to_internal_value(value)
-        if time > timezone.now():
-            self.fail("in_future")
-        return time
-
-
-class StrictBooleanField(serializers.BooleanField):
-    """The JSON value true or false."""
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid")
-        return data
-
-
-class StrictIntegerField(serializers.IntegerField):
-    """A JSON number without a fraction."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return data
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
