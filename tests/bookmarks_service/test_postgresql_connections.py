@@ -48,6 +48,20 @@ def connect(cluster):
         yield connect
 
 
+def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
+    connection = connect("postgres")
+    loaders = connection.connection.adapters
+    of_django = loaders.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+
+    set_up(connection)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT '2026-01-31T10:26:53.589793+01:00'::timestamptz")
+        assert cursor.fetchone()[0].isoformat() == "2026-01-31T09:26:53.589793+00:00"
+        used = cursor.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+    assert used is not of_django and used.timezone == connection.timezone
+
+
 @pytest.mark.parametrize(
     ("database", "options", "limits"),
     [
