@@ -18,7 +18,7 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """Set time limits on a new connection to PostgreSQL where neither the database, the role nor PGOPTIONS has any.
 
     Also let the connection prepare the statements of ``usergroups.compiled_statements``, and load times by psycopg's
-    code in C, which takes 0.1 µs for each instead of 3 with Django's loader.
+    own loader. With Django's, which replaces the time zone of each, reading a list of 50 bookmarks takes 14% longer.
 
     A pooler such as PgBouncer would keep the values on its own connections, which it shares among its clients, and only
     newer versions of it know prepared statements. Behind a pooler, this sets only how times are loaded. A startup
