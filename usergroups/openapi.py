@@ -5,6 +5,7 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
+from .contract.openapi import ETAG, IF_MATCH
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .tokens.openapi import INVALID_LIMIT, missing, operation, page_query, success_response
 
@@ -44,9 +45,8 @@ get_user_group = document(
     operation_id="get_user_group",
     summary="Retrieve a user group",
     description=LOOKUP,
+    parameters=[ETAG],
     query=ID,
-    read_only=True,
-    tagged=True,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -58,9 +58,8 @@ resolve_user_group = document(
         "Finds the group in the API token's team and environment. The token is sent in the body, because URLs are "
         "written to logs. A read-only API token is sufficient."
     ),
-    read_only=True,
+    parameters=[ETAG],
     request=TOKEN,
-    tagged=True,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[missing("token"), UnknownUserGroupToken()],
 )
@@ -72,8 +71,8 @@ create_user_group = document(
         "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
         "environment. Otherwise creates it. `name` defaults to `user_group_id`."
     ),
+    parameters=[ETAG],
     request=FIELDS,
-    tagged=True,
     responses={
         200: success_response("The group already existed.", user_group=USER_GROUP, new_user_group=False),
         201: success_response("The group was created.", user_group=USER_GROUP, new_user_group=True),
@@ -89,9 +88,8 @@ update_user_group = document(
         "creates a group: an unknown `user_group_id` results in 404. The response has all six fields of the updated "
         "group. Store its `token` to render embedded dashboards."
     ),
+    parameters=[IF_MATCH, ETAG],
     request=FIELDS,
-    tagged=True,
-    conditional=True,
     responses={200: success_response("The updated group.", user_group=USER_GROUP)},
     failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
@@ -100,8 +98,8 @@ delete_user_group = document(
     operation_id="delete_user_group",
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
+    parameters=[IF_MATCH],
     query=ID,
-    conditional=True,
     responses={200: success_response("The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
 )
@@ -110,8 +108,8 @@ rotate_user_group_token = document(
     operation_id="rotate_user_group_token",
     summary="Rotate the token of a user group",
     description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
+    parameters=[ETAG],
     request=ID,
-    tagged=True,
     responses={200: success_response("The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -128,7 +126,6 @@ list_user_groups = document(
         "name": "Example",
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },
-    read_only=True,
     responses={200: success_response("A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None)},
     failures=[INVALID_LIMIT],
 )

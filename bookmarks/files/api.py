@@ -4,6 +4,8 @@ from io import BytesIO
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
@@ -104,6 +106,7 @@ class ExportQuery(serializers.Serializer[Any]):
 
 
 TAGS = ["Files"]
+FILE_NAME = OpenApiParameter("Content-Disposition", str, "header", description="The name of the file.", response=True)
 INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
 REPORT = {
     "created": 1204,
@@ -139,7 +142,10 @@ import_bookmarks = operation(
     ),
     tags=TAGS,
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
-    sent_file={**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]},
+    sent_file={
+        media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+        for media_type, text in {**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]}.items()
+    },
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
 )
@@ -153,10 +159,12 @@ export_bookmarks = operation(
         "restores the bookmarks, their collections and the order of both."
     ),
     tags=TAGS,
+    parameters=[FILE_NAME],
     query={"format": "html", "collection": COLLECTION["id"]},
-    read_only=True,
-    returned_file=OF_EXPORTS,
-    responses={200: success_response("The file.")},
+    responses={
+        (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
+        for media_type, text in OF_EXPORTS.items()
+    },
     failures=[INVALID_FORMAT, InvalidCollection()],
 )
 

@@ -115,13 +115,12 @@ IF_MATCH = OpenApiParameter(
     description="An ETag. If the object has changed since, the request is refused with 412.",
     examples=[OpenApiExample("Any state", "*")],
 )
+ETAG = OpenApiParameter("ETag", str, "header", description="Changes with every change of the object.", response=True)
 
 TEXT = {"type": "string"}
 HEADERS: Mapping[str, Mapping[str, Any]] = {
     "Allow": {"schema": TEXT, "description": "The methods that the path offers."},
     "Cache-Control": {"schema": TEXT, "description": "Always `no-store`."},
-    "Content-Disposition": {"schema": TEXT, "description": "The name of the file."},
-    "ETag": {"schema": TEXT, "description": "Changes with every change of the object."},
     "Location": {
         "schema": {"type": "string", "format": "uri-reference"},
         "description": "The URL of the new object or, with 409, of the object in the way.",

@@ -13,10 +13,10 @@ from django.utils import translation
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse, extend_schema
 from rest_framework import exceptions, serializers
 from rest_framework.exceptions import ErrorDetail
+from rest_framework.permissions import SAFE_METHODS
 
 from usergroups.contract import openapi as contract
 from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
@@ -54,23 +54,16 @@ class Documentation:
     """What the OpenAPI document says about a method of a view. The serializers are attributes of the view."""
 
     operation_id: str
-    responses: dict[int, OpenApiResponse]
+    responses: Mapping[Any, OpenApiResponse]
+    """The successful responses by status. The key of a file is its status and media type."""
     request: dict[str, Any] | None = None
     """An example of the body."""
+    sent_file: Mapping[str, OpenApiRequest] | None = None
+    """The body by media type, if it is a file."""
     query: Mapping[str, Any] = field(default_factory=dict)
     """An example of each query parameter."""
-    path: OpenApiParameter | None = None
     failures: Sequence[exceptions.APIException] = ()
     """The errors that not every operation of this kind can return."""
-    read_only: bool = False
-    tagged: bool = False
-    """Whether the responses have an ETag."""
-    conditional: bool = False
-    """Whether the operation honors If-Match."""
-    sent_file: Mapping[str, str] = field(default_factory=dict)
-    """An example for each media type of the body, if that is a file."""
-    returned_file: Mapping[str, str] = field(default_factory=dict)
-    """An example for each media type of the successful response, if that is a file."""
 
 
 class OperationSchema(AutoSchema):
@@ -96,40 +89,30 @@ class OperationSchema(AutoSchema):
             if parameter["name"] in self.documentation.query:
                 parameter["example"] = self.documentation.query[parameter["name"]]
         for status, response in described["responses"].items():
-            response["headers"] = self._headers(int(status))
-        described["responses"] |= self._failure_responses()
+            response["headers"] = {**response.get("headers", {}), **self._headers(int(status))}
+        described["responses"] |= self._failure_responses(has_body="requestBody" in described)
         return described
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         return contract.component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
 
     def get_override_parameters(self) -> list[Any]:
-        query = self._request_serializer if self.view.has_query(self.method) else None
-        if_match = contract.IF_MATCH if self.documentation.conditional else None
-        return [parameter for parameter in (self.documentation.path, query, if_match) if parameter]
+        return [self._request_serializer] if self.view.has_query(self.method) else []
 
     def get_request_serializer(self) -> Any:
-        if self.documentation.sent_file:
-            return {
-                media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
-                for media_type, text in self.documentation.sent_file.items()
-            }
         if self._request_serializer is None or self.view.has_query(self.method):
-            return None
+            return self.documentation.sent_file
         examples = [OpenApiExample("Request", self.documentation.request)]
         return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
 
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
-        succeeded: dict[Any, OpenApiResponse] = {}
-        for status, response in self.documentation.responses.items():
-            for media_type, text in self.documentation.returned_file.items():
-                example = OpenApiExample("File", text, media_type=media_type)
-                succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.STR, response.description, [example])
-            if not self.documentation.returned_file:
-                serializer = self.view.response_serializers[self.method]
-                examples = self._valid(response.examples, "response_serializers")
-                succeeded[status] = OpenApiResponse(serializer, response.description, examples)
-        return succeeded
+        serializer = self.view.response_serializers.get(self.method)
+        return {
+            key: OpenApiResponse(
+                each.response or serializer, each.description, self._valid(each.examples, "response_serializers")
+            )
+            for key, each in self.documentation.responses.items()
+        }
 
     @property
     def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
@@ -141,15 +124,15 @@ class OperationSchema(AutoSchema):
         They do not fit if a subclass of the class that defines the method has replaced the serializer.
         """
         original = next(each for each in type(self.view).__mro__ if self.method.lower() in vars(each))
-        is_replaced = getattr(self.view, table)[self.method] is not getattr(original, table)[self.method]
+        is_replaced = getattr(self.view, table).get(self.method) is not getattr(original, table).get(self.method)
         return [] if is_replaced else [*examples]
 
-    def _failure_responses(self) -> dict[str, Any]:
+    def _failure_responses(self, has_body: bool) -> dict[str, Any]:
         """Return the error responses. All operations share those that do not depend on the operation."""
-        failures, codes_of_fields, codes_of_items = self._failures()
+        codes_of_fields, codes_of_items = self._codes()
         schema = self.resolve_serializer(contract.FailureSerializer, "response").ref
         responses, every_code = {}, {*codes_of_fields, *codes_of_items}
-        for status, bodies in contract.bodies_by_status(failures).items():
+        for status, bodies in contract.bodies_by_status(self._failures(has_body)).items():
             codes = {problem["code"] for body in bodies.values() for problem in body["errors"]}
             codes |= codes_of_fields if status == 400 else set()
             every_code |= codes
@@ -175,10 +158,6 @@ class OperationSchema(AutoSchema):
     def _headers(self, status: int) -> dict[str, Any]:
         """Return the headers of the responses with this status."""
         names = ["Cache-Control"]
-        if status < 400 and self.documentation.tagged:
-            names.append("ETag")
-        if status < 400 and self.documentation.returned_file:
-            names.append("Content-Disposition")
         names += contract.HEADERS_OF_STATUSES.get(status, [])
         if status not in contract.NOT_COUNTED:
             names += ["RateLimit", "RateLimit-Policy"]
@@ -190,32 +169,37 @@ class OperationSchema(AutoSchema):
         self.registry.register_on_missing(component)
         return component.ref if self.registry[component].schema == content else content
 
-    def _failures(self) -> tuple[list[exceptions.APIException], set[str], set[str]]:
-        """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
+    def _failures(self, has_body: bool) -> list[exceptions.APIException]:
+        """Return the errors that the operation can return, with one example of an invalid field."""
+        is_read = self.method in (*SAFE_METHODS, *getattr(self.view, "safe_methods", ()))
         denials = [
             exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
             for permission in self.view.get_permissions()
-            if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
+            if not is_read or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.documentation.failures, *denials]
-        if self.documentation.path:
+        if has_body:
+            failures += FAILURES_OF_BODIES
+        if "{" in self.path:
             failures.append(UNKNOWN_PATH)
-        if self.documentation.conditional:
+        if contract.IF_MATCH in self.get_override_parameters():
             failures.append(PreconditionFailed())
+        return failures
+
+    def _codes(self) -> tuple[set[str], set[str]]:
+        """Return the codes of all errors in the fields of the request, and of those in the items of a batch."""
         if self._request_serializer is None:
-            return failures, set(), set()
+            return set(), set()
         fields = self._request_serializer().fields.values()
-        codes = set[str]().union(*map(contract.validation_codes, fields))
-        if self.view.has_query(self.method):
-            of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
-            return [*failures, *of_body], codes - {"null"}, set()
         items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
-        codes_of_items = set[str]().union(*map(contract.validation_codes, items))
+        codes = set[str]().union(*map(contract.validation_codes, fields))
         if any(isinstance(each, serializers.DictField) for each in fields):
             codes.add(TOO_MANY["code"])
         if self.method == "PATCH":
             codes.discard("required")
-        return failures + FAILURES_OF_BODIES, codes, codes_of_items
+        if self.view.has_query(self.method):
+            codes.discard("null")
+        return codes, set[str]().union(*map(contract.validation_codes, items))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -249,16 +233,23 @@ def success_response(description: str, **example: Any) -> OpenApiResponse:
 
 
 def operation(
-    *, summary: str, tags: Sequence[str], description: str | None = None, **documentation: Any
+    *,
+    operation_id: str,
+    summary: str,
+    tags: Sequence[str],
+    description: str | None = None,
+    parameters: Sequence[OpenApiParameter] = (),
+    **documentation: Any,
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
     The other arguments are the attributes of ``Documentation``. This extends ``extend_schema`` and ignores the host's
     DEFAULT_SCHEMA_CLASS.
     """
-    documented = Documentation(**documentation)
-    text = description or f"{summary}."
-    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=text)
+    documented = Documentation(operation_id=operation_id, **documentation)
+    document = extend_schema(
+        operation_id, [*parameters], description=description or f"{summary}.", summary=summary, tags=tags
+    )
 
     def decorate(method: F) -> F:
         schema = type("OperationSchema", (OperationSchema,), {"documentation": documented})
