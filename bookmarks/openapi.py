@@ -6,10 +6,18 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
-from usergroups.contract.openapi import ETAG, IF_MATCH
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, USER_GROUP
-from usergroups.tokens.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
+from usergroups.tokens.openapi import (
+    ETAG,
+    IF_MATCH,
+    INVALID_LIMIT,
+    id_parameter,
+    missing,
+    operation,
+    page_query,
+    success_response,
+)
 
 from . import exceptions
 

@@ -5,9 +5,8 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .contract.openapi import ETAG, IF_MATCH
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.openapi import INVALID_LIMIT, missing, operation, page_query, success_response
+from .tokens.openapi import ETAG, IF_MATCH, INVALID_LIMIT, missing, operation, page_query, success_response
 
 USER_GROUP = {
     "team_id": 3,
