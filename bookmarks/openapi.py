@@ -7,17 +7,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
-from usergroups.openapi import ID_MISSING, USER_GROUP
-from usergroups.tokens.openapi import (
-    ETAG,
-    IF_MATCH,
-    INVALID_LIMIT,
-    id_parameter,
-    missing,
-    operation,
-    page_query,
-    success_response,
-)
+from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
+from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, operation, page_query, success_response
 
 from . import exceptions
 
@@ -102,6 +93,12 @@ delete_bookmark = bookmark_operation(
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
+CREATED = {"status": 201, "success": 1, "bookmark": BOOKMARK}
+DELETED = {"status": 200, "success": 1}
+MOVED = {"status": 200, "success": 1, "bookmark": BOOKMARK}
+INVALID = batch.failed(INVALID_URL)
+NOT_FOUND = batch.failed(exceptions.BookmarkNotFound())
+DUPLICATE = batch.failed(exceptions.BookmarkExists())
 
 create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",
@@ -112,13 +109,7 @@ create_bookmarks = bookmark_operation(
         "`status` and the body that a single create request would return, without the user group."
     ),
     request={"bookmarks": [FIELDS, {"url": "example.com"}]},
-    responses={
-        200: success_response(
-            "The result of each item.",
-            user_group=USER_GROUP,
-            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL)],
-        )
-    },
+    responses={200: success_response("The result of each item.", user_group=USER_GROUP, results=[CREATED, INVALID])},
     failures=[missing("bookmarks")],
 )
 
@@ -130,12 +121,7 @@ delete_bookmarks = bookmark_operation(
         "that a single delete request would return."
     ),
     request={"ids": IDS},
-    responses={
-        200: success_response(
-            "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound())],
-        )
-    },
+    responses={200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])},
     failures=[missing("ids")],
 )
 
@@ -148,15 +134,7 @@ move_bookmarks = bookmark_operation(
         "update request would return."
     ),
     request={"ids": IDS, "collection": BOOKMARK["collection"]},
-    responses={
-        200: success_response(
-            "The result of each id.",
-            results=[
-                {"status": 200, "success": 1, "bookmark": BOOKMARK},
-                batch.failed(exceptions.BookmarkExists()),
-            ],
-        )
-    },
+    responses={200: success_response("The result of each id.", results=[MOVED, DUPLICATE])},
     failures=[missing("ids"), exceptions.InvalidCollection()],
 )
 

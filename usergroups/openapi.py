@@ -1,12 +1,11 @@
 """The OpenAPI documentation of the user group operations."""
 
 from functools import partial
-from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.openapi import ETAG, IF_MATCH, INVALID_LIMIT, missing, operation, page_query, success_response
+from .tokens.openapi import ETAG, IF_MATCH, missing, operation, page_query, success_response
 
 USER_GROUP = {
     "team_id": 3,
@@ -24,17 +23,11 @@ USER_GROUP_DETAIL = {
 }
 OTHER_TOKEN = "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1"  # noqa: S105  # an example
 NEW_USER_GROUP = {**USER_GROUP, "token": OTHER_TOKEN, "name": "New", "provided_id": "example_2", "properties": None}
-FIELDS: dict[str, Any] = {
-    "user_group_id": "example_1",
-    "name": "Example 1",
-    "mapping": {"40": "warehouse_eu", "41": 113},
-    "properties": {"plan": "pro", "region": "EU"},
-}
-ID = {"user_group_id": "example_1"}
-
-TOKEN = {"token": USER_GROUP["token"]}
+ID = {"user_group_id": USER_GROUP["provided_id"]}
+FIELDS = {**ID, **{key: USER_GROUP_DETAIL[key] for key in ("name", "mapping", "properties")}}
 
 ID_MISSING = missing("user_group_id")
+INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
 INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
 document = partial(operation, tags=["User groups"])
@@ -58,7 +51,7 @@ resolve_user_group = document(
         "written to logs. A read-only API token is sufficient."
     ),
     parameters=[ETAG],
-    request=TOKEN,
+    request={"token": USER_GROUP["token"]},
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[missing("token"), UnknownUserGroupToken()],
 )
@@ -129,6 +122,9 @@ list_user_groups = document(
     failures=[INVALID_LIMIT],
 )
 
+UPDATED = {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False}
+CREATED = {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True}
+
 put_user_groups = document(
     operation_id="put_user_groups",
     summary="Update or create many user groups",
@@ -139,14 +135,6 @@ put_user_groups = document(
         "return."
     ),
     request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
-    responses={
-        200: success_response(
-            "The result of each item.",
-            results=[
-                {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False},
-                {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True},
-            ],
-        )
-    },
+    responses={200: success_response("The result of each item.", results=[UPDATED, CREATED])},
     failures=[missing("user_groups")],
 )

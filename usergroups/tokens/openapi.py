@@ -3,13 +3,9 @@
 Importing this module registers the authentication schemes.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from http import HTTPStatus
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from django.apps import apps
 from django.utils import translation
@@ -18,13 +14,12 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, build_bearer_security_scheme_object
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse, extend_schema
 from rest_framework import exceptions, serializers
-from rest_framework.exceptions import ErrorDetail
 from rest_framework.permissions import SAFE_METHODS
 
 from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
 from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
 from usergroups.contract.openapi import FailureSerializer
-from usergroups.contract.pagination import Cursor
+from usergroups.contract.pagination import LATEST, Cursor
 from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
 
 from .authentication import InvalidToken, WrongScheme, WrongTokenKind
@@ -44,10 +39,7 @@ with translation.override(None):  # DRF's details in English, as the views do
         ServerError(),
         DatabaseUnavailable(),
     ]
-    FAILURES_OF_BODIES: list[exceptions.APIException] = [
-        PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-        exceptions.UnsupportedMediaType("text/plain"),
-    ]
+    FAILURES_OF_BODIES = [PayloadTooLarge(DEFAULT_MAX_BODY_SIZE), exceptions.UnsupportedMediaType("text/plain")]
     UNKNOWN_PATH = exceptions.NotFound()
 
 DESCRIPTIONS = {
@@ -65,9 +57,7 @@ DESCRIPTIONS = {
     503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
 }
 
-COUNTED = {*HTTPStatus} - {401, 405}
-"""The statuses of responses to calls that are counted. The others are returned before the token is known."""
-
+COUNTED = {*HTTPStatus} - {401, 405}  # The rate limit counts a call once its token is known.
 TEXT, NUMBER, URL = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "uri-reference"}
 HEADERS: Mapping[str, tuple[Collection[int], Mapping[str, str], str]] = {
     "Cache-Control": ({*HTTPStatus}, TEXT, "Always `no-store`."),
@@ -103,7 +93,7 @@ UNREACHABLE_CODES = {
 def validation_codes(field: Any) -> set[str]:
     """Return the codes of all errors that the validation of a field, with the fields in it, can report."""
     condition = {
-        "required": field.required,
+        "required": field.required and not getattr(field.root, "partial", False),
         "null": not field.allow_null,
         "blank": not getattr(field, "allow_blank", True),
         "empty": not getattr(field, "allow_empty", True),
@@ -119,13 +109,13 @@ def validation_codes(field: Any) -> set[str]:
 
 def class_name(name: str) -> str:
     """Return the name of a class or component for a name with underscores or spaces."""
-    return "".join(word[:1].upper() + word[1:] for word in re.split(r"\W|_", name))
+    return "".join(filter(str.isalnum, name.title()))
 
 
-def component_name(module: str, name: str) -> str:
-    """Return the name of a component of the OpenAPI document that is defined in this module."""
-    app = apps.get_containing_app_config(module)
-    return f"{class_name(app.label)}{name}" if app else name
+def component_name(described: type[Any]) -> str:
+    """Return the name of the component that describes a class in the OpenAPI document."""
+    app = apps.get_containing_app_config(described.__module__)
+    return f"{class_name(app.label) if app else ''}{described.__name__}"
 
 
 class OperationSchema(AutoSchema):
@@ -169,17 +159,18 @@ class OperationSchema(AutoSchema):
         return described
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        return component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
+        return component_name(type(serializer))
 
     def get_override_parameters(self) -> list[Any]:
-        query = [self._request_serializer] if self.view.has_query(self.method) else []
+        query = [self.view.request_serializers[self.method]] if self.view.has_query(self.method) else []
         return [*self.parameters, *query]
 
     def get_request_serializer(self) -> Any:
-        if self._request_serializer is None or self.view.has_query(self.method):
+        serializer = self.view.request_serializers.get(self.method)
+        if serializer is None or self.view.has_query(self.method):
             return self.sent_file
         examples = self._valid([OpenApiExample("Request", self.request)], "request_serializers")
-        return OpenApiRequest(self._request_serializer, examples=examples)
+        return OpenApiRequest(serializer, examples=examples)
 
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
         responses = {}
@@ -189,15 +180,8 @@ class OperationSchema(AutoSchema):
             responses[key] = OpenApiResponse(serializer, response.description, examples)
         return responses
 
-    @property
-    def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
-        return self.view.request_serializers.get(self.method)
-
     def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
-        """Return the examples if they fit the view's serializer, and no examples otherwise.
-
-        They do not fit if a subclass of the class that defines the method has replaced the serializer.
-        """
+        """Return the examples, or none if a subclass of the method's class has replaced the serializer."""
         original = next(each for each in type(self.view).__mro__ if self.method.lower() in vars(each))
         is_replaced = getattr(self.view, table).get(self.method) is not getattr(original, table).get(self.method)
         return [] if is_replaced else [*examples]
@@ -206,10 +190,11 @@ class OperationSchema(AutoSchema):
         """Return the error responses. All operations share those that do not depend on the operation."""
         codes_of_fields, every_code = self._codes()
         schema = self.resolve_serializer(FailureSerializer, "response").ref
-        responses, status_of = {}, attrgetter("status_code")
-        for status, failures in groupby(sorted(self._failures(), key=status_of), status_of):
-            bodies = [failure(each) for each in failures]
-            codes = {body["errors"][0]["code"] for body in bodies} | (codes_of_fields if status == 400 else set())
+        responses, failures = {}, self._failures()
+        for status in sorted({each.status_code for each in failures}):
+            bodies = [failure(each) for each in failures if each.status_code == status]
+            codes = {problem["code"] for body in bodies for problem in body["errors"]}
+            codes |= codes_of_fields if status == 400 else set()
             listed = ", ".join(f"`{code}`" for code in sorted(codes))
             response = {
                 "description": f"{DESCRIPTIONS[status]} Codes: {listed}.",
@@ -234,7 +219,7 @@ class OperationSchema(AutoSchema):
             if not is_read or getattr(permission, "applies_to_reads", True)
         ]
         failures = [*FAILURES, *self.failures, *denials]
-        if self.method in ("POST", "PUT", "PATCH"):
+        if self.get_request_serializer():
             failures += FAILURES_OF_BODIES
         if "{" in self.path:
             failures.append(UNKNOWN_PATH)
@@ -244,13 +229,12 @@ class OperationSchema(AutoSchema):
 
     def _codes(self) -> tuple[set[str], set[str]]:
         """Return the codes of the errors in the fields of the request, and these with those in the items of a batch."""
-        fields = self._request_serializer().fields.values() if self._request_serializer else []
-        items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
+        serializer = self.view.request_serializers.get(self.method, serializers.Serializer)
+        fields: Collection[Any] = serializer(partial=self.method == "PATCH").fields.values()
+        items = [each.child for each in fields if getattr(each, "has_results", False)]
         codes = set[str]().union(*map(validation_codes, fields))
         if any(isinstance(each, serializers.DictField) for each in fields):
             codes.add(TOO_MANY["code"])
-        if self.method == "PATCH":
-            codes.discard("required")
         if self.view.has_query(self.method):
             codes.discard("null")
         return codes, codes.union(*map(validation_codes, items))
@@ -278,12 +262,10 @@ class OperationSchema(AutoSchema):
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-INVALID_LIMIT = exceptions.ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
-
 
 def missing(field: str) -> exceptions.ValidationError:
     """Return the error that a required field is missing."""
-    return exceptions.ValidationError({field: [ErrorDetail("This field is required.", "required")]})
+    return exceptions.ValidationError({field: [exceptions.ErrorDetail("This field is required.", "required")]})
 
 
 def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
@@ -298,7 +280,7 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 def page_query(key: Any) -> dict[str, Any]:
     """Return an example of the query parameters of a list. The cursor is before all objects."""
-    return {"cursor": Cursor(datetime(9999, 12, 31, tzinfo=UTC), key, False).encode(), "limit": 50, "order": "newest"}
+    return {"cursor": Cursor(LATEST, key, False).encode(), "limit": 50, "order": "newest"}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:
@@ -311,9 +293,11 @@ def operation(
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
-    ``attributes`` are those of OperationSchema. This extends ``extend_schema`` and ignores the host's
+    The other arguments are attributes of OperationSchema. This extends ``extend_schema`` and ignores the host's
     DEFAULT_SCHEMA_CLASS.
     """
+    if unknown := attributes.keys() - OperationSchema.__annotations__.keys():
+        raise TypeError(f"OperationSchema has no {', '.join(unknown)}.")
     schema = type("DocumentedSchema", (OperationSchema,), {"operation_id": operation_id, **attributes})
     document = extend_schema(operation_id, summary=summary, tags=tags, description=description or f"{summary}.")
 
@@ -342,7 +326,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return component_name(self.target.model.__module__, self.target.model.__name__)
+        return component_name(self.target.model)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         keyword = self.target.keyword
