@@ -119,17 +119,16 @@ def component_name(described: type[Any]) -> str:
 
 
 class OperationSchema(AutoSchema):
-    """Describe a method of a TokenView, with the view's serializers. ``operation`` makes a subclass for each method.
+    """Describe a method of a TokenView, with the view's serializers. ``operation`` creates a subclass for each.
 
     The names of components begin with the label of the app that defines them, so that they differ from the names in a
     host project.
     """
 
     view: TokenView  # type: ignore[override]  # AutoSchema's is any APIView
-
     operation_id: str
     parameters: Sequence[OpenApiParameter] = ()
-    """The parameters besides those in the query string, and the headers of successful responses."""
+    """The parameters in the path and the headers, and the headers that only some successful responses have."""
     query: ClassVar[Mapping[str, Any]] = {}
     """An example of each query parameter."""
     request: Any = None
@@ -137,7 +136,7 @@ class OperationSchema(AutoSchema):
     sent_file: Mapping[str, OpenApiRequest] | None = None
     """The body by media type, if it is a file."""
     responses: Mapping[Any, OpenApiResponse]
-    """The successful responses by status. The key of a file is its status and media type."""
+    """The successful responses by status, or by status and media type if they are files."""
     failures: Sequence[exceptions.APIException] = ()
     """The errors that not every operation of this kind can return."""
 
@@ -202,6 +201,7 @@ class OperationSchema(AutoSchema):
                 "content": {"application/json": {"schema": schema, "examples": dict(map(self._example, bodies))}},
             }
             if status != 400 or not codes_of_fields:
+                # With more than two codes, the name would be too long.
                 name = " or ".join(sorted(codes)) if len(codes) <= 2 else HTTPStatus(status).phrase
                 response = self._shared("responses", class_name(name), response)
             responses[str(status)] = response
@@ -211,7 +211,7 @@ class OperationSchema(AutoSchema):
         return responses
 
     def _failures(self) -> list[exceptions.APIException]:
-        """Return the errors that the operation can return, with one example of an invalid field."""
+        """Return the errors that the operation can return, but only examples of the errors in fields."""
         is_read = self.method in (*SAFE_METHODS, *getattr(self.view, "safe_methods", ()))
         denials = [
             exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
@@ -228,7 +228,7 @@ class OperationSchema(AutoSchema):
         return failures
 
     def _codes(self) -> tuple[set[str], set[str]]:
-        """Return the codes of the errors in the fields of the request, and these with those in the items of a batch."""
+        """Return the codes of errors in the fields of the request, without and with those in the items of a batch."""
         serializer = self.view.request_serializers.get(self.method, serializers.Serializer)
         fields: Collection[Any] = serializer(partial=self.method == "PATCH").fields.values()
         items = [each.child for each in fields if getattr(each, "has_results", False)]
