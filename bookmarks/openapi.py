@@ -7,8 +7,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
-from usergroups.openapi import ID_MISSING, USER_GROUP
-from usergroups.tokens.openapi import INVALID_LIMIT, id_parameter, missing, operation, page_query, success_response
+from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
+from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, operation, page_query, success_response
 
 from . import exceptions
 
@@ -44,7 +44,6 @@ list_bookmarks = bookmark_operation(
         "updated_since": BOOKMARK["updated_at"],
         "q": "reports",
     },
-    read_only=True,
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
     failures=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
@@ -58,8 +57,8 @@ create_bookmark = bookmark_operation(
         "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serializes them to the "
         "same text. The URL is stored exactly as sent and never fetched."
     ),
+    parameters=[ETAG],
     request=FIELDS,
-    tagged=True,
     responses={
         200: success_response("The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
         201: success_response("The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
@@ -70,9 +69,7 @@ create_bookmark = bookmark_operation(
 get_bookmark = bookmark_operation(
     operation_id="get_bookmark",
     summary="Retrieve a bookmark",
-    read_only=True,
-    path=BOOKMARK_ID,
-    tagged=True,
+    parameters=[BOOKMARK_ID, ETAG],
     responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
     failures=[exceptions.BookmarkNotFound()],
 )
@@ -81,10 +78,8 @@ update_bookmark = bookmark_operation(
     operation_id="update_bookmark",
     summary="Update a bookmark",
     description="Changes the URL, the collection or the title. Omitted fields stay unchanged.",
-    path=BOOKMARK_ID,
+    parameters=[BOOKMARK_ID, IF_MATCH, ETAG],
     request=FIELDS,
-    tagged=True,
-    conditional=True,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
     failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), exceptions.BookmarkExists()],
 )
@@ -92,13 +87,18 @@ update_bookmark = bookmark_operation(
 delete_bookmark = bookmark_operation(
     operation_id="delete_bookmark",
     summary="Delete a bookmark",
-    path=BOOKMARK_ID,
-    conditional=True,
+    parameters=[BOOKMARK_ID, IF_MATCH],
     responses={200: success_response("The bookmark was deleted.")},
     failures=[exceptions.BookmarkNotFound()],
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
+CREATED = {"status": 201, "success": 1, "bookmark": BOOKMARK}
+DELETED = {"status": 200, "success": 1}
+MOVED = {"status": 200, "success": 1, "bookmark": BOOKMARK}
+INVALID = batch.failed(INVALID_URL)
+NOT_FOUND = batch.failed(exceptions.BookmarkNotFound())
+DUPLICATE = batch.failed(exceptions.BookmarkExists())
 
 create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",
@@ -109,13 +109,7 @@ create_bookmarks = bookmark_operation(
         "`status` and the body that a single create request would return, without the user group."
     ),
     request={"bookmarks": [FIELDS, {"url": "example.com"}]},
-    responses={
-        200: success_response(
-            "The result of each item.",
-            user_group=USER_GROUP,
-            results=[{"status": 201, "success": 1, "bookmark": BOOKMARK}, batch.failed(INVALID_URL)],
-        )
-    },
+    responses={200: success_response("The result of each item.", user_group=USER_GROUP, results=[CREATED, INVALID])},
     failures=[missing("bookmarks")],
 )
 
@@ -127,12 +121,7 @@ delete_bookmarks = bookmark_operation(
         "that a single delete request would return."
     ),
     request={"ids": IDS},
-    responses={
-        200: success_response(
-            "The result of each id.",
-            results=[{"status": 200, "success": 1}, batch.failed(exceptions.BookmarkNotFound())],
-        )
-    },
+    responses={200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])},
     failures=[missing("ids")],
 )
 
@@ -145,15 +134,7 @@ move_bookmarks = bookmark_operation(
         "update request would return."
     ),
     request={"ids": IDS, "collection": BOOKMARK["collection"]},
-    responses={
-        200: success_response(
-            "The result of each id.",
-            results=[
-                {"status": 200, "success": 1, "bookmark": BOOKMARK},
-                batch.failed(exceptions.BookmarkExists()),
-            ],
-        )
-    },
+    responses={200: success_response("The result of each id.", results=[MOVED, DUPLICATE])},
     failures=[missing("ids"), exceptions.InvalidCollection()],
 )
 
@@ -172,7 +153,6 @@ list_collections = collection_operation(
     summary="List collections",
     description="Lists the collections of the access token's user group. Request `next` until it is null.",
     query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
-    read_only=True,
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     failures=[INVALID_LIMIT],
 )
@@ -180,8 +160,8 @@ list_collections = collection_operation(
 create_collection = collection_operation(
     operation_id="create_collection",
     summary="Create a collection",
+    parameters=[ETAG],
     request={"name": COLLECTION["name"]},
-    tagged=True,
     responses={201: success_response("The collection was created.", collection=COLLECTION)},
     failures=[missing("name"), exceptions.CollectionExists()],
 )
@@ -189,9 +169,7 @@ create_collection = collection_operation(
 get_collection = collection_operation(
     operation_id="get_collection",
     summary="Retrieve a collection",
-    read_only=True,
-    path=COLLECTION_ID,
-    tagged=True,
+    parameters=[COLLECTION_ID, ETAG],
     responses={200: success_response("The collection.", collection=COLLECTION)},
     failures=[exceptions.CollectionNotFound()],
 )
@@ -199,10 +177,8 @@ get_collection = collection_operation(
 update_collection = collection_operation(
     operation_id="update_collection",
     summary="Rename a collection",
-    path=COLLECTION_ID,
+    parameters=[COLLECTION_ID, IF_MATCH, ETAG],
     request={"name": COLLECTION["name"]},
-    tagged=True,
-    conditional=True,
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
     failures=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
 )
@@ -213,8 +189,7 @@ delete_collection = collection_operation(
     description=(
         "Its bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
     ),
-    path=COLLECTION_ID,
-    conditional=True,
+    parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
     failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
 )
@@ -239,7 +214,6 @@ list_access_tokens = access_token_operation(
     summary="List access tokens",
     description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
     query={"user_group_id": "example_1", **page_query(bytes.fromhex(ACCESS_TOKEN["id"]))},
-    read_only=True,
     responses={200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])},
     failures=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
 )
@@ -260,7 +234,7 @@ revoke_access_token = access_token_operation(
     operation_id="revoke_access_token",
     summary="Revoke an access token",
     description="Revokes the token permanently. Revoking it again changes nothing.",
-    path=ACCESS_TOKEN_ID,
+    parameters=[ACCESS_TOKEN_ID],
     responses={200: success_response("The access token is revoked.")},
     failures=[exceptions.AccessTokenNotFound()],
 )

@@ -1,12 +1,11 @@
 """The OpenAPI documentation of the user group operations."""
 
 from functools import partial
-from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.openapi import INVALID_LIMIT, missing, operation, page_query, success_response
+from .tokens.openapi import ETAG, IF_MATCH, missing, operation, page_query, success_response
 
 USER_GROUP = {
     "team_id": 3,
@@ -24,17 +23,11 @@ USER_GROUP_DETAIL = {
 }
 OTHER_TOKEN = "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1"  # noqa: S105  # an example
 NEW_USER_GROUP = {**USER_GROUP, "token": OTHER_TOKEN, "name": "New", "provided_id": "example_2", "properties": None}
-FIELDS: dict[str, Any] = {
-    "user_group_id": "example_1",
-    "name": "Example 1",
-    "mapping": {"40": "warehouse_eu", "41": 113},
-    "properties": {"plan": "pro", "region": "EU"},
-}
-ID = {"user_group_id": "example_1"}
-
-TOKEN = {"token": USER_GROUP["token"]}
+ID = {"user_group_id": USER_GROUP["provided_id"]}
+FIELDS = {**ID, **{key: USER_GROUP_DETAIL[key] for key in ("name", "mapping", "properties")}}
 
 ID_MISSING = missing("user_group_id")
+INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
 INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
 
 document = partial(operation, tags=["User groups"])
@@ -44,9 +37,8 @@ get_user_group = document(
     operation_id="get_user_group",
     summary="Retrieve a user group",
     description=LOOKUP,
+    parameters=[ETAG],
     query=ID,
-    read_only=True,
-    tagged=True,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -58,9 +50,8 @@ resolve_user_group = document(
         "Finds the group in the API token's team and environment. The token is sent in the body, because URLs are "
         "written to logs. A read-only API token is sufficient."
     ),
-    read_only=True,
-    request=TOKEN,
-    tagged=True,
+    parameters=[ETAG],
+    request={"token": USER_GROUP["token"]},
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
     failures=[missing("token"), UnknownUserGroupToken()],
 )
@@ -72,8 +63,8 @@ create_user_group = document(
         "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
         "environment. Otherwise creates it. `name` defaults to `user_group_id`."
     ),
+    parameters=[ETAG],
     request=FIELDS,
-    tagged=True,
     responses={
         200: success_response("The group already existed.", user_group=USER_GROUP, new_user_group=False),
         201: success_response("The group was created.", user_group=USER_GROUP, new_user_group=True),
@@ -89,9 +80,8 @@ update_user_group = document(
         "creates a group: an unknown `user_group_id` results in 404. The response has all six fields of the updated "
         "group. Store its `token` to render embedded dashboards."
     ),
+    parameters=[IF_MATCH, ETAG],
     request=FIELDS,
-    tagged=True,
-    conditional=True,
     responses={200: success_response("The updated group.", user_group=USER_GROUP)},
     failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
@@ -100,8 +90,8 @@ delete_user_group = document(
     operation_id="delete_user_group",
     summary="Delete a user group",
     description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
+    parameters=[IF_MATCH],
     query=ID,
-    conditional=True,
     responses={200: success_response("The group was deleted.")},
     failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
 )
@@ -110,8 +100,8 @@ rotate_user_group_token = document(
     operation_id="rotate_user_group_token",
     summary="Rotate the token of a user group",
     description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
+    parameters=[ETAG],
     request=ID,
-    tagged=True,
     responses={200: success_response("The group with its new token.", user_group=USER_GROUP)},
     failures=[ID_MISSING, UserGroupNotFound()],
 )
@@ -128,10 +118,12 @@ list_user_groups = document(
         "name": "Example",
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },
-    read_only=True,
     responses={200: success_response("A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None)},
     failures=[INVALID_LIMIT],
 )
+
+UPDATED = {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False}
+CREATED = {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True}
 
 put_user_groups = document(
     operation_id="put_user_groups",
@@ -143,14 +135,6 @@ put_user_groups = document(
         "return."
     ),
     request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
-    responses={
-        200: success_response(
-            "The result of each item.",
-            results=[
-                {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False},
-                {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True},
-            ],
-        )
-    },
+    responses={200: success_response("The result of each item.", results=[UPDATED, CREATED])},
     failures=[missing("user_groups")],
 )

@@ -1,9 +1,12 @@
 """The operations of the API that import and export a file: their serializers, documentation and views."""
 
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
@@ -103,7 +106,8 @@ class ExportQuery(serializers.Serializer[Any]):
     collection = CollectionField(required=False, help_text="Only the bookmarks in the collection with this id.")
 
 
-TAGS = ["Files"]
+file_operation = partial(operation, tags=["Files"])
+FILE_NAME = OpenApiParameter("Content-Disposition", str, "header", description="The name of the file.", response=True)
 INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
 REPORT = {
     "created": 1204,
@@ -126,7 +130,7 @@ EXAMPLES = {
 """A file in each format."""
 OF_EXPORTS = {MEDIA_TYPES[name]: EXAMPLES[name] for name in EXPORT_FORMATS}
 
-import_bookmarks = operation(
+import_bookmarks = file_operation(
     operation_id="import_bookmarks",
     summary="Import a file",
     description=(
@@ -137,14 +141,16 @@ import_bookmarks = operation(
         "not affect the others.\n\n"
         "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines."
     ),
-    tags=TAGS,
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
-    sent_file={**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]},
+    sent_file={
+        media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+        for media_type, text in {**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]}.items()
+    },
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), InvalidCollection()],
 )
 
-export_bookmarks = operation(
+export_bookmarks = file_operation(
     operation_id="export_bookmarks",
     summary="Export a file",
     description=(
@@ -152,11 +158,12 @@ export_bookmarks = operation(
         "collection, the oldest first, beginning with those in no collection. An import of it into an empty user group "
         "restores the bookmarks, their collections and the order of both."
     ),
-    tags=TAGS,
+    parameters=[FILE_NAME],
     query={"format": "html", "collection": COLLECTION["id"]},
-    read_only=True,
-    returned_file=OF_EXPORTS,
-    responses={200: success_response("The file.")},
+    responses={
+        (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
+        for media_type, text in OF_EXPORTS.items()
+    },
     failures=[INVALID_FORMAT, InvalidCollection()],
 )
 

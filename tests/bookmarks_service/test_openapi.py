@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from bookmarks.files.api import FORMATS_BY_TYPE, OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
+from usergroups.tokens.openapi import operation as documented
 
 pytestmark = pytest.mark.once
 
@@ -97,6 +98,11 @@ def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, 
     any_operation.url = f"{url}?{urlencode({**examples, **dict(parse_qsl(own))})}"
 
     assert any_operation(b"").status_code == 200
+
+
+def test_an_unknown_attribute_of_an_operation_is_refused():
+    with pytest.raises(TypeError, match="failure"):
+        documented(operation_id="get_note", summary="Retrieve a note", tags=["Notes"], failure=[])
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])

@@ -3,27 +3,26 @@
 Importing this module registers the authentication schemes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
+from django.apps import apps
 from django.utils import translation
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
-from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.plumbing import ResolvedComponent, build_bearer_security_scheme_object
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse, extend_schema
 from rest_framework import exceptions, serializers
-from rest_framework.exceptions import ErrorDetail
+from rest_framework.permissions import SAFE_METHODS
 
-from usergroups.contract import openapi as contract
 from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
-from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, ServerError
-from usergroups.contract.pagination import Cursor
+from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
+from usergroups.contract.openapi import FailureSerializer
+from usergroups.contract.pagination import LATEST, Cursor
 from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
 
+from .authentication import InvalidToken, WrongScheme, WrongTokenKind
 from .views import TokenView
 
 with translation.override(None):  # DRF's details in English, as the views do
@@ -32,56 +31,114 @@ with translation.override(None):  # DRF's details in English, as the views do
         exceptions.ParseError("The query string is not UTF-8 or has too many parameters."),
         UnknownParameter(["update_since"], ["updated_since"]),
         exceptions.NotAuthenticated(),
-        exceptions.NotAuthenticated("This path takes another scheme.", code="wrong_scheme"),
-        exceptions.AuthenticationFailed("The token is unknown, expired or revoked."),
-        exceptions.AuthenticationFailed("The token is of another kind.", code="wrong_token_kind"),
+        WrongScheme("This path takes another scheme."),
+        InvalidToken(),
+        WrongTokenKind("The token is of another kind."),
         exceptions.MethodNotAllowed("TRACE"),
         exceptions.Throttled(17),
         ServerError(),
         DatabaseUnavailable(),
     ]
-    FAILURES_OF_BODIES: list[exceptions.APIException] = [
-        PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
-        exceptions.UnsupportedMediaType("text/plain"),
-    ]
+    FAILURES_OF_BODIES = [PayloadTooLarge(DEFAULT_MAX_BODY_SIZE), exceptions.UnsupportedMediaType("text/plain")]
     UNKNOWN_PATH = exceptions.NotFound()
 
-MAX_CODES_IN_NAME = 2  # of a response
+DESCRIPTIONS = {
+    400: "The request is malformed, or a field is missing or invalid.",
+    401: "The request has no valid token of the required scheme.",
+    403: "The token does not permit the request.",
+    404: "The object does not exist, or belongs to another owner.",
+    405: "The path does not offer this method.",
+    409: "The change would create a duplicate, or too much belongs to the object to delete it.",
+    412: "The ETag of the object does not match If-Match.",
+    413: "The body exceeds the size limit.",
+    415: "The operation does not take a body with this Content-Type.",
+    429: "Too many requests with this token, or too many failed authentications from this address.",
+    500: "Internal error.",
+    503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
+}
+
+COUNTED = {*HTTPStatus} - {401, 405}  # The rate limit counts a call once its token is known.
+TEXT, NUMBER, URL = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "uri-reference"}
+HEADERS: Mapping[str, tuple[Collection[int], Mapping[str, str], str]] = {
+    "Cache-Control": ({*HTTPStatus}, TEXT, "Always `no-store`."),
+    "Location": ({201, 409}, URL, "The URL of the new object or, with 409, of the object in the way."),
+    "WWW-Authenticate": ({401}, TEXT, "The required scheme."),
+    "Allow": ({405}, TEXT, "The methods that the path offers."),
+    "Retry-After": ({429, 503}, NUMBER, "Seconds to wait before repeating the request."),
+    "RateLimit": (COUNTED, TEXT, "The remaining calls, and the seconds until the window ends."),
+    "RateLimit-Policy": (COUNTED, TEXT, "The calls allowed per window, and its length in seconds."),
+}
+"""The headers of all operations: the statuses of the responses that have them, the schema and a description."""
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    "header",
+    description="An ETag. If the object has changed since, the request is refused with 412.",
+    examples=[OpenApiExample("Any state", "*")],
+)
+ETAG = OpenApiParameter("ETag", str, "header", description="Changes with every change of the object.", response=True)
+
+UNREACHABLE_CODES = {
+    "date",  # for values that do not come from a request
+    "make_aware",
+    "not_a_dict",  # ObjectField reports "not_an_object" instead
+    "min_length",  # an empty value is reported as "blank" first
+    "null_characters_not_allowed",  # refused by the parser
+    "surrogate_characters_not_allowed",
+}
+"""Codes that the fields of DRF declare and a request cannot cause."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Documentation:
-    """What the OpenAPI document says about a method of a view. The serializers are attributes of the view."""
+def validation_codes(field: Any) -> set[str]:
+    """Return the codes of all errors that the validation of a field, with the fields in it, can report."""
+    condition = {
+        "required": field.required and not getattr(field.root, "partial", False),
+        "null": not field.allow_null,
+        "blank": not getattr(field, "allow_blank", True),
+        "empty": not getattr(field, "allow_empty", True),
+        **dict.fromkeys(("max_length", "min_value", "max_value"), False),  # unless a validator has the code
+    }
+    codes = {code for code in field.error_messages if condition.get(code, True)}
+    codes |= {validator.code for validator in field.validators if hasattr(validator, "code")}
+    children = [*getattr(field, "fields", {}).values()]
+    if hasattr(field, "child") and not getattr(field, "has_results", False):
+        children.append(field.child)
+    return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
 
-    operation_id: str
-    responses: dict[int, OpenApiResponse]
-    request: dict[str, Any] | None = None
-    """An example of the body."""
-    query: Mapping[str, Any] = field(default_factory=dict)
-    """An example of each query parameter."""
-    path: OpenApiParameter | None = None
-    failures: Sequence[exceptions.APIException] = ()
-    """The errors that not every operation of this kind can return."""
-    read_only: bool = False
-    tagged: bool = False
-    """Whether the responses have an ETag."""
-    conditional: bool = False
-    """Whether the operation honors If-Match."""
-    sent_file: Mapping[str, str] = field(default_factory=dict)
-    """An example for each media type of the body, if that is a file."""
-    returned_file: Mapping[str, str] = field(default_factory=dict)
-    """An example for each media type of the successful response, if that is a file."""
+
+def class_name(name: str) -> str:
+    """Return the name of a class or component for a name with underscores or spaces."""
+    return "".join(filter(str.isalnum, name.title()))
+
+
+def component_name(described: type[Any]) -> str:
+    """Return the name of the component that describes a class in the OpenAPI document."""
+    app = apps.get_containing_app_config(described.__module__)
+    return f"{class_name(app.label) if app else ''}{described.__name__}"
 
 
 class OperationSchema(AutoSchema):
-    """Describe a method of a TokenView, with the view's serializers.
+    """Describe a method of a TokenView, with the view's serializers. ``operation`` creates a subclass for each.
 
     The names of components begin with the label of the app that defines them, so that they differ from the names in a
     host project.
     """
 
-    documentation: Documentation
     view: TokenView  # type: ignore[override]  # AutoSchema's is any APIView
+    operation_id: str
+    parameters: Sequence[OpenApiParameter] = ()
+    """The parameters in the path and the headers, and the headers that only some successful responses have."""
+    query: ClassVar[Mapping[str, Any]] = {}
+    """An example of each query parameter."""
+    request: Any = None
+    """An example of the body."""
+    sent_file: Mapping[str, OpenApiRequest] | None = None
+    """The body by media type, if it is a file."""
+    responses: Mapping[Any, OpenApiResponse]
+    """The successful responses by status, or by status and media type if they are files."""
+    failures: Sequence[exceptions.APIException] = ()
+    """The errors that not every operation of this kind can return."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
@@ -93,96 +150,108 @@ class OperationSchema(AutoSchema):
             if "enum" in parameter["schema"]:
                 parameter["schema"].pop("minLength", None)  # Generators of code do not know what to do with both.
                 parameter["schema"].pop("x-spec-enum-id", None)  # It is for drf-spectacular's hook only.
-            if parameter["name"] in self.documentation.query:
-                parameter["example"] = self.documentation.query[parameter["name"]]
+            if parameter["name"] in self.query:
+                parameter["example"] = self.query[parameter["name"]]
         for status, response in described["responses"].items():
-            response["headers"] = self._headers(int(status))
+            response["headers"] = {**response.get("headers", {}), **self._headers(int(status))}
         described["responses"] |= self._failure_responses()
         return described
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        return contract.component_name(type(serializer).__module__, super().get_serializer_name(serializer, direction))
+        return component_name(type(serializer))
 
     def get_override_parameters(self) -> list[Any]:
-        query = self._request_serializer if self.view.has_query(self.method) else None
-        if_match = contract.IF_MATCH if self.documentation.conditional else None
-        return [parameter for parameter in (self.documentation.path, query, if_match) if parameter]
+        query = [self.view.request_serializers[self.method]] if self.view.has_query(self.method) else []
+        return [*self.parameters, *query]
 
     def get_request_serializer(self) -> Any:
-        if self.documentation.sent_file:
-            return {
-                media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
-                for media_type, text in self.documentation.sent_file.items()
-            }
-        if self._request_serializer is None or self.view.has_query(self.method):
-            return None
-        examples = [OpenApiExample("Request", self.documentation.request)]
-        return OpenApiRequest(self._request_serializer, examples=self._valid(examples, "request_serializers"))
+        serializer = self.view.request_serializers.get(self.method)
+        if serializer is None or self.view.has_query(self.method):
+            return self.sent_file
+        examples = self._valid([OpenApiExample("Request", self.request)], "request_serializers")
+        return OpenApiRequest(serializer, examples=examples)
 
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
-        succeeded: dict[Any, OpenApiResponse] = {}
-        for status, response in self.documentation.responses.items():
-            for media_type, text in self.documentation.returned_file.items():
-                example = OpenApiExample("File", text, media_type=media_type)
-                succeeded[status, media_type] = OpenApiResponse(OpenApiTypes.STR, response.description, [example])
-            if not self.documentation.returned_file:
-                serializer = self.view.response_serializers[self.method]
-                examples = self._valid(response.examples, "response_serializers")
-                succeeded[status] = OpenApiResponse(serializer, response.description, examples)
-        return succeeded
-
-    @property
-    def _request_serializer(self) -> type[serializers.Serializer[Any]] | None:
-        return self.view.request_serializers.get(self.method)
+        responses = {}
+        for key, response in self.responses.items():
+            serializer = response.response or self.view.response_serializers[self.method]
+            examples = self._valid(response.examples, "response_serializers")
+            responses[key] = OpenApiResponse(serializer, response.description, examples)
+        return responses
 
     def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
-        """Return the examples if they fit the view's serializer, and no examples otherwise.
-
-        They do not fit if a subclass of the class that defines the method has replaced the serializer.
-        """
+        """Return the examples, or none if a subclass of the method's class has replaced the serializer."""
         original = next(each for each in type(self.view).__mro__ if self.method.lower() in vars(each))
-        is_replaced = getattr(self.view, table)[self.method] is not getattr(original, table)[self.method]
+        is_replaced = getattr(self.view, table).get(self.method) is not getattr(original, table).get(self.method)
         return [] if is_replaced else [*examples]
 
     def _failure_responses(self) -> dict[str, Any]:
         """Return the error responses. All operations share those that do not depend on the operation."""
-        failures, codes_of_fields, codes_of_items = self._failures()
-        schema = self.resolve_serializer(contract.FailureSerializer, "response").ref
-        responses, every_code = {}, {*codes_of_fields, *codes_of_items}
-        for status, bodies in contract.bodies_by_status(failures).items():
-            codes = {problem["code"] for body in bodies.values() for problem in body["errors"]}
+        codes_of_fields, every_code = self._codes()
+        schema = self.resolve_serializer(FailureSerializer, "response").ref
+        responses, failures = {}, self._failures()
+        for status in sorted({each.status_code for each in failures}):
+            bodies = [failure(each) for each in failures if each.status_code == status]
+            codes = {problem["code"] for body in bodies for problem in body["errors"]}
             codes |= codes_of_fields if status == 400 else set()
-            every_code |= codes
-            examples = {
-                contract.class_name(name): self._shared("examples", contract.class_name(name), {"value": body})
-                for name, body in bodies.items()
-            }
             listed = ", ".join(f"`{code}`" for code in sorted(codes))
             response = {
-                "description": f"{contract.DESCRIPTIONS[status]} Codes: {listed}.",
+                "description": f"{DESCRIPTIONS[status]} Codes: {listed}.",
                 "headers": self._headers(status),
-                "content": {"application/json": {"schema": schema, "examples": examples}},
+                "content": {"application/json": {"schema": schema, "examples": dict(map(self._example, bodies))}},
             }
-            if status == 400 and codes_of_fields:
-                responses["400"] = response
-            else:
-                name = " or ".join(sorted(codes)) if len(codes) <= MAX_CODES_IN_NAME else HTTPStatus(status).phrase
-                responses[str(status)] = self._shared("responses", contract.class_name(name), response)
+            if status != 400 or not codes_of_fields:
+                # With more than two codes, the name would be too long.
+                name = " or ".join(sorted(codes)) if len(codes) <= 2 else HTTPStatus(status).phrase
+                response = self._shared("responses", class_name(name), response)
+            responses[str(status)] = response
+            every_code |= codes
         component = self.registry["UsergroupsErrorCode", "schemas"]
         component.schema = {**component.schema, "enum": sorted({*component.schema["enum"], *every_code})}
         return responses
 
+    def _failures(self) -> list[exceptions.APIException]:
+        """Return the errors that the operation can return, but only examples of the errors in fields."""
+        is_read = self.method in (*SAFE_METHODS, *getattr(self.view, "safe_methods", ()))
+        denials = [
+            exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
+            for permission in self.view.get_permissions()
+            if not is_read or getattr(permission, "applies_to_reads", True)
+        ]
+        failures = [*FAILURES, *self.failures, *denials]
+        if self.get_request_serializer():
+            failures += FAILURES_OF_BODIES
+        if "{" in self.path:
+            failures.append(UNKNOWN_PATH)
+        if IF_MATCH in self.parameters:
+            failures.append(PreconditionFailed())
+        return failures
+
+    def _codes(self) -> tuple[set[str], set[str]]:
+        """Return the codes of errors in the fields of the request, without and with those in the items of a batch."""
+        serializer = self.view.request_serializers.get(self.method, serializers.Serializer)
+        fields: Collection[Any] = serializer(partial=self.method == "PATCH").fields.values()
+        items = [each.child for each in fields if getattr(each, "has_results", False)]
+        codes = set[str]().union(*map(validation_codes, fields))
+        if any(isinstance(each, serializers.DictField) for each in fields):
+            codes.add(TOO_MANY["code"])
+        if self.view.has_query(self.method):
+            codes.discard("null")
+        return codes, codes.union(*map(validation_codes, items))
+
+    def _example(self, body: Failure) -> tuple[str, Any]:
+        """Return the name of an example of an error response, and the example."""
+        problem = body["errors"][0]
+        name = class_name(f"{problem['code']} at {problem['attr']}" if problem["attr"] else problem["code"])
+        return name, self._shared("examples", name, {"value": body})
+
     def _headers(self, status: int) -> dict[str, Any]:
         """Return the headers of the responses with this status."""
-        names = ["Cache-Control"]
-        if status < 400 and self.documentation.tagged:
-            names.append("ETag")
-        if status < 400 and self.documentation.returned_file:
-            names.append("Content-Disposition")
-        names += contract.HEADERS_OF_STATUSES.get(status, [])
-        if status not in contract.NOT_COUNTED:
-            names += ["RateLimit", "RateLimit-Policy"]
-        return {name: self._shared("headers", name.replace("-", ""), contract.HEADERS[name]) for name in names}
+        return {
+            name: self._shared("headers", name.replace("-", ""), {"schema": schema, "description": description})
+            for name, (statuses, schema, description) in HEADERS.items()
+            if status in statuses
+        }
 
     def _shared(self, kind: str, name: str, content: Any) -> Any:
         """Return a reference to a component with this content, or the content if another one has the name."""
@@ -190,42 +259,13 @@ class OperationSchema(AutoSchema):
         self.registry.register_on_missing(component)
         return component.ref if self.registry[component].schema == content else content
 
-    def _failures(self) -> tuple[list[exceptions.APIException], set[str], set[str]]:
-        """Return the errors that the operation can return, and the codes of its fields and of a batch's items."""
-        denials = [
-            exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
-            for permission in self.view.get_permissions()
-            if not self.documentation.read_only or getattr(permission, "applies_to_reads", True)
-        ]
-        failures = [*FAILURES, *self.documentation.failures, *denials]
-        if self.documentation.path:
-            failures.append(UNKNOWN_PATH)
-        if self.documentation.conditional:
-            failures.append(PreconditionFailed())
-        if self._request_serializer is None:
-            return failures, set(), set()
-        fields = self._request_serializer().fields.values()
-        codes = set[str]().union(*map(contract.validation_codes, fields))
-        if self.view.has_query(self.method):
-            of_body = FAILURES_OF_BODIES if self.documentation.sent_file else []
-            return [*failures, *of_body], codes - {"null"}, set()
-        items = [cast(Any, each).child for each in fields if getattr(each, "has_results", False)]
-        codes_of_items = set[str]().union(*map(contract.validation_codes, items))
-        if any(isinstance(each, serializers.DictField) for each in fields):
-            codes.add(TOO_MANY["code"])
-        if self.method == "PATCH":
-            codes.discard("required")
-        return failures + FAILURES_OF_BODIES, codes, codes_of_items
-
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-INVALID_LIMIT = exceptions.ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
 
 
 def missing(field: str) -> exceptions.ValidationError:
     """Return the error that a required field is missing."""
-    return exceptions.ValidationError({field: [ErrorDetail("This field is required.", "required")]})
+    return exceptions.ValidationError({field: [exceptions.ErrorDetail("This field is required.", "required")]})
 
 
 def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
@@ -240,7 +280,7 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 def page_query(key: Any) -> dict[str, Any]:
     """Return an example of the query parameters of a list. The cursor is before all objects."""
-    return {"cursor": Cursor(datetime(9999, 12, 31, tzinfo=UTC), key, False).encode(), "limit": 50, "order": "newest"}
+    return {"cursor": Cursor(LATEST, key, False).encode(), "limit": 50, "order": "newest"}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:
@@ -249,19 +289,19 @@ def success_response(description: str, **example: Any) -> OpenApiResponse:
 
 
 def operation(
-    *, summary: str, tags: Sequence[str], description: str | None = None, **documentation: Any
+    *, operation_id: str, summary: str, tags: Sequence[str], description: str | None = None, **attributes: Any
 ) -> Callable[[F], F]:
     """Document a method of a view, including the errors that every operation of its kind can return.
 
-    The other arguments are the attributes of ``Documentation``. This extends ``extend_schema`` and ignores the host's
+    The other arguments are attributes of OperationSchema. This extends ``extend_schema`` and ignores the host's
     DEFAULT_SCHEMA_CLASS.
     """
-    documented = Documentation(**documentation)
-    text = description or f"{summary}."
-    document = extend_schema(operation_id=documented.operation_id, summary=summary, tags=tags, description=text)
+    if unknown := attributes.keys() - OperationSchema.__annotations__.keys():
+        raise TypeError(f"OperationSchema has no {', '.join(unknown)}.")
+    schema = type("DocumentedSchema", (OperationSchema,), {"operation_id": operation_id, **attributes})
+    document = extend_schema(operation_id, summary=summary, tags=tags, description=description or f"{summary}.")
 
     def decorate(method: F) -> F:
-        schema = type("OperationSchema", (OperationSchema,), {"documentation": documented})
         method.kwargs = {"schema": schema}  # type: ignore[attr-defined]  # extend_schema looks here first
         return document(method)
 
@@ -271,8 +311,7 @@ def operation(
 def operation_id(view: type[Any], method: str) -> str | None:
     """Return the ID of the operation that a method of a view is documented with, or None if there is none."""
     handler = getattr(view, "get" if method == "HEAD" else method.lower(), None)
-    documentation = getattr(getattr(handler, "kwargs", {}).get("schema"), "documentation", None)
-    return documentation.operation_id if isinstance(documentation, Documentation) else None
+    return getattr(getattr(handler, "kwargs", {}).get("schema"), "operation_id", None)
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -287,19 +326,11 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        model = self.target.model
-        return contract.component_name(model.__module__, model.__name__)
+        return component_name(self.target.model)
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        secret = f"{self.target.model.prefix}_..."
-        if self.target.keyword == "Bearer":
-            return {"type": "http", "scheme": "bearer", "description": f"`Authorization: Bearer {secret}`"}
-        return {
-            "type": "apiKey",
-            "in": "header",
-            "name": "Authorization",
-            "description": (
-                f"Send the word `{self.target.keyword}`, a space and the token: "
-                f"`Authorization: {self.target.keyword} {secret}`"
-            ),
-        }
+        keyword = self.target.keyword
+        description = f"`Authorization: {keyword} {self.target.model.prefix}_...`"
+        if keyword != "Bearer":
+            description = f"Send the word `{keyword}`, a space and the token: {description}"
+        return {**build_bearer_security_scheme_object("Authorization", keyword), "description": description}
