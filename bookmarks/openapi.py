@@ -1,8 +1,10 @@
-"""The OpenAPI documentation of the bookmark operations, and of those on access tokens."""
+"""The OpenAPI documentation of the bookmark operations, and of those on files and access tokens."""
 
 from functools import partial
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
@@ -11,6 +13,7 @@ from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
 from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, operation, page_query, success_response
 
 from . import exceptions
+from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
 
 BOOKMARK = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
@@ -34,7 +37,8 @@ list_bookmarks = bookmark_operation(
     summary="List bookmarks",
     description=(
         "Lists the bookmarks of the access token's user group that match all filters. Request `next` "
-        "until it is null: every bookmark that existed at the start is listed exactly once."
+        "until it is null: every bookmark that existed at the start is listed exactly once, unless an "
+        "import changes its date meanwhile."
     ),
     query={
         **page_query(BOOKMARK["id"]),
@@ -192,6 +196,67 @@ delete_collection = collection_operation(
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
     failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
+)
+
+file_operation = partial(operation, tags=["Files"])
+FILE_NAME = OpenApiParameter("Content-Disposition", str, "header", description="The name of the file.", response=True)
+INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
+REPORT = {
+    "created": 1204,
+    "updated": 0,
+    "existing": 31,
+    "refused": 1,
+    "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [88]}],
+    "unusable_dates": 2,
+    "shortened": 0,
+    "left_out": [{"name": "tags", "count": 310}],
+    "error": None,
+}
+
+EXAMPLES = {
+    "html": '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><A HREF="https://example.com/">Example</A>\n</DL>\n',
+    "jsonl": '{"url": "https://example.com/", "title": "Example"}\n',
+    "csv": "url,title\r\nhttps://example.com/,Example\r\n",
+    "json": '[{"href": "https://example.com/", "description": "Example"}]',
+}
+"""A file in each format."""
+OF_EXPORTS = {MEDIA_TYPES[name]: EXAMPLES[name] for name in EXPORT_FORMATS}
+
+import_bookmarks = file_operation(
+    operation_id="import_bookmarks",
+    summary="Import a file",
+    description=(
+        "Takes a file of a browser, of another service or of an export as the body. The format is that of the "
+        "Content-Type, which may also be `application/json`, `application/x-ndjson` or `application/jsonlines`. With "
+        "`format`, the body may have any Content-Type. Its `charset` names the file's encoding. Existing bookmarks are "
+        "not changed without `update`, so the same file can be imported again after any error. An invalid record does "
+        "not affect the others.\n\n"
+        "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines."
+    ),
+    query={"format": "html", "collection": COLLECTION["id"], "update": False},
+    sent_file={
+        media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+        for media_type, text in {**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]}.items()
+    },
+    responses={200: success_response("What was imported.", report=REPORT)},
+    failures=[INVALID_FORMAT, missing("format"), exceptions.InvalidCollection()],
+)
+
+export_bookmarks = file_operation(
+    operation_id="export_bookmarks",
+    summary="Export a file",
+    description=(
+        "Returns the bookmarks of the user group, or of one of its collections, as a file in UTF-8: ordered by "
+        "collection, the oldest first, beginning with those in no collection. An import of it into an empty user group "
+        "restores the bookmarks, their collections and the order of both."
+    ),
+    parameters=[FILE_NAME],
+    query={"format": "html", "collection": COLLECTION["id"]},
+    responses={
+        (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
+        for media_type, text in OF_EXPORTS.items()
+    },
+    failures=[INVALID_FORMAT, exceptions.InvalidCollection()],
 )
 
 ACCESS_TOKEN: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from django.urls import path
 
 from . import views
-from .files.api import ExportView, ImportView
 
 app_name = "bookmarks"
 urlpatterns = [
@@ -14,6 +13,6 @@ urlpatterns = [
     path("v1/bookmarks/<str:id>", views.BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", views.CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:id>", views.CollectionView.as_view(), name="collection"),
-    path("v1/imports", ImportView.as_view(), name="imports"),
-    path("v1/export", ExportView.as_view(), name="export"),
+    path("v1/imports", views.ImportView.as_view(), name="imports"),
+    path("v1/export", views.ExportView.as_view(), name="export"),
 ]

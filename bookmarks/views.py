@@ -1,30 +1,38 @@
-"""The bookmark operations, and those on access tokens."""
+"""The bookmark operations, and those on files and access tokens."""
 
 from contextlib import nullcontext
 from datetime import timedelta
+from io import BytesIO
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError
+from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page, pop_position
-from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions
+from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions, read_body
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.tokens.openapi import missing
 from usergroups.tokens.throttling import expensive_call
 from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
-from . import exceptions, openapi, serializers
+from . import conf, exceptions, openapi, serializers
 from .authentication import AccessTokenAuthentication
+from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, encodings
+from .files.exporting import download, load
+from .files.importing import read, store
+from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import BookmarkQuerySet, CollectionQuerySet
@@ -238,6 +246,50 @@ class CollectionView(AccessTokenView):
     def delete(self, request: Request, id: str) -> Response:
         self.collections.remove(id, accepted_versions(request))
         return self.respond({})
+
+
+class ImportView(AccessTokenView):
+    methods_with_query = ("POST",)
+    request_serializers = {"POST": serializers.ImportQuery}
+    response_serializers = {"POST": serializers.ImportEnvelope}
+
+    @openapi.import_bookmarks
+    def post(self, request: Request) -> Response:
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
+        if name is None and media_type != ANY_FORMAT:
+            raise UnsupportedMediaType(request.content_type)
+        try:
+            charset = (request.content_params or {}).get("charset")
+            encoding = encodings.lookup(charset) if charset else None
+        except ValueError:
+            raise UnsupportedMediaType(request.content_type) from None
+        limit = conf.max_import_size()
+        file, report = BytesIO(read_body(request, limit)), Report()
+        if name is None:
+            raise missing("format")
+        query = self.validated(find_collection=self.find_collection)
+        with expensive_call(self.user_group):
+            records = read(file, name, encoding, limit)
+            store(self.user_group, records, report, query.get("collection"), query["update"])
+        return self.respond({"report": report})
+
+
+class ExportView(AccessTokenView):
+    request_serializers = {"GET": serializers.ExportQuery}
+
+    @openapi.export_bookmarks
+    def get(self, request: Request) -> StreamingHttpResponse:
+        query = self.validated(find_collection=self.find_collection)
+        name = query["format"]
+        options: dict[str, Any] = {
+            "content_type": f"{MEDIA_TYPES[name]}; charset=utf-8",
+            "headers": {"Content-Disposition": f'attachment; filename="bookmarks.{name}"'},
+        }
+        if request.method == "HEAD":
+            return StreamingHttpResponse(**options)
+        text = EXPORT_FORMATS[name].write(load(self.user_group, query.get("collection")))
+        return download((chunk.encode() for chunk in text), expensive_call(self.user_group), **options)
 
 
 class AccessTokensView(ApiTokenView):

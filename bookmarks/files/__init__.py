@@ -18,6 +18,17 @@ MEDIA_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/c
 """The media type of each format."""
 
 
+FORMATS_BY_TYPE = {
+    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
+    "application/x-ndjson": "jsonl",
+    "application/jsonlines": "jsonl",
+}
+"""The format of each media type, including those that other programs use."""
+
+ANY_FORMAT = "application/octet-stream"
+"""The media type of files in any format."""
+
+
 def guess_format(file_name: str) -> str | None:
     """Return the format that the file name's extension stands for, or None. ``.gz`` may follow the extension."""
     path = PurePath(file_name.lower().removesuffix(".gz"))

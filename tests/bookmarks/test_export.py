@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from bookmarks import views
 from bookmarks.files import EXPORT_FORMATS, exporting
-from bookmarks.files import api as views
 from bookmarks.files.exporting import load
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors

@@ -11,7 +11,8 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
-from bookmarks.files.api import FORMATS_BY_TYPE, OF_EXPORTS
+from bookmarks.files import FORMATS_BY_TYPE
+from bookmarks.openapi import OF_EXPORTS
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from usergroups.tokens.openapi import operation as documented
