@@ -1,4 +1,4 @@
-"""The conventions of the API: base view, parser, fields, errors, pagination and OpenAPI.
+"""The conventions of the API: parser, fields, errors, pagination and batches.
 
 Does not import any concrete models.
 """

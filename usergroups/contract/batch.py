@@ -7,9 +7,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
-from .errors import failure
+from .errors import FailureTypeField, ProblemSerializer, failure
 from .fields import SuccessField
-from .openapi import FailureTypeField, ProblemSerializer
 
 MAX_ITEMS = 1000
 

@@ -13,7 +13,8 @@ from django.utils import translation
 from django.utils.log import log_response
 from django.utils.translation import gettext_noop as _
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework import exceptions
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
 from .strict_json import CompactJSONRenderer
@@ -154,3 +155,37 @@ def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Ite
     else:
         code = str(getattr(detail, "code", default_code))
         yield {"code": code, "detail": str(detail), "attr": ".".join(path) or None}
+
+
+# The OpenAPI document
+
+
+def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
+    """Return the class of a field for one of ``values``, for documentation only.
+
+    The values are a component of their own. drf-spectacular's enum hook, which a host may use, would otherwise choose
+    the name of the component, and warn if other fields of this name have other values.
+    """
+    kind = "integer" if isinstance(values[0], int) else "string"
+    field = type("EnumField", (serializers.Field,), {})
+    return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(field)
+
+
+FailureTypeField = enum_field("FailureType", "validation_error", "client_error", "server_error")
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    # The schema of an operation adds its codes. One enumeration of all of them has unique names in every language.
+    code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
+    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
+    attr = serializers.CharField(
+        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
+    )
+
+
+class FailureSerializer(serializers.Serializer[Any]):
+    """The body of an error response."""
+
+    success = enum_field("Failed", 0)()
+    type = FailureTypeField()
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input

@@ -130,8 +130,8 @@ class Page(Generic[M]):
 
     The rows are ordered by (created_at, key), the newest first unless ``order`` is "oldest". A client that follows
     ``next`` therefore gets each row that existed at the start exactly once, even if others insert rows meanwhile,
-    unless the row's ``created_at`` is changed. In a list that begins with the oldest rows, the new rows would come last, and it might never end. It
-    has no rows that were created after its first page; the cursor holds that time.
+    unless the row's ``created_at`` is changed. In a list that begins with the oldest rows, the new rows would come
+    last, and it might never end. It has no rows that were created after its first page; the cursor holds that time.
 
     ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
     but has at least one row. This takes another query.

@@ -17,8 +17,15 @@ from rest_framework import exceptions, serializers
 from rest_framework.permissions import SAFE_METHODS
 
 from usergroups.contract.conf import DEFAULT_MAX_BODY_SIZE
-from usergroups.contract.errors import TOO_MANY, BadRequest, DatabaseUnavailable, Failure, ServerError, failure
-from usergroups.contract.openapi import FailureSerializer
+from usergroups.contract.errors import (
+    TOO_MANY,
+    BadRequest,
+    DatabaseUnavailable,
+    Failure,
+    FailureSerializer,
+    ServerError,
+    failure,
+)
 from usergroups.contract.pagination import LATEST, Cursor
 from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
 
