@@ -17,7 +17,7 @@ from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
 from usergroups.admin_tools.lists import admin_url, can_view, relative_time
 from usergroups.models import ApiToken, Team, UserGroup
-from usergroups.tokens.addresses import address_of
+from usergroups.tokens.throttling import address_of
 
 MAX_ROWS = 5  # in each list of the index page
 

@@ -8,8 +8,7 @@ from django.test import RequestFactory
 
 from tests.answers import error_code
 from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
-from usergroups.tokens.addresses import address_of
-from usergroups.tokens.throttling import FailedAuthenticationThrottle, TokenThrottle
+from usergroups.tokens.throttling import FailedAuthenticationThrottle, TokenThrottle, address_of
 
 pytestmark = pytest.mark.once
 

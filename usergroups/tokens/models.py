@@ -21,7 +21,7 @@ from usergroups.signals import created, revoked, rotated
 from usergroups.transactions import WritingModel, WritingQuerySet, announce
 
 from . import secret_format
-from .addresses import address_of
+from .throttling import address_of
 
 logger = logging.getLogger(__name__)
 

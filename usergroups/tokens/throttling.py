@@ -10,19 +10,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from ipaddress import IPv6Address, ip_address
 from math import ceil
 from typing import Any, ClassVar
 
 from django.core.cache import cache
 from django.db.models import Model
+from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 from usergroups.contract import conf
-
-from .addresses import address_of
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +82,26 @@ class TokenThrottle(FixedWindowThrottle):
         view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
         view.headers["RateLimit"] = f'"{self.scope}";r={remaining};t={ceil(self.left)}'
         return used <= self.num_requests
+
+
+def address_of(request: HttpRequest | Request) -> str | None:
+    """Return the address of the client, as the outermost trusted proxy saw it, or None if it is unknown.
+
+    For IPv6 this is the first address of the /64 network, since a client usually has a whole network. An IPv4-mapped
+    address counts as the IPv4 address. The address is unknown if it is not valid, for example because it has a port, if
+    X-Forwarded-For has fewer addresses than there are trusted proxies, or if the server listens on a Unix socket.
+    Clients with unknown addresses must not share a rate limit.
+    """
+    hops = [request.META.get("REMOTE_ADDR") or ""]
+    if proxies := conf.trusted_proxies():
+        hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    try:
+        address = ip_address(hops[-(proxies or 1)].strip())
+    except (IndexError, ValueError):
+        return None
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64)
+    return str(address)
 
 
 class FailedAuthenticationThrottle(FixedWindowThrottle):
