@@ -38,7 +38,7 @@ def parameters(model: type[models.Model], *names: str) -> dict[str, Parameter]:
 
 
 class CompiledStatement(Generic[M]):
-    """A statement that a call executes with new values. The call returns instances of ``model``.
+    """A compiled statement. Calling it executes it with new values and returns instances of ``model``.
 
     The columns are those of ``model``, and then those of the model to which the foreign key ``related`` refers. The
     fields of both that ``deferred`` names are left out, and loaded when they are read, as after ``QuerySet.defer()``.
