@@ -1,4 +1,4 @@
-"""Start servers, and stop them in any case."""
+"""Start servers, and stop them even if the tests are interrupted."""
 
 import itertools
 import os

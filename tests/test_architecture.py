@@ -13,12 +13,13 @@ pytestmark = pytest.mark.once
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
-WRITING = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
+SHARED_MODULES = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
+"""The modules of the app ``usergroups`` that its packages may import as well."""
 
 MAY_IMPORT = {
     "usergroups/contract": [],
-    "usergroups/admin_tools": ["usergroups.contract", *WRITING],
-    "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *WRITING],
+    "usergroups/admin_tools": ["usergroups.contract", *SHARED_MODULES],
+    "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *SHARED_MODULES],
     "usergroups": [],
     "bookmarks": ["usergroups"],
     "bookmarks_service": ["usergroups", "bookmarks"],
@@ -67,6 +68,6 @@ def test_no_two_classes_have_the_same_name():
 
 @pytest.mark.once
 def test_the_benchmarks_can_be_imported():
-    """Benchmarks are run by hand, so that nothing else would notice that a name has moved."""
+    """Benchmarks are run by hand, so no other test fails if a name that they import has moved."""
     command = "from tests.benchmarks import capacity, operations, readers"
     subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True)

@@ -194,7 +194,7 @@ def test_all_settings_and_system_checks_of_the_apps_are_documented():
 
 
 def test_the_documented_time_limits_are_those_of_the_service():
-    limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)
+    limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)  # such as ('lock_timeout', '10s')
     assert len(limits) == 2
     for name, value in limits:
         assert f"`{name} = '{value}'`" in page("deploy")

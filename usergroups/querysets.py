@@ -128,7 +128,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         results = []
         for key in (item["provided_id"] for item in items):
             results.append((stored[key], key in created))
-            created.discard(key)
+            created.discard(key)  # Only the first item of a new group has created it.
         return results
 
     def _upsert(

@@ -93,7 +93,8 @@ class RotateUserGroupTokenView(ApiTokenView):
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        user_group = self.user_groups.defer("mapping").rotate_token(**self.validated())
+        user_groups = self.user_groups.defer("mapping")  # The response has no mapping.
+        user_group = user_groups.rotate_token(**self.validated())
         return self.respond({"user_group": user_group}, tagged=user_group)
 
 

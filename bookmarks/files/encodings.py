@@ -21,7 +21,7 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
 """The codecs that remove these marks."""
 
 UNUSABLE = ("replacement", "x-user-defined")
-"""Encodings of the standard that stand for no text."""
+"""Encodings that the standard defines, but that are not for text."""
 
 DECLARATION = re.compile(
     r"""
@@ -31,11 +31,11 @@ DECLARATION = re.compile(
     """,
     re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
-"""What declares the encoding of an HTML file, and the comments in which nothing does."""
+"""Matches a tag that declares the encoding of an HTML file. Also matches comments, to skip the tags in them."""
 
 
 def lookup(label: str) -> str:
-    """Return the name of the encoding with this label. Raises ValueError if it is unknown or stands for no text."""
+    """Return the name of the encoding with this label. Raises ValueError if it is unknown or not for text."""
     encoding = webencodings.lookup(label)
     if encoding is None or encoding.name in UNUSABLE:
         raise ValueError(_("%(label)s is not the name of an encoding of text.") % {"label": label})
@@ -72,13 +72,13 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""A handler of errors for all encodings. ``surrogateescape`` fails if an invalid byte is ASCII, as in some of them."""
+"""An error handler for all encodings. In some, an ASCII byte can be invalid, and then ``surrogateescape`` fails."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 def read_lines(text: io.TextIOWrapper) -> Iterator[str]:
-    """Yield the lines of a text with their ends. Of a line that is longer than MAX_LINE, the rest is skipped."""
+    """Yield the lines of a text with their ends. The rest of a line that is longer than MAX_LINE is skipped."""
     while line := text.readline(MAX_LINE + 1):
         yield line
         while len(line) >= MAX_LINE and not line.endswith(("\r", "\n")):

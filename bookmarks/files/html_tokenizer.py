@@ -39,9 +39,9 @@ END_OF_BOGUS_COMMENT = re.compile(">")
 class HtmlTokenizer:
     """Yields each run of text, each tag as a match of TAG, and a ValueError for what cannot be read.
 
-    It reads like a browser's tokenizer, except where that could swallow the rest of a file: in what the caller says is
-    text, there are no comments that may contain ``>``, and the contents of ``script``, ``title`` and the like are read
-    like any other.
+    It reads like a browser's tokenizer, except where that could swallow the rest of a file: in a title, heading or
+    description (see ``is_in_text``), a comment ends at the first ``>``, and the contents of ``script``, ``title`` and
+    the like are read like those of other elements.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -49,11 +49,11 @@ class HtmlTokenizer:
         self.line = 1
         """The number of the line on which the last token begins."""
         self.is_in_text = False
-        """Whether what follows is text."""
+        """Whether a title, heading or description is being read. The caller sets it."""
         self.skip_until: re.Pattern[str] | None = None
         """The end of the comment that is being skipped."""
         self.skipped_line = 0
-        """The number of the line on which it begins."""
+        """The number of the line on which that comment begins."""
 
     def __iter__(self) -> Iterator[str | re.Match[str] | ValueError]:
         buffer = ""
@@ -110,9 +110,10 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
     return values
 
 
-# Character references, by https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
+# Character references, as specified in https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
 #
-# Python's html.unescape() fails on numbers of more than 4,300 digits, which no character has.
+# References with more than 9 digits stand for no character and are not decoded, because Python's html.unescape() fails
+# on more than 4,300 digits.
 
 REFERENCE = re.compile(
     r"&(?:#\d{1,9}(?!\d);?|#[xX][\da-fA-F]{1,9}(?![\da-fA-F]);?|[a-zA-Z][a-zA-Z\d]{1,31};?)", re.ASCII

@@ -37,20 +37,20 @@ TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "s
 
 
 class NetscapeReader:
-    """Yields the links as records.
+    """Yields a record for each link and for each empty folder.
 
-    In Netscape's format, an ``H3`` names the folder whose contents the following ``DL`` has, and the ``H1`` is the
-    title of the file. If the outermost list is ``UL`` or ``OL``, an ``H1`` names a folder as well. Lists of another
-    kind than the outermost are parts of descriptions.
+    In Netscape's format, an ``H3`` names a folder, the ``DL`` after it has the contents of the folder, and the ``H1``
+    is the title of the file. If the outermost list is a ``UL`` or ``OL``, an ``H1`` names a folder as well. A list with
+    another tag than the outermost one is part of a description.
 
-    Browsers would take the rest of the file for the content of a ``<style>`` that a program has not escaped in a title.
-    Here, the tags of elements whose content is not parsed are text in titles, and ignored elsewhere.
+    Some programs do not escape titles. In the title "How <style> works", a browser would read the rest of the file as
+    a style sheet. Here, the tags in TAGS_WITH_RAW_TEXT are text in a title, and ignored elsewhere.
     """
 
     def __init__(self, text: TextIO) -> None:
         self.tokens = HtmlTokenizer(text)
         self.records: list[FileRecord] = []
-        """What the last token has completed."""
+        """The records that the last token has completed."""
         self.text: StringIO | None = None
         """The text of the open link or heading so far."""
         self.objects = ObjectReader()
@@ -61,7 +61,7 @@ class NetscapeReader:
         """The name of the tag and the attributes of the open heading."""
         self.is_in_description = False
         self.names: list[str] = []
-        """The collection's name for each open list."""
+        """For each open list, the name of the collection for its links."""
         self.kind = ""
         """The tag of the outermost list."""
         self.is_empty = False
@@ -102,7 +102,7 @@ class NetscapeReader:
             if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
         elif self.is_in_description and self.link and not text.isspace():
-            self.link["description"] = True  # A bookmark has no place for it.
+            self.link["description"] = True  # only reported as left out, because a bookmark has no description
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
         values = attributes(tag) if name == "a" or name in HEADINGS else {}

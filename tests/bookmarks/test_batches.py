@@ -36,7 +36,7 @@ def statuses(response):
 
 
 def failed(status, code, attr=None):
-    """Return what identifies the result of an item that failed."""
+    """Return the outcome() of an item that failed."""
     return status, 0, [(attr, code)]
 
 
@@ -99,15 +99,15 @@ def test_a_move_that_would_duplicate_is_refused_for_its_item(move, user_group, c
     assert set(Bookmark.objects.filter(collection=collection)) == {there, other}
 
 
-def test_the_first_of_two_equal_urls_is_moved(move, user_group, collection):
+def test_of_two_equal_urls_the_first_in_the_request_is_moved(move, user_group, collection):
     other_collection = CollectionFactory(user_group=user_group)
-    first = BookmarkFactory(user_group=user_group, url=URL, collection=other_collection)
-    second = BookmarkFactory(user_group=user_group, url=URL)
+    older = BookmarkFactory(user_group=user_group, url=URL, collection=other_collection)
+    newer = BookmarkFactory(user_group=user_group, url=URL)
 
-    response = move(collection, second.pk, first.pk)
+    response = move(collection, newer.pk, older.pk)
 
     assert statuses(response) == [200, 409]
-    assert Bookmark.objects.get(collection=collection) == second
+    assert Bookmark.objects.get(collection=collection) == newer
 
 
 def test_the_collection_is_required(call_bookmarks):

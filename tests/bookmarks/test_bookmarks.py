@@ -311,13 +311,13 @@ def test_an_empty_page_of_a_search_leads_back(call_bookmarks, user_group, monkey
 
 
 def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, collection):
-    foreign = CollectionFactory()
+    of_another_group = CollectionFactory()
     items = [
         {"url": "https://example.org/", "title": "New"},
         {"url": "https://EXAMPLE.com"},
         {"url": "https://example.org/", "collection": str(collection.pk)},
         {"url": "HTTPS://example.org", "title": "Other"},
-        {"url": "x", "collection": str(foreign.pk)},
+        {"url": "x", "collection": str(of_another_group.pk)},
         {},
         "text",
     ]

@@ -74,7 +74,7 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
 
 
 class OnceRouter:
-    """A router that may give another database to each query."""
+    """Fail if more than one query asks for a database, because each could get another one."""
 
     asked = 0
 
@@ -131,7 +131,7 @@ TYPES = {
 
 @pytest.fixture
 def receive(client, access_token):
-    """Return a function that requests a file."""
+    """Return a function that calls GET /v1/export."""
 
     def receive(method="GET", token=access_token, **query):
         url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
@@ -168,7 +168,7 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
     [
         ({"format": "xml"}, "format", "invalid_choice"),
         ({"format": ""}, "format", "invalid_choice"),
-        ({"format": "json"}, "format", "invalid_choice"),
+        ({"format": "json"}, "format", "invalid_choice"),  # Its name is jsonl.
         ({"collection": "x"}, "collection", "does_not_exist"),
         ({"collection": ""}, "collection", "does_not_exist"),
     ],

@@ -46,6 +46,7 @@ def send(client, access_token):
 
 
 def reported(response):
+    """Check that an import succeeded, and return its report."""
     assert response.status_code == 200, response.content
     return response.json()["report"]
 
@@ -169,17 +170,17 @@ def test_names_are_listed_up_to_a_number(send):
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body", "expected"),
+    ("content_type", "body", "left_out"),
     [
-        ("text/csv", b"url,cat\xe9gorie\nhttps://a/,x\n", (["cat\\udcffgorie"], 0)),
-        ("text/html", b'<DL><DT><A HREF="https://a/" \xe9="y">', (["\\udcff"], 0)),
+        ("text/csv", b"url,cat\xe9gorie\nhttps://a/,x\n", "cat\\udcffgorie"),
+        ("text/html", b'<DL><DT><A HREF="https://a/" \xe9="y">', "\\udcff"),
     ],
 )
-def test_bytes_that_are_not_text_are_reported(send, content_type, body, expected):
+def test_a_byte_that_cannot_be_decoded_is_escaped_in_the_report(send, content_type, body, left_out):
     found = reported(send(body, content_type))
 
-    assert found["created"] == 1
-    assert ([each["name"] for each in found["left_out"]], found["refused"]) == expected
+    assert (found["created"], found["refused"]) == (1, 0)
+    assert [each["name"] for each in found["left_out"]] == [left_out]
 
 
 def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):

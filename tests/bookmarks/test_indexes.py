@@ -32,9 +32,9 @@ OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def new_group(others, start, rows):
-    """Return a new user group that has every second of so many new bookmarks, half of them in 10 collections.
+    """Add this number of bookmarks. Return a new user group that has every second one, half of them in 10 collections.
 
-    The other bookmarks belong in turn to the user groups ``others``, a dict with a collection of each.
+    The other bookmarks belong in turn to the user groups ``others``, a dict of their keys and a collection of each.
     """
     group = UserGroupFactory()
     collections = [collection.pk for collection in CollectionFactory.create_batch(10, user_group=group)]
@@ -73,7 +73,7 @@ def rows_read(plan):
 
 
 def queries(user_group):
-    """Return the query parameters of lists whose pages are full."""
+    """Return a name and the query parameters for each list. Each has more bookmarks than a page."""
     bookmarks = Bookmark.objects.filter(user_group=user_group).order_by("created_at", "id")
     middle = bookmarks[bookmarks.count() // 2]
     cursor = Cursor(middle.created_at, middle.pk, False).encode()
@@ -110,6 +110,7 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
         read[page] = rows_read(plan)
         sorting += [page for node in plan if "Sort" in node["Node Type"]]
 
+    # A page has 50 bookmarks. One more shows that there is a next page.
     assert {page: number for page, number in read.items() if number > 51} == {}
     assert sorting == []
 

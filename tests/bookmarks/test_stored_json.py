@@ -24,7 +24,7 @@ def user_group(user_group):
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """Return a list of the texts that are decoded."""
+    """Return a list of the JSON texts that a call decodes."""
     texts, loads = [], json.loads
 
     def decode(text):
@@ -37,7 +37,7 @@ def decoded(monkeypatch):
 
 @pytest.fixture
 def calls(client, user_group, api_token):
-    """Return a function for each operation."""
+    """Return a function that calls the operation with this name."""
     by_group = Caller(client, "", "", "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True))
     by_team = Caller(client, "", "", "Token", api_token)
     key = {"user_group_id": user_group.provided_id}
@@ -63,7 +63,7 @@ def calls(client, user_group, api_token):
     return call
 
 
-READ = {
+JSON_COLUMNS_READ = {
     "PUT user": {"properties"},
     "POST user": {"mapping", "properties"},
     "GET user": {"mapping", "properties"},
@@ -75,16 +75,15 @@ READ = {
     "POST bookmark": {"properties"},
     "POST collection": set(),
 }
-"""The columns that each call reads."""
+"""The JSON columns of the user group that each call reads."""
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", JSON_COLUMNS_READ)
 def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(calls, decoded, name):
     statements = queries_of(calls, name)
 
-    assert {column for column in ("mapping", "properties") if any(f'"{column}"' in sql for sql in statements)} == READ[
-        name
-    ]
+    read = {column for column in ("mapping", "properties") if any(f'"{column}"' in sql for sql in statements)}
+    assert read == JSON_COLUMNS_READ[name]
     assert decoded == []
 
 

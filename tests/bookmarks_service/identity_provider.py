@@ -1,4 +1,4 @@
-"""An identity provider on this machine, which logs in one person without asking."""
+"""An identity provider on this machine, which logs in one person without asking for a password."""
 
 import base64
 import hashlib
@@ -26,15 +26,18 @@ class Provider:
     """OpenID Connect as far as a client needs it. A test changes its attributes to make it fail."""
 
     def __init__(self, issuer):
-        self.issuer, self.codes, self.requests, self.released = issuer, {}, [], Event()
+        self.issuer = issuer
+        self.codes = {}  # the parameters of the sign-in for which each authorization code was issued
+        self.requests = []  # the last part of the path of each request
+        self.released = Event()  # is set unless requests hang
         self.reset()
 
     def reset(self):
         """Let Anna sign in without roles."""
         self.userinfo, self.roles = dict(ANNA), []
         self.algorithm, self.key, self.error, self.hangs = "RS256", KEYS["RS256"], None, None
-        self.metadata, self.id_token = {}, {}  # what differs in them
-        self.responses = {}  # a status and a document by path, in place of the right ones
+        self.metadata, self.id_token = {}, {}  # values in place of the right ones
+        self.responses = {}  # by path, a status and a document in place of the right ones
         self.requests.clear()
         self.released.set()
 

@@ -1,4 +1,4 @@
-"""The answers to faults of the database, and what remains when a worker is killed."""
+"""Responses while the database has faults, and the data after a worker is killed."""
 
 import os
 import re
@@ -46,6 +46,7 @@ def list_bookmarks(service):
 
 @pytest.fixture(scope="module")
 def cluster():
+    """Yield a PostgreSQL server that a test can stop and configure."""
     pytest.importorskip("psycopg")
     from tests.bookmarks_service.postgresql import Cluster, binaries  # noqa: PLC0415
 
@@ -56,51 +57,52 @@ def cluster():
 
 
 @pytest.fixture(scope="module")
-def on_postgresql(cluster, tmp_path_factory):
+def postgresql_service(cluster, tmp_path_factory):
+    """Yield the running service, with its data in ``cluster``."""
     with Service(tmp_path_factory.mktemp("faults"), cluster.url, GRANIAN_WORKERS="1") as running:
         yield running
 
 
-def test_a_stopped_server_is_answered_with_503(on_postgresql, cluster):
+def test_a_stopped_server_is_answered_with_503(postgresql_service, cluster):
     with cluster.stopped():
-        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
-        assert_unavailable(list_bookmarks(on_postgresql))
-        assert_unavailable(on_postgresql.request("GET", "/readyz"))
-        assert on_postgresql.request("GET", "/livez").status_code == 200
-    assert on_postgresql.request("GET", "/readyz").status_code == 200
-    assert_healthy(on_postgresql)
+        assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
+        assert_unavailable(list_bookmarks(postgresql_service))
+        assert_unavailable(postgresql_service.request("GET", "/readyz"))
+        assert postgresql_service.request("GET", "/livez").status_code == 200
+    assert postgresql_service.request("GET", "/readyz").status_code == 200
+    assert_healthy(postgresql_service)
 
 
-def test_writes_to_a_read_only_server_are_answered_with_503(on_postgresql, cluster):
+def test_writes_to_a_read_only_server_are_answered_with_503(postgresql_service, cluster):
     with cluster.setting("default_transaction_read_only", "on"):
-        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
-        assert_unavailable(on_postgresql.update_user_group(name="New"))
-        assert list_bookmarks(on_postgresql).status_code == 200
-    assert_healthy(on_postgresql)
+        assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
+        assert_unavailable(postgresql_service.update_user_group(name="New"))
+        assert list_bookmarks(postgresql_service).status_code == 200
+    assert_healthy(postgresql_service)
 
 
-def test_a_lock_timeout_is_answered_with_503(on_postgresql, cluster):
+def test_a_lock_timeout_is_answered_with_503(postgresql_service, cluster):
     with cluster.setting("lock_timeout", "1s"), cluster.connect() as other, other.transaction():
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
-        assert_unavailable(on_postgresql.create_bookmark(url=new_url()))
-        assert on_postgresql.update_user_group(name="Well").status_code == 200
-    assert_healthy(on_postgresql)
+        assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
+        assert postgresql_service.update_user_group(name="Well").status_code == 200
+    assert_healthy(postgresql_service)
 
 
-def test_a_statement_timeout_is_answered_with_503(on_postgresql, cluster):
+def test_a_statement_timeout_is_answered_with_503(postgresql_service, cluster):
     body = "'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
     cluster.execute(f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS {body}")
     cluster.execute("CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE FUNCTION slow()")
 
     with cluster.setting("statement_timeout", "1s"):
-        response = on_postgresql.create_bookmark(url=new_url())
+        response = postgresql_service.create_bookmark(url=new_url())
 
     cluster.execute("DROP FUNCTION slow CASCADE")
     assert_unavailable(response)
-    assert_healthy(on_postgresql)
+    assert_healthy(postgresql_service)
 
 
-def test_a_serialization_failure_is_retried(on_postgresql, cluster):
+def test_a_serialization_failure_is_retried(postgresql_service, cluster):
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     with (
         cluster.setting("default_transaction_isolation", "repeatable read"),
@@ -110,17 +112,17 @@ def test_a_serialization_failure_is_retried(on_postgresql, cluster):
     ):
         other.execute("BEGIN")
         other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
-        call = pool.submit(on_postgresql.update_user_group, name="Mine")
+        call = pool.submit(postgresql_service.update_user_group, name="Mine")
         wait_until(lambda: onlooker.execute(waiting).fetchone()[0])
         other.execute("COMMIT")
         assert call.result().json()["user_group"]["name"] == "Mine"
 
 
-def test_terminated_connections_are_replaced_and_none_is_leaked(on_postgresql, cluster):
+def test_terminated_connections_are_replaced_and_none_is_leaked(postgresql_service, cluster):
     """One process with eight threads keeps at most one connection for each."""
     cluster.disconnect_all()
     for _ in range(20):
-        assert_healthy(on_postgresql)
+        assert_healthy(postgresql_service)
 
     with cluster.connect() as connection:
         sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -140,7 +142,8 @@ DATABASES["default"]["OPTIONS"]["timeout"] = 1
 
 
 @pytest.fixture(scope="module")
-def on_sqlite(tmp_path_factory):
+def sqlite_service(tmp_path_factory):
+    """Yield the running service, with its data in a SQLite file."""
     folder = tmp_path_factory.mktemp("sqlite")
     (folder / "impatient.py").write_text(IMPATIENT)
     variables = {"DJANGO_SETTINGS_MODULE": "impatient", "PYTHONPATH": str(folder), "GRANIAN_WORKERS": "1"}
@@ -150,6 +153,7 @@ def on_sqlite(tmp_path_factory):
 
 @contextmanager
 def writes_locked(service, *statements):
+    """Execute the statements, and then lock the SQLite file for writes until the block ends."""
     file = service.database_url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         for statement in (*statements, "BEGIN IMMEDIATE"):
@@ -157,20 +161,20 @@ def writes_locked(service, *statements):
         yield
 
 
-def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(on_sqlite):
+def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(sqlite_service):
     """There are more reads at once than threads, with a token whose last use must be written.
 
     A read that waited would get a 503 response, because the writer keeps its lock until all calls have ended.
     """
     unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
-    with writes_locked(on_sqlite, unused), ThreadPoolExecutor(17) as pool:
-        calls = [pool.submit(list_bookmarks, on_sqlite) for _ in range(16)]
-        calls.append(pool.submit(on_sqlite.request, "GET", "/livez"))
+    with writes_locked(sqlite_service, unused), ThreadPoolExecutor(17) as pool:
+        calls = [pool.submit(list_bookmarks, sqlite_service) for _ in range(16)]
+        calls.append(pool.submit(sqlite_service.request, "GET", "/livez"))
         assert {call.result().status_code for call in calls} == {200}
-        assert_unavailable(on_sqlite.create_bookmark(url="https://example.com/"))
+        assert_unavailable(sqlite_service.create_bookmark(url="https://example.com/"))
 
-    assert_healthy(on_sqlite)
-    assert "Could not write the last use of the token" in on_sqlite.log.read_text()
+    assert_healthy(sqlite_service)
+    assert "Could not write the last use of the token" in sqlite_service.log.read_text()
 
 
 # A worker that is killed
@@ -180,13 +184,13 @@ def create_bookmarks(service, stopped, acknowledged, refused):
     """Create bookmarks, one after another, until the event ``stopped``."""
     while not stopped.is_set():
         url = new_url()
-        with suppress(httpx.TransportError):  # Nobody knows whether such a call was done.
+        with suppress(httpx.TransportError):  # Such a call may or may not have created its bookmark.
             (acknowledged if service.create_bookmark(url=url).status_code == 201 else refused).add(url)
 
 
 @contextmanager
 def download(service):
-    """Yield a function that returns what it receives of an export of 6 MB, which fit into no buffer of a socket."""
+    """Start an export of 6 MB, too large for the buffers of a socket. Yield a function that receives a part of it."""
     url = "https://example.com/".ljust(7900, "\N{GRINNING FACE}")
     with service.client() as client:
         for batch in range(2):
@@ -201,16 +205,16 @@ def download(service):
         yield partial(connection.recv, 65536)
 
 
-def test_killing_a_worker_loses_no_acknowledged_write(on_sqlite):
+def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
     """A download that breaks off is shorter than its ``Content-Length``."""
-    workers, stopped, acknowledged, refused = on_sqlite.worker_pids(), threading.Event(), set(), set()
-    with download(on_sqlite) as receive, ThreadPoolExecutor(4) as pool:
+    workers, stopped, acknowledged, refused = sqlite_service.worker_pids(), threading.Event(), set(), set()
+    with download(sqlite_service) as receive, ThreadPoolExecutor(4) as pool:
         received = receive()
-        calls = [pool.submit(create_bookmarks, on_sqlite, stopped, acknowledged, refused) for _ in range(4)]
+        calls = [pool.submit(create_bookmarks, sqlite_service, stopped, acknowledged, refused) for _ in range(4)]
         try:
             wait_until(lambda: len(acknowledged) >= 20)
             os.kill(workers[0], signal.SIGKILL)
-            on_sqlite.wait_for_replacements(workers)
+            sqlite_service.wait_for_replacements(workers)
             before = len(acknowledged)
             wait_until(lambda: len(acknowledged) >= before + 20)
         finally:
@@ -220,7 +224,7 @@ def test_killing_a_worker_loses_no_acknowledged_write(on_sqlite):
             while data := receive():
                 received += data
 
-    with on_sqlite.client() as client:
+    with sqlite_service.client() as client:
         found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", client.get("/v1/export?format=csv").text))
     assert acknowledged <= found
     assert not refused & found

@@ -1,6 +1,6 @@
 """The time limits of the server's connections to PostgreSQL, directly and behind PgBouncer in transaction mode.
 
-tests/host/test_same_bytes.py compares the answers.
+tests/host/test_same_bytes.py compares the responses of the service with and without PgBouncer.
 """
 
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ def cluster():
 
 @pytest.fixture
 def connect(cluster):
-    """Return a function that returns a connection of the server to a database, which is not set up yet."""
+    """Return a function that opens a Django connection to a database, without calling ``set_up()``."""
     with ExitStack() as stack:
 
         def connect(name):
@@ -51,7 +51,7 @@ def connect(cluster):
 def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
     connection = connect("postgres")
     loaders = connection.connection.adapters
-    of_django = loaders.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+    djangos_loader = loaders.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
 
     set_up(connection)
 
@@ -59,7 +59,7 @@ def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
         cursor.execute("SELECT '2026-01-31T10:26:53.589793+01:00'::timestamptz")
         assert cursor.fetchone()[0].isoformat() == "2026-01-31T09:26:53.589793+00:00"
         used = cursor.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
-    assert used is not of_django and used.timezone == connection.timezone
+    assert used is not djangos_loader and used.timezone == connection.timezone
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
 
 
 def states_of_the_sessions(url):
-    """Return the time limits and the number of prepared statements of all connections of the pool."""
+    """Return a set of statement timeout, lock timeout and number of prepared statements, of all pooled connections."""
     sql = (
         "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
         " (SELECT count(*) FROM pg_prepared_statements)"
@@ -109,7 +109,7 @@ def states_of_the_sessions(url):
 
 @needs_pgbouncer
 def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path):
-    """The service sets no limits, which the pooler would share among its clients. Its role has the documented ones."""
+    """The service sets no limits, because other clients of the pooler would get them. The role has them instead."""
     cluster.execute("CREATE ROLE bookmarks LOGIN")
     cluster.execute("CREATE DATABASE bookmarks OWNER bookmarks")
     url = cluster.url.replace("postgres@", "bookmarks@").replace("/postgres", "/bookmarks")

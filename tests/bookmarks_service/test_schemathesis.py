@@ -41,7 +41,7 @@ headers = {{ Authorization = "Bearer {access_token}" }}
 
 @pytest.mark.once
 def test_schemathesis_finds_no_failure(service, tmp_path):
-    # The calls may delete everything that the tokens reach. This is nothing that other tests use.
+    # The calls may delete all that the tokens give access to, so these get a user group and a team of their own.
     headers, group = {"Authorization": f"Token {service.api_token}"}, {"user_group_id": "schemathesis"}
     assert service.request("POST", "/api/user", json=group, headers=headers).status_code == 201
     issued = service.request("POST", "/api/user/access-tokens", json=group, headers=headers).json()["access_token"]
@@ -58,4 +58,4 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     )  # fmt: skip
 
     assert result.returncode == 0, result.stdout
-    assert "Tested: 26" in result.stdout
+    assert "Tested: 26" in result.stdout  # all operations

@@ -69,7 +69,7 @@ def test_a_malformed_value_is_reported_without_quoting_it(name, value):
     assert "hunter2" not in str(error.value)
 
 
-def test_the_server_and_commands_end_with_one_line():
+def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
     variables = {"SECRET_KEY": "x", "DATABASE_URL": "postgres://user:hunter2@host:99999/name"}
 
     results = [load_application(**variables), manage("migrate", **variables)]
@@ -78,7 +78,7 @@ def test_the_server_and_commands_end_with_one_line():
     assert [result.stderr for result in results] == [message] * 2
 
 
-def test_commands_require_neither():
+def test_commands_require_neither_a_secret_key_nor_debug():
     assert "create_roles" in manage("help").stdout
 
 
@@ -94,6 +94,7 @@ def test_sqlite_syncs_commits_and_waits_for_locks(tmp_path):
 
 @pytest.fixture
 def https(settings):
+    """Redirect to HTTPS, as the service does behind a TLS proxy."""
     settings.SECURE_SSL_REDIRECT = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

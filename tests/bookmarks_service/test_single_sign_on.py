@@ -23,29 +23,33 @@ pytestmark = pytest.mark.once
 START = "/admin/single-sign-on/"
 
 urlpatterns = [path("admin/", include("bookmarks_service.single_sign_on")), *urls.urlpatterns]
-"""Those of the service if single sign-on is on, which it is not when the tests start."""
+"""The URLs that the service has with single sign-on. The settings of the tests do not turn it on."""
 
 
 @pytest.fixture(scope="module")
-def running():
-    with identity_provider() as running:
-        yield running
+def running_provider():
+    with identity_provider() as running_provider:
+        yield running_provider
 
 
 @pytest.fixture
-def provider(running, settings, db):
-    """Turn single sign-on on, with Anna as an operator. A time limit of minutes lets slow machines pass."""
-    variables = {"OIDC_ISSUER": running.issuer, "OIDC_CLIENT_ID": CLIENT_ID, "OIDC_CLIENT_SECRET": CLIENT_SECRET}
+def provider(running_provider, settings, db):
+    """Turn single sign-on on. The provider logs in Anna, with the role of an operator."""
+    variables = {
+        "OIDC_ISSUER": running_provider.issuer,
+        "OIDC_CLIENT_ID": CLIENT_ID,
+        "OIDC_CLIENT_SECRET": CLIENT_SECRET,
+    }
     loaded = load_settings(SECRET_KEY="x", **variables)
     for name in ("AUTHENTICATION_BACKENDS", "AUTHLIB_OAUTH_CLIENTS", *variables):
         setattr(settings, name, loaded[name])
     settings.ROOT_URLCONF = __name__
-    scale_time_limit(settings, 100)
+    scale_time_limit(settings, 100)  # a slow machine does not reach it
     call_command("create_roles")
-    running.reset()
-    running.roles = ["Operators"]
-    yield running
-    running.reset()
+    running_provider.reset()
+    running_provider.roles = ["Operators"]
+    yield running_provider
+    running_provider.reset()
 
 
 def scale_time_limit(settings, factor):
@@ -229,7 +233,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("attributes", INVALID.values(), ids=INVALID)
-def test_an_invalid_response_is_a_page(client, provider, attributes):
+def test_an_invalid_response_leads_to_an_error_page(client, provider, attributes):
     vars(provider).update(attributes)
 
     response = sign_in(client)
@@ -240,7 +244,7 @@ def test_an_invalid_response_is_a_page(client, provider, attributes):
     assert "_auth_user_id" not in client.session
 
 
-def test_a_provider_that_does_not_respond_is_a_page(client, provider, settings):
+def test_a_provider_that_does_not_respond_leads_to_an_error_page(client, provider, settings):
     scale_time_limit(settings, 1 / 5000)
     provider.hang("openid-configuration")
     assert client.get(START).status_code == 502
@@ -266,7 +270,7 @@ def test_metadata_with_another_issuer_or_an_endpoint_without_tls_are_refused(cli
     assert client.get(START).status_code == 302
 
 
-def test_a_refusal_of_the_provider_is_a_page(client, provider):
+def test_a_refusal_of_the_provider_leads_to_an_error_page(client, provider):
     provider.error = "access_denied"
 
     response = sign_in(client)
@@ -284,7 +288,7 @@ def test_a_state_is_valid_once_and_in_one_browser(client, provider):
 
 
 def test_the_login_form_logs_nobody_in_without_a_password(client, provider):
-    """Neither with a code, nor as the user whom the backend of single sign-on would take without asking."""
+    """RemoteUserBackend needs no password, but neither a code, a header nor a parameter gives it the name of a user."""
     sign_in(client)
     username = User.objects.get().username
     code = parse_qs(urlsplit(go_to_provider(client)).query)["code"][0]
@@ -307,7 +311,7 @@ def test_few_threads_wait_for_the_provider(client, provider):
     assert client.get(START).status_code == 302
 
 
-def test_the_login_page_offers_both(client, provider):
+def test_the_login_page_offers_single_sign_on_and_a_password(client, provider):
     page = client.get("/admin/login/?next=/admin/usergroups/team/%3Fq%3Da%26b").content.decode()
 
     assert f'href="{START}?next=%2Fadmin%2Fusergroups%2Fteam%2F%3Fq%3Da%26b"' in page

@@ -84,6 +84,7 @@ ON_BOOKMARKS = [
 
 @pytest.fixture(params=[nullcontext, received], ids=["without receivers", "with receivers"])
 def receivers(request):
+    """Run the test without and with receivers of signals, because writes then execute other statements."""
     with request.param():
         yield
 

@@ -63,6 +63,7 @@ BATCHES = [name for name, operation in OPERATIONS.items() if operation.max_body_
 SINGLE_CALLS = [name for name in WITH_A_BODY if name not in BATCHES]
 ANSWERED_IN_JSON = [name for name, operation in OPERATIONS.items() if not operation.returns_file]
 ONE_OF_EACH_SCHEME = ["update_user_group", "create_bookmark"]
+"""One operation for each authentication scheme: ``Token`` and ``Bearer``."""
 WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
 
 
@@ -98,13 +99,13 @@ def caller(client, user_group, name):
 
 @pytest.fixture(params=WITH_A_BODY)
 def operation(request, client, user_group):
-    """Call each operation with a body."""
+    """Return a function that calls an operation. The test runs for each operation with a body."""
     return caller(client, user_group, request.param)
 
 
 @pytest.fixture(params=OPERATIONS)
 def any_operation(request, client, user_group):
-    """Call each operation."""
+    """Return a function that calls an operation. The test runs for each operation."""
     return caller(client, user_group, request.param)
 
 

@@ -1,4 +1,9 @@
-"""The rules that the answers of all operations follow."""
+"""The rules that the responses of all operations follow.
+
+The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. A test
+runs for each operation (``operation`` only for those with a body), or for those that it names in ``parametrize``. The
+fixture ``valid_body`` is a body that all operations accept.
+"""
 
 import json
 from io import BytesIO

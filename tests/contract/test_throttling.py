@@ -15,6 +15,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture
 def rates(settings):
+    """Allow three calls in a minute, of which 1.5 seconds have passed in all tests (see ``reset_rate_limits``)."""
     settings.USERGROUPS_CALL_RATE, settings.USERGROUPS_FAILURE_RATE = "3/min", "3/min"
     return settings
 
