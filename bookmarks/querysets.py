@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import orjson
@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from usergroups import signals
-from usergroups.compiled_statements import CompiledInsert, CompiledSelect, parameters
+from usergroups.compiled_statements import CompiledSelect, CompiledStatement, parameters
 from usergroups.models import UserGroup
 from usergroups.transactions import announce, announce_update, retry_on_conflict
 
@@ -247,8 +247,30 @@ def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, A
     return {name: value for name, value in values.items() if value != getattr(bookmark, name)}
 
 
+class CompiledInsert(CompiledStatement["Bookmark"]):
+    """Inserts a bookmark unless it conflicts with an existing row. Call ``insert()`` instead of the statement."""
+
+    def __init__(self, model: "type[Bookmark]", using: str) -> None:
+        quote, fields = connections[using].ops.quote_name, cast(Any, model._meta.concrete_fields)
+        columns = [quote(field.column) for field in fields]
+        values = ", ".join(["%s"] * len(columns))
+        into = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)})"
+        sql = f"{into} VALUES ({values}) ON CONFLICT DO NOTHING RETURNING 1"
+        super().__init__(model, using, sql, ())
+
+    def insert(self, bookmark: "Bookmark") -> bool:
+        """Insert a bookmark and return whether it did not conflict."""
+        connection, params = connections[self.using], []
+        for field in self.model._meta.concrete_fields:
+            params.append(field.get_db_prep_save(field.pre_save(bookmark, add=True), connection))
+        if not self.execute(connection, params):
+            return False
+        bookmark._state.adding, bookmark._state.db = False, self.using
+        return True
+
+
 @cache
-def _insert_bookmark(model: "type[Bookmark]", using: str) -> "CompiledInsert[Bookmark]":
+def _insert_bookmark(model: "type[Bookmark]", using: str) -> CompiledInsert:
     return CompiledInsert(model, using)
 
 

@@ -160,35 +160,10 @@ class CompiledUpdate(CompiledStatement[M]):
         now = given.pop("updated_at")
         query.add_update_values({**given, "updated_at": time_of_change(rows.model, given, now)})
         sql, params = query.get_compiler(rows.db).as_sql()
-        returned = _columns(_fields(rows.model, deferred), connections[rows.db])
+        quote = connections[rows.db].ops.quote_name
+        returned = ", ".join(quote(field.column) for field in _fields(rows.model, deferred))
         super().__init__(rows.model, rows.db, f"{sql} RETURNING {returned}", params, deferred=deferred)
-
-
-class CompiledInsert(CompiledStatement[M]):
-    """Inserts an instance unless it conflicts with an existing row. Call ``insert()`` instead of the statement."""
-
-    def __init__(self, model: type[M], using: str) -> None:
-        quote = connections[using].ops.quote_name
-        columns = _columns(_fields(model), connections[using])
-        values = ", ".join(["%s"] * len(_fields(model)))
-        into = f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
-        sql = f"{into} VALUES ({values}) ON CONFLICT DO NOTHING RETURNING 1"
-        super().__init__(model, using, sql, ())
-
-    def insert(self, instance: M) -> bool:
-        """Insert an instance and return whether it did not conflict."""
-        connection, params = connections[self.using], []
-        for field in self.model._meta.concrete_fields:
-            params.append(field.get_db_prep_save(field.pre_save(instance, add=True), connection))
-        if not self.execute(connection, params):
-            return False
-        instance._state.adding, instance._state.db = False, self.using
-        return True
 
 
 def _fields(model: Any, deferred: Sequence[str] = ()) -> list[Any]:
     return [field for field in model._meta.concrete_fields if field.name not in deferred]
-
-
-def _columns(fields: Sequence[Any], connection: BaseDatabaseWrapper) -> str:
-    return ", ".join(connection.ops.quote_name(field.column) for field in fields)
