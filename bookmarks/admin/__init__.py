@@ -84,11 +84,11 @@ class CollectionAdmin(OwnedAdmin):
         return super().get_search_results(request, queryset, search_term)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        descriptions, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
+        descriptions, counts, perms_needed, refusals = super().get_deleted_objects(objs, request)
         note = gettext(
             "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
         )
-        return [*descriptions, note], counts, perms_needed, protected
+        return [*descriptions, note], counts, perms_needed - {str(Bookmark._meta.verbose_name)}, refusals
 
 
 class MoveForm(ConfirmationForm):
@@ -136,10 +136,10 @@ class BookmarkAdmin(FilesAdmin, OwnedAdmin):
     object_actions = {"move": _("Move")}
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
-    def identified_by(self, text: str) -> Q:
+    def matching(self, text: str, lookup: str) -> Q:
         with suppress(ValueError):
-            return Q(url_digest=web_url.digest(text))
-        return super().identified_by(text)
+            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()
+        return super().matching(text, lookup)
 
     def details(self, row: Bookmark) -> list[Any]:
         return [row.title, row.user_group]

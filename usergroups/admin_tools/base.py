@@ -1,6 +1,5 @@
 """The base class of the admin of every model."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -22,14 +21,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from usergroups import transactions
 from usergroups.signals import acting_as
-from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
 
 from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
 from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
 from .history import changed_values, values_of
 from .lists import (
-    AutocompleteFilter,
     OperatorListAdmin,
     admin_of,
     admin_url,
@@ -118,8 +116,6 @@ class OperatorAdmin(OperatorListAdmin):
         for field in form.base_fields.values():
             # Compare the input with the value that the form was rendered with, not with the current one.
             field.show_hidden_initial = change
-        if obj is not None and request.method == "GET":
-            form.restored = self.values_to_restore(request, obj)
         return form
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -157,7 +153,7 @@ class OperatorAdmin(OperatorListAdmin):
             return view()
         # After a conflict, validation finds what the other transaction has committed, and the form shows the error.
         with acting_as(request.user):
-            return retry_on_conflict(view, router.db_for_write(self.model))
+            return transactions.retry_on_conflict(view, router.db_for_write(self.model))
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
@@ -168,6 +164,8 @@ class OperatorAdmin(OperatorListAdmin):
         context["show_save_and_add_another"] = False
         obj = context.get("original")
         if obj is not None:
+            if request.method == "GET":
+                self.restore(request, obj, context["adminform"].form)
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -176,17 +174,13 @@ class OperatorAdmin(OperatorListAdmin):
         related = []
         for model in self.opts.apps.get_models():
             other = admin_of(self.admin_site, model)
-            if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
-                for path in other.owner_paths(request, self.model):
-                    row = other.related_list(request, {f"{path}__{self.opts.pk.name}__exact": obj.pk})
-                    related.append({**row, "links": other.get_related_links(request, path, obj)})
+            if not isinstance(other, OperatorAdmin) or not other.has_view_permission(request):
+                continue
+            for owner, _filter in (each for each in other.get_list_filter(request) if isinstance(each, tuple)):
+                if get_fields_from_path(model, owner)[-1].related_model is self.model:
+                    row = other.related_list(request, {f"{owner}__{self.opts.pk.name}__exact": obj.pk})
+                    related.append({**row, "links": other.get_related_links(request, owner, obj)})
         return related
-
-    def owner_paths(self, request: HttpRequest, owner: type[models.Model]) -> list[str]:
-        """Return the foreign keys to this model by which the list can be filtered."""
-        filters: list[Any] = [each for each in self.get_list_filter(request) if isinstance(each, tuple)]
-        paths = [path for path, filter_class in filters if filter_class is AutocompleteFilter]
-        return [path for path in paths if get_fields_from_path(self.model, path)[-1].related_model is owner]
 
     def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Return the name, the number of rows and the address of this list with these filters."""
@@ -232,10 +226,14 @@ class OperatorAdmin(OperatorListAdmin):
         _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), DeletionForm
     )
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
-        number = len(queryset)
-        self.log_deletions(request, queryset)
-        self.delete_queryset(request, queryset)
-        return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
+        rows: Any = list(queryset)
+        try:
+            self.delete_queryset(request, queryset)
+        except (models.ProtectedError, models.RestrictedError) as error:
+            names = ", ".join(f"{row._meta.verbose_name} {row}" for row in [*error.args[1]][:MAX_DESCRIBED])
+            return gettext("Nothing was deleted, because these objects prevent it: %(names)s.") % {"names": names}
+        self.log_deletions(request, rows)
+        return gettext("Deleted %(rows)s.") % {"rows": display_rows(len(rows), self.opts)}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         query: Any = request.GET.copy()
@@ -246,32 +244,22 @@ class OperatorAdmin(OperatorListAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return what Django's method returns, with counts in place of a list of all related rows."""
         counts = {str(self.opts.verbose_name_plural): intcomma(len(objs))}
-        perms_needed, protected = set(), []
-        cascading: dict[Any, models.Q] = defaultdict(models.Q)
-        protecting: dict[Any, models.Q] = defaultdict(models.Q)
-        for relation, way in dependants(self.model):
-            paths = cascading if relation.on_delete is models.CASCADE else protecting
-            paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
-        using = router.db_for_write(self.model)
-        for model, condition in cascading.items():
-            if number := bounded_count(model._base_manager.using(using).filter(condition)):
-                other = admin_of(self.admin_site, model)
-                if other is None or other.has_view_permission(request):
-                    counts[str(model._meta.verbose_name_plural)] = display_count(number)
-                if other is not None and not other.has_delete_permission(request):
-                    perms_needed.add(str(model._meta.verbose_name))
-        for model, condition in protecting.items():
-            if model not in cascading:  # Otherwise a cascade may delete these rows first.
-                rows = model._base_manager.using(using).filter(condition)[:MAX_DESCRIBED]
-                protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
-        try:
-            deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
-            deleted.require_few_dependants()
-        except TooManyDependants as error:
-            [model] = error.args
-            text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
-            protected.append(text % {"rows": display_rows(MAX_DEPENDANTS, model._meta), "model": self.opts.label})
-        return describe(self, objs), counts, perms_needed, protected
+        perms_needed, refusals, limit = set(), [], transactions.MAX_DEPENDANTS
+        dependants: dict[Any, models.QuerySet[Any]] = {}
+        queryset: Any = self.get_queryset(request)
+        for rows in queryset.dependants([obj.pk for obj in objs]):
+            dependants[rows.model] = dependants[rows.model] | rows if rows.model in dependants else rows
+        for model, rows in dependants.items():
+            number, other = rows[: limit + 1].count(), admin_of(self.admin_site, model)
+            if number and (other is None or other.has_view_permission(request)):
+                counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            if number and other is not None and not other.has_delete_permission(request):
+                perms_needed.add(str(model._meta.verbose_name))
+            if number > limit:
+                text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
+                shown = {"rows": display_rows(limit, model._meta), "model": self.opts.label}
+                refusals.append(text % shown)
+        return describe(self, objs), counts, perms_needed, refusals
 
     # History
 
@@ -282,14 +270,16 @@ class OperatorAdmin(OperatorListAdmin):
         query: Any = {"content_type": get_content_type_for_model(self.model).pk, "object_id": unquote(object_id)}
         return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
-    def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
-        """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
+    def restore(self, request: HttpRequest, obj: models.Model, form: Any) -> None:
+        """Let the form begin with the old values of an entry of the history, if the page was opened to restore them."""
         key = request.GET.get("restore")
         if not key or not is_valid_value(LogEntry._meta.pk, key):
-            return {}
+            return
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        values = [each for entry in entries for each in values_of(entry, self.model)]
-        return {field.name: old["key"] if old and field.is_relation else old for field, old, _new in values}
+        for field, old, _new in (each for entry in entries for each in values_of(entry, self.model)):
+            if field.name in form.fields:
+                form.initial[field.name] = old["key"] if old and field.is_relation else old
+                form.fields[field.name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
 
     # Find
 
@@ -297,14 +287,13 @@ class OperatorAdmin(OperatorListAdmin):
         """Return the condition that one of these secrets, which have the prefix, identifies the row."""
         return models.Q()  # An empty condition finds nothing.
 
-    def identified_by(self, text: str) -> models.Q:
-        """Return the condition that the whole text identifies the row. It contains no whole secret."""
-        fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
-        lookups = [(field.name, text) for field in fields if is_valid_value(field, text)]
-        return models.Q(*lookups, _connector=models.Q.OR)
+    def matching(self, text: str, lookup: str) -> models.Q:
+        """Return the condition that the text identifies the row ("exact") or is part of a field ("icontains").
 
-    def similar_to(self, text: str) -> models.Q:
-        """Return the condition to try if the whole text identifies no row: a field contains the text."""
-        fields = [self.opts.get_field(name) for name in self.find_fields]
-        lookups = [(f"{field.name}__icontains", text) for field in fields if isinstance(field, models.CharField)]
+        The text contains no whole secret.
+        """
+        lookups = []
+        for field in map(self.opts.get_field, self.find_fields):
+            if is_valid_value(field, text) and (lookup == "exact" or isinstance(field, models.CharField)):
+                lookups.append((f"{field.name}__{lookup}", text))
         return models.Q(*lookups, _connector=models.Q.OR)

@@ -101,8 +101,8 @@ class FindSite(admin.AdminSite):
             own = {each: [key for key in secrets if key.startswith(f"{each.secret_prefix}_")] for each in admins}
             conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
             return self._rows(request, conditions)
-        found = self._rows(request, {each: each.identified_by(text) for each in admins})
-        return found or self._rows(request, {each: each.similar_to(text) for each in admins})
+        found = self._rows(request, {each: each.matching(text, "exact") for each in admins})
+        return found or self._rows(request, {each: each.matching(text, "icontains") for each in admins})
 
     def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any]]]:
         found = []

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -124,14 +124,6 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     """
 
     data: Any
-    restored: ClassVar[dict[str, Any]] = {}
-    """Former values of fields that the form begins with."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name in self.restored.keys() & self.fields.keys():
-            self.initial[name] = self.restored[name]
-            self.fields[name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
 
     def clean(self) -> None:
         super().clean()

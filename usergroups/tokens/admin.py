@@ -236,9 +236,9 @@ class TokenAdmin(OperatorAdmin):
         cut_off = [secret for secret in secrets if not secret_format.is_well_formed(secret, self.secret_prefix)]
         return Q(digest__in=digests) | Q(hint__in=map(secret_format.hint, cut_off))
 
-    def identified_by(self, text: str) -> Q:
+    def matching(self, text: str, lookup: str) -> Q:
         """Also match the id in the API, and the beginning of the secret anywhere in the text."""
-        condition = super().identified_by(text)
+        condition = super().matching(text, lookup)
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
         return condition | Q(hint__in=secret_format.hints_in(text, self.secret_prefix))
