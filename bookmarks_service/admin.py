@@ -10,7 +10,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -46,8 +46,7 @@ class PermissionsAdmin(OperatorListAdmin):
 
 @admin.register(Group)
 class RoleAdmin(PermissionsAdmin, GroupAdmin):
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": gettext("Roles"), **(extra_context or {})})
+    list_title = _("Roles")
 
 
 @admin.register(User)

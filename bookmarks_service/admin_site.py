@@ -21,9 +21,6 @@ from usergroups.tokens.addresses import address_of
 
 MAX_ROWS = 5  # in each list of the index page
 
-NAMES = {"LogEntry": _("Changes"), "Group": _("Roles")}
-"""What the links to the lists of Django's models say."""
-
 
 class OperatorsSite(FindSite):
     """The admin site of the service."""
@@ -36,7 +33,8 @@ class OperatorsSite(FindSite):
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         apps = super().get_app_list(request, app_label)
         for model in (model for app in apps for model in app["models"]):
-            model["name"] = NAMES.get(model["object_name"], model["name"])
+            title = getattr(self.get_model_admin(model["model"]), "list_title", "")
+            model["name"] = title or model["name"]
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
         return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))

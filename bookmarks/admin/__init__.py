@@ -72,6 +72,9 @@ class CollectionAdmin(OwnedAdmin):
     find_fields = ("name", "id")
     fields = ("user_group", "name", "id", "created_at", "updated_at")
     empty_text = _("Applications create collections with POST /v1/collections.")
+    deletion_note = _(
+        "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+    )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
         dates = ("id", "created_at", "updated_at")
@@ -82,13 +85,6 @@ class CollectionAdmin(OwnedAdmin):
         if key and is_valid_value(UserGroup._meta.pk, key):
             queryset = queryset.filter(user_group=key)
         return super().get_search_results(request, queryset, search_term)
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        descriptions, counts, perms_needed, refusals = super().get_deleted_objects(objs, request)
-        note = gettext(
-            "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
-        )
-        return [*descriptions, note], counts, perms_needed - {str(Bookmark._meta.verbose_name)}, refusals
 
 
 class MoveForm(ConfirmationForm):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
+from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
@@ -17,25 +17,26 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html_join
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups import transactions
 from usergroups.signals import acting_as
+from usergroups.transactions import retry_on_conflict
 
-from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
+from .confirmation import MAX_DESCRIBED, DeletionForm, requires_confirmation
 from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
 from .history import changed_values, values_of
 from .lists import (
+    MAX_LISTED,
+    UNUSABLE,
     OperatorListAdmin,
     admin_of,
     admin_url,
     bounded_count,
     can_view,
-    display_count,
     display_rows,
-    joined,
 )
 
 
@@ -52,6 +53,8 @@ class OperatorAdmin(OperatorListAdmin):
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
+    deletion_note: ClassVar[str | Promise] = ""
+    """What the confirmation of a deletion says besides the numbers of rows."""
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
@@ -85,10 +88,7 @@ class OperatorAdmin(OperatorListAdmin):
     ) -> HttpResponse:
         """Show rows with their secrets, each with the row that it replaces, if any. Reloading the page leaves it."""
         reload_url = self.url_of("change", secrets[0][0].pk) if len(secrets) == 1 else self.url_of("changelist")
-        rows = [
-            (secret, joined(self.link_to(row), *self.details(row)), old and self.link_to(old))
-            for row, secret, old in secrets
-        ]
+        rows = [(secret, self.described(row), old and self.link_to(old)) for row, secret, old in secrets]
         template = "usergroups/admin/secrets.html"
         return self.render_page(request, template, title, text=text, rows=rows, reload_url=reload_url)
 
@@ -110,13 +110,6 @@ class OperatorAdmin(OperatorListAdmin):
         return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
 
     # Forms
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form: Any = super().get_form(request, obj, change, **kwargs)
-        for field in form.base_fields.values():
-            # Compare the input with the value that the form was rendered with, not with the current one.
-            field.show_hidden_initial = change
-        return form
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs["queryset"] = choices_of(db_field)
@@ -153,7 +146,7 @@ class OperatorAdmin(OperatorListAdmin):
             return view()
         # After a conflict, validation finds what the other transaction has committed, and the form shows the error.
         with acting_as(request.user):
-            return transactions.retry_on_conflict(view, router.db_for_write(self.model))
+            return retry_on_conflict(view, router.db_for_write(self.model))
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
@@ -184,9 +177,10 @@ class OperatorAdmin(OperatorListAdmin):
 
     def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Return the name, the number of rows and the address of this list with these filters."""
+        number = bounded_count(self.get_queryset(request).filter(**query))
         return {
             "name": str(self.opts.verbose_name_plural),
-            "count": display_count(bounded_count(self.get_queryset(request).filter(**query))),
+            "count": intcomma(number) + ("+" if number == MAX_LISTED else ""),
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
@@ -212,10 +206,14 @@ class OperatorAdmin(OperatorListAdmin):
             raise PermissionDenied
         try:
             with acting_as(request.user):
-                response: HttpResponse = confirmation.respond(self, request)
-                return response
-        except IncorrectLookupParameters:
+                return confirmation.respond(self, request)  # type: ignore[no-any-return]
+        except UNUSABLE:
             return self.refuse_filters()
+
+    def described(self, row: Any) -> str:
+        """Return a link to the row and its details in one line."""
+        parts = [self.link_to(row), *self.details(row)]
+        return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
     def details(self, row: Any) -> list[Any]:
         """Return what Find and the confirmation pages show of a row beside its name. Empty values are left out."""
@@ -240,26 +238,6 @@ class OperatorAdmin(OperatorListAdmin):
         query.update({"action": "delete_selected", "keys": unquote(object_id), "page": "1"})
         request.GET = query
         return self.confirm_view(request)
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return what Django's method returns, with counts in place of a list of all related rows."""
-        counts = {str(self.opts.verbose_name_plural): intcomma(len(objs))}
-        perms_needed, refusals, limit = set(), [], transactions.MAX_DEPENDANTS
-        dependants: dict[Any, models.QuerySet[Any]] = {}
-        queryset: Any = self.get_queryset(request)
-        for rows in queryset.dependants([obj.pk for obj in objs]):
-            dependants[rows.model] = dependants[rows.model] | rows if rows.model in dependants else rows
-        for model, rows in dependants.items():
-            number, other = rows[: limit + 1].count(), admin_of(self.admin_site, model)
-            if number and (other is None or other.has_view_permission(request)):
-                counts[str(model._meta.verbose_name_plural)] = intcomma(number)
-            if number and other is not None and not other.has_delete_permission(request):
-                perms_needed.add(str(model._meta.verbose_name))
-            if number > limit:
-                text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
-                shown = {"rows": display_rows(limit, model._meta), "model": self.opts.label}
-                refusals.append(text % shown)
-        return describe(self, objs), counts, perms_needed, refusals
 
     # History
 

@@ -1,6 +1,6 @@
 """Admin actions that ask for confirmation, and summaries of what they change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import wraps
@@ -15,14 +15,13 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.functional import Promise
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from usergroups.transactions import retry_on_conflict
+from usergroups import transactions
 
 from .forms import is_valid_value
-from .lists import MAX_LISTED, display_rows, joined
+from .lists import MAX_LISTED, admin_of, display_rows
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
@@ -31,9 +30,6 @@ CONFIRMED_KEYS = "confirmed"
 """The form field with the keys of all rows. A field for each key would exceed Django's limit of 1,000 fields."""
 
 MAX_DESCRIBED = 20
-
-Action = Callable[..., HttpResponse | str]
-"""Takes the model admin, the request, the rows and the form's values. Returns a response, or a message to show."""
 
 
 class ConfirmationForm(forms.Form):
@@ -47,7 +43,10 @@ class ConfirmationForm(forms.Form):
         self.refusals: list[str] = []
         """Why the action cannot be performed on these rows."""
         self.counts: dict[str, str] = {}
-        self.descriptions = describe(model_admin, rows)
+        self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
+        if others := len(rows[MAX_DESCRIBED:]):
+            text = ngettext("and %(number)s more", "and %(number)s more", others)
+            self.descriptions.append(text % {"number": intcomma(others)})
 
 
 class DeletionForm(ConfirmationForm):
@@ -57,14 +56,27 @@ class DeletionForm(ConfirmationForm):
 
     def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
         super().__init__(model_admin, request, rows)
-        self.descriptions, self.counts, perms_needed, protected = model_admin.get_deleted_objects(rows, request)
-        text = _("You do not have permission to delete: %(name)s.")
-        self.refusals = [*(text % {"name": name} for name in sorted(perms_needed)), *protected]
+        self.counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(rows))}
+        dependants: dict[Any, models.QuerySet[Any]] = {}
+        for each in model_admin.get_queryset(request).dependants([row.pk for row in rows]):
+            dependants[each.model] = dependants[each.model] | each if each.model in dependants else each
+        limit = transactions.MAX_DEPENDANTS
+        for model, related in dependants.items():
+            number, other = related[: limit + 1].count(), admin_of(model_admin.admin_site, model)
+            if number and (other is None or other.has_view_permission(request)):
+                self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            if number and other is not None and not other.has_delete_permission(request):
+                text = _("You do not have permission to delete: %(name)s.")
+                self.refusals.append(text % {"name": model._meta.verbose_name})
+            if number > limit:
+                text = _("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
+                shown = {"rows": display_rows(limit, model._meta), "model": model_admin.opts.label}
+                self.refusals.append(text % shown)
 
 
 def requires_confirmation(
     title: str | Promise, text: str | Promise, form_class: type[ConfirmationForm] = ConfirmationForm
-) -> Callable[[Action], Any]:
+) -> Callable[[Callable[..., Any]], Any]:
     """Decorate an admin action to ask for confirmation before it runs.
 
     ``title`` has the placeholder ``%(rows)s`` for the number and name of the rows, as in "Delete %(rows)s".
@@ -72,7 +84,7 @@ def requires_confirmation(
     ``form_class`` as keyword arguments.
     """
 
-    def decorate(action: Action) -> Any:
+    def decorate(action: Callable[..., Any]) -> Any:
         @wraps(action)
         def ask(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse:
             """Redirect to the page that asks for confirmation. "Select all" stands for the list with its filters."""
@@ -91,7 +103,8 @@ def requires_confirmation(
 class Confirmation:
     """The page that describes an action and its rows, asks for confirmation and runs the action."""
 
-    action: Action
+    action: Callable[..., HttpResponse | str]
+    """Takes the model admin, the request, the rows and the form's values. Returns a response, or a message to show."""
     title: str | Promise
     text: str | Promise
     form_class: type[ConfirmationForm]
@@ -108,7 +121,7 @@ class Confirmation:
         if form.refusals or not form.is_valid():
             return self.page(model_admin, request, found, form)
         locked = rows.order_by("pk").select_for_update(of=("self",))
-        outcome = retry_on_conflict(
+        outcome = transactions.retry_on_conflict(
             lambda: self.action(model_admin, request, locked.all(), **form.cleaned_data), rows.db
         )
         if isinstance(outcome, HttpResponse):
@@ -120,6 +133,7 @@ class Confirmation:
         context = {
             "form": form,
             "text": self.text,
+            "note": model_admin.deletion_note,
             "keys_field": CONFIRMED_KEYS,
             "keys": ",".join(str(row.pk) for row in rows),
             "limit": intcomma(form.max_rows) if len(rows) == form.max_rows else "",
@@ -156,12 +170,3 @@ def origin(model_admin: Any, request: HttpRequest, rows: list[Any]) -> str:
     if "page" in request.GET and rows:
         return str(model_admin.url_of("change", rows[0].pk))
     return f"{model_admin.url_of('changelist')}?{list_params(request).urlencode()}".rstrip("?")
-
-
-def describe(model_admin: Any, rows: Sequence[models.Model]) -> list[str]:
-    """Return descriptions of the first rows, and the number of the others."""
-    name = capfirst(model_admin.opts.verbose_name)
-    texts = [joined(f"{name}: {row}", *model_admin.details(row)) for row in rows[:MAX_DESCRIBED]]
-    if others := len(rows[MAX_DESCRIBED:]):
-        texts.append(ngettext("and %(number)s more", "and %(number)s more", others) % {"number": intcomma(others)})
-    return texts

@@ -125,6 +125,12 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
 
     data: Any
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            # Compare the input with the value that the form was rendered with, not with the current one.
+            field.show_hidden_initial = not self.instance._state.adding
+
     def clean(self) -> None:
         super().clean()
         for name in [name for name in self.changed_data if name not in self.errors]:

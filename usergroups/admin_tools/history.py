@@ -13,7 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
@@ -109,6 +109,7 @@ class ChangesAdmin(OperatorListAdmin):
     Register it for ``django.contrib.admin.models.LogEntry``.
     """
 
+    list_title = _("Changes")
     list_display = ("action_time", "operator", "changed_object", "change")
     list_display_links = None
     list_filter = (("user", AutocompleteFilter), ObjectFilter, "action_flag", "action_time")
@@ -118,9 +119,6 @@ class ChangesAdmin(OperatorListAdmin):
     ordering = ("-id",)
     actions = ()
     empty_text = _("Changes that operators make in the admin are listed here.")
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": gettext("Changes"), **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(content_type__in=visible_kinds(self.admin_site, request))

@@ -1,14 +1,13 @@
 """Lists whose cost does not grow with the table, the filters above them, and the content of their cells."""
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -20,14 +19,18 @@ from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.functional import Promise, cached_property
 from django.utils.html import format_html, format_html_join
+from django.utils.text import capfirst
 from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, npgettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .forms import AutocompleteField, AutocompleteSelect
 
 MAX_LISTED = 10_000
+
+UNUSABLE = (IncorrectLookupParameters, ValueError, OverflowError, ValidationError, DataError)
+"""The errors for a filter, or for the key of a selected row, with a value that no row can have."""
 
 
 def admin_of(site: admin.AdminSite, model: Any) -> Any:
@@ -50,11 +53,6 @@ def bounded_count(rows: Any) -> int:
     """Return the number of rows of a queryset, without counting beyond 10,000."""
     number: int = rows.order_by()[:MAX_LISTED].count()
     return number
-
-
-def display_count(number: int) -> str:
-    """Return a number that was counted up to 10,000 as text."""
-    return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
 
 
 def display_rows(number: int, opts: Any) -> str:
@@ -101,10 +99,8 @@ class OperatorChangeList(ChangeList):
     """A list for the template ``usergroups/admin/change_list.html``, which shows the filters above the table."""
 
     def __init__(self, *args: Any) -> None:
-        try:
-            super().__init__(*args)
-        except (ValueError, OverflowError, DataError) as error:
-            raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
+        super().__init__(*args)
+        self.title = self.model_admin.list_title or capfirst(self.opts.verbose_name_plural)
         self.has_filters = False  # so that the theme does not show them as well
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count  # hides the link "Show all"
@@ -129,6 +125,8 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
+    list_title: ClassVar[str | Promise] = ""
+    """The heading of the list, if it is not the name of the model."""
     empty_text: ClassVar[str | Promise] = ""
     """The text to show when the table is empty."""
 
@@ -142,23 +140,11 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return OperatorChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        pattern = getattr(self.admin_site, "secrets_pattern", None)  # of sites with Find
-        if pattern and re.search(pattern, request.GET.get(SEARCH_VAR, "")):
-            others = request.GET.copy()
-            del others[SEARCH_VAR]
-            text = gettext(
-                "A secret was removed from the address. Lists do not search for secrets: use Find in the header."
-            )
-            messages.warning(request, text)
-            return redirect(f"{request.path}?{others.urlencode()}")
-        response: HttpResponse = super().changelist_view(request, extra_context)
-        return response
-
-    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
         try:
-            return super().response_action(request, *args, **kwargs)
-        except (ValueError, OverflowError, ValidationError, DataError):  # a key that no row can have
+            response: HttpResponse = super().changelist_view(request, extra_context)
+        except UNUSABLE:
             return self.refuse_filters()
+        return response
 
     def refuse_filters(self) -> HttpResponse:
         """Return to the list without filters, as Django's list does if one is invalid."""
@@ -214,23 +200,12 @@ def short_date(at: datetime) -> str:
     return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
 
 
-# Django's texts are in the nominative, and many languages need another case after "in" and before "ago".
-TIME_STRINGS: Any = {
-    "year": npgettext_lazy("in or ago", "%(num)d year", "%(num)d years", "num"),
-    "month": npgettext_lazy("in or ago", "%(num)d month", "%(num)d months", "num"),
-    "week": npgettext_lazy("in or ago", "%(num)d week", "%(num)d weeks", "num"),
-    "day": npgettext_lazy("in or ago", "%(num)d day", "%(num)d days", "num"),
-    "hour": npgettext_lazy("in or ago", "%(num)d hour", "%(num)d hours", "num"),
-    "minute": npgettext_lazy("in or ago", "%(num)d minute", "%(num)d minutes", "num"),
-}
-
-
 def relative_time(at: datetime | None) -> str | None:
     """Return HTML such as "in 3 days" or "2 hours ago"."""
     if at is None:
         return None
     if at <= timezone.now():
-        text = gettext("%(time)s ago") % {"time": timesince(at, time_strings=TIME_STRINGS, depth=1)}
+        text = gettext("%(time)s ago") % {"time": timesince(at, depth=1)}
     else:
-        text = gettext("in %(time)s") % {"time": timeuntil(at, time_strings=TIME_STRINGS, depth=1)}
+        text = gettext("in %(time)s") % {"time": timeuntil(at, depth=1)}
     return time_element(at, text)
