@@ -13,8 +13,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .admin_tools.base import OperatorAdmin
-from .admin_tools.confirmation import requires_confirmation
+from .admin_tools.base import OperatorAdmin, requires_confirmation
 from .admin_tools.forms import JSONObjectFormField
 from .admin_tools.history import log_rows
 from .admin_tools.lists import AutocompleteFilter, can_view

@@ -18,8 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from bookmarks import web_url
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.public_ids import Duplicate
-from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
+from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
 from usergroups.admin_tools.forms import AutocompleteField, is_valid_value
 from usergroups.admin_tools.history import kept_row, log_rows
 from usergroups.admin_tools.lists import AutocompleteFilter, two_lines

@@ -1,17 +1,20 @@
-"""The base class of the admin of every model."""
+"""The base class of the admin of every model, and its actions, which ask for confirmation."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial, wraps
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
+from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -19,13 +22,13 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.http import urlencode
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from usergroups import transactions
 from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
-from .confirmation import MAX_DESCRIBED, DeletionForm, requires_confirmation
 from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
 from .history import changed_values, values_of
 from .lists import (
@@ -38,6 +41,79 @@ from .lists import (
     can_view,
     display_rows,
 )
+
+FILTERS_PARAM = "_changelist_filters"
+"""Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
+
+MAX_DESCRIBED = 20
+
+
+class ConfirmationForm(forms.Form):
+    """The form on a confirmation page, with what the page shows of the rows."""
+
+    max_rows: ClassVar[int] = 1_000
+    """The maximum number of rows that the action changes. It keeps them locked meanwhile."""
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
+        super().__init__(request.POST if request.method == "POST" else None)
+        self.refusals: list[str] = []
+        """Why the action cannot be performed on these rows."""
+        self.limit = intcomma(self.max_rows) if len(rows) == self.max_rows else ""
+        self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
+        if others := len(rows[MAX_DESCRIBED:]):
+            text = ngettext("and %(number)s more", "and %(number)s more", others)
+            self.descriptions.append(text % {"number": intcomma(others)})
+
+
+class DeletionForm(ConfirmationForm):
+    """The form of a deletion, with the numbers of the related rows that will be deleted as well."""
+
+    max_rows = MAX_LISTED
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
+        super().__init__(model_admin, request, rows)
+        self.note = model_admin.deletion_note
+        self.counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(rows))}
+        dependants: dict[Any, models.QuerySet[Any]] = {}
+        for each in model_admin.get_queryset(request).dependants([row.pk for row in rows]):
+            dependants[each.model] = dependants[each.model] | each if each.model in dependants else each
+        limit = transactions.MAX_DEPENDANTS
+        for model, related in dependants.items():
+            number, other = related[: limit + 1].count(), admin_of(model_admin.admin_site, model)
+            if number and (other is None or other.has_view_permission(request)):
+                self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            if number and other is not None and not other.has_delete_permission(request):
+                text = gettext("You do not have permission to delete: %(name)s.")
+                self.refusals.append(text % {"name": model._meta.verbose_name})
+            if number > limit:
+                text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
+                shown = {"rows": display_rows(limit, model._meta), "model": model_admin.opts.label}
+                self.refusals.append(text % shown)
+
+
+def requires_confirmation(
+    title: str | Promise, text: str | Promise, form_class: type[ConfirmationForm] = ConfirmationForm
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate an admin action to ask for confirmation before it runs.
+
+    ``title`` has the placeholder ``%(rows)s`` for the number and name of the rows, as in "Delete %(rows)s".
+    The action runs in a transaction. It receives the confirmed rows that still exist, locked, and the values of
+    ``form_class`` as keyword arguments. It returns a response, or a message to show.
+    """
+
+    def decorate(action: Callable[..., HttpResponse | str]) -> Any:
+        @wraps(action)
+        def ask(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse:
+            """Redirect to the page that asks for confirmation. "Select all" stands for the list with its filters."""
+            query = {"action": action.__name__, FILTERS_PARAM: request.GET.urlencode()}
+            if request.POST.get("select_across") != "1":
+                query["keys"] = ",".join(str(key) for key in queryset.values_list("pk", flat=True))
+            return redirect(f"{model_admin.url_of('confirm')}?{urlencode(query)}")
+
+        ask.confirmed = (action, title, text, form_class)  # type: ignore[attr-defined]
+        return ask
+
+    return decorate
 
 
 class OperatorAdmin(OperatorListAdmin):
@@ -201,14 +277,46 @@ class OperatorAdmin(OperatorListAdmin):
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
         name = request.GET.get("action", "")
-        confirmation = getattr(getattr(self, name, None), "confirmation", None)
-        if confirmation is None or name not in self.get_actions(request):
+        if name not in self.get_actions(request) or not hasattr(getattr(self, name, None), "confirmed"):
             raise PermissionDenied
+        action, title, text, form_class = getattr(self, name).confirmed
         try:
-            with acting_as(request.user):
-                return confirmation.respond(self, request)  # type: ignore[no-any-return]
+            rows = self.get_queryset(request).filter(pk__in=self.chosen_keys(request, form_class.max_rows))
+            found = list(rows)
         except UNUSABLE:
             return self.refuse_filters()
+        if not found:
+            messages.info(request, gettext("The selected rows no longer exist. Nothing was changed."))
+            return redirect(self.origin(request, []))
+        form = form_class(self, request, found)
+        if form.refusals or not form.is_valid():
+            title %= {"rows": display_rows(len(found), self.opts)}
+            context = {"form": form, "rows": found, "text": text, "origin": self.origin(request, found)}
+            return self.render_page(request, "usergroups/admin/confirmation.html", title, **context)
+        locked = rows.order_by("pk").select_for_update(of=("self",))
+        with acting_as(request.user):
+            outcome = retry_on_conflict(lambda: action(self, request, locked.all(), **form.cleaned_data), rows.db)
+        if isinstance(outcome, HttpResponse):
+            return outcome
+        messages.info(request, outcome)
+        return redirect(self.origin(request, [] if form_class is DeletionForm else found))
+
+    def chosen_keys(self, request: HttpRequest, max_rows: int) -> list[Any]:
+        """Return the keys of the rows that were confirmed or selected, or that the list with its filters shows."""
+        text = request.POST.get("confirmed", request.GET.get("keys"))
+        if text is not None:
+            return [key for key in text.split(",")[:max_rows] if is_valid_value(self.opts.pk, key)]
+        listing: Any = copy(request)
+        listing.GET = QueryDict(request.GET.get(FILTERS_PARAM, ""), mutable=True)
+        listing.GET.pop(PAGE_VAR, None)
+        rows = self.get_changelist_instance(listing).queryset
+        return list(rows.values_list("pk", flat=True)[:max_rows])
+
+    def origin(self, request: HttpRequest, rows: list[Any]) -> str:
+        """Return the address of the page of the row or of the list from which the action was started."""
+        if "page" in request.GET and rows:
+            return self.url_of("change", rows[0].pk)
+        return f"{self.url_of('changelist')}?{request.GET.get(FILTERS_PARAM, '')}".rstrip("?")
 
     def described(self, row: Any) -> str:
         """Return a link to the row and its details in one line."""

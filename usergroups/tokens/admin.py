@@ -20,8 +20,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
+from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.lists import badge, relative_time, two_lines
