@@ -15,8 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.history import ChangesAdmin
-from usergroups.admin_tools.lists import OperatorListAdmin, admin_url
+from usergroups.admin_tools.lists import ChangesAdmin, OperatorListAdmin, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)

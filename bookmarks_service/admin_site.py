@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import message_of
-from usergroups.admin_tools.lists import admin_url, can_view, relative_time
+from usergroups.admin_tools.lists import admin_url, can_view, message_of, relative_time
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.addresses import address_of
 

@@ -133,20 +133,12 @@ def test_another_text_is_shown(admin_client):
     assert "Nothing was found for “&lt;nowhere&gt;”." in find(admin_client, "<nowhere>").content.decode()
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (" \n", "This field is required."),
-        ("a\0b", "Null characters are not allowed."),
-        ("x" * 1_000_000, "Ensure this value has at most 10000 characters (it has 1000000)."),
-    ],
-    ids=["blank", "null character", "megabyte"],
-)
-def test_a_text_by_which_nothing_can_be_found_is_refused(admin_client, text, problem):
+@pytest.mark.parametrize("text", [" \n", "q\0q", "x" * 1_000_000], ids=["blank", "null character", "megabyte"])
+def test_a_text_by_which_nothing_can_be_found_finds_nothing(admin_client, everything, text):
     response = find(admin_client, text)
 
     assert response.status_code == 200
-    assert response.context["problem"] == problem
+    assert response.context["found"] == []
     assert len(response.content) < 50_000
 
 

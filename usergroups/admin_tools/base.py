@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
-from django.contrib.admin.views.main import PAGE_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
@@ -30,16 +30,16 @@ from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
 from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
-from .history import changed_values, values_of
 from .lists import (
     MAX_LISTED,
     UNUSABLE,
     OperatorListAdmin,
-    admin_of,
     admin_url,
     bounded_count,
     can_view,
+    changed_values,
     display_rows,
+    values_of,
 )
 
 FILTERS_PARAM = "_changelist_filters"
@@ -79,10 +79,10 @@ class DeletionForm(ConfirmationForm):
             dependants[each.model] = dependants[each.model] | each if each.model in dependants else each
         limit = transactions.MAX_DEPENDANTS
         for model, related in dependants.items():
-            number, other = related[: limit + 1].count(), admin_of(model_admin.admin_site, model)
-            if number and (other is None or other.has_view_permission(request)):
+            number, site = related[: limit + 1].count(), model_admin.admin_site
+            if number and (not site.is_registered(model) or can_view(site, request, model)):
                 self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
-            if number and other is not None and not other.has_delete_permission(request):
+            if number and site.is_registered(model) and not site.get_model_admin(model).has_delete_permission(request):
                 text = gettext("You do not have permission to delete: %(name)s.")
                 self.refusals.append(text % {"name": model._meta.verbose_name})
             if number > limit:
@@ -242,8 +242,8 @@ class OperatorAdmin(OperatorListAdmin):
         """Return what to show of each list that can be filtered by the row and that the user may view."""
         related = []
         for model in self.opts.apps.get_models():
-            other = admin_of(self.admin_site, model)
-            if not isinstance(other, OperatorAdmin) or not other.has_view_permission(request):
+            other = self.admin_site.get_model_admin(model) if can_view(self.admin_site, request, model) else None
+            if not isinstance(other, OperatorAdmin):
                 continue
             for owner, _filter in (each for each in other.get_list_filter(request) if isinstance(each, tuple)):
                 if get_fields_from_path(model, owner)[-1].related_model is self.model:
@@ -284,7 +284,7 @@ class OperatorAdmin(OperatorListAdmin):
             rows = self.get_queryset(request).filter(pk__in=self.chosen_keys(request, form_class.max_rows))
             found = list(rows)
         except UNUSABLE:
-            return self.refuse_filters()
+            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
         if not found:
             messages.info(request, gettext("The selected rows no longer exist. Nothing was changed."))
             return redirect(self.origin(request, []))

@@ -3,11 +3,9 @@
 import re
 from typing import Any
 
-from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -19,8 +17,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
-
-TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
@@ -56,10 +52,7 @@ class FindSite(admin.AdminSite):
 
     @method_decorator(sensitive_post_parameters("text"))
     def find_view(self, request: HttpRequest) -> HttpResponse:
-        try:
-            text, problem = TEXT_FIELD.clean(request.POST.get("text")), ""
-        except ValidationError as error:
-            text, problem = "", " ".join(error.messages)
+        text = request.POST.get("text", "").replace("\0", "")[:MAX_LENGTH].strip()
         found = self.find(request, text) if text else {}
         if [len(rows) for rows in found.values()] == [1]:
             [(model_admin, [row])] = found.items()
@@ -70,7 +63,7 @@ class FindSite(admin.AdminSite):
             {"opts": each.opts, "lines": map(each.described, rows[:MAX_FOUND]), "has_more": len(rows) > MAX_FOUND}
             for each, rows in found.items()
         ]
-        page = {"title": _("Find"), "problem": problem, "found": groups, "text": shown, "find_text": shown}
+        page = {"title": _("Find"), "found": groups, "text": shown, "find_text": shown, "is_private": shown != text}
         context = {**self.each_context(request), **page}
         response = TemplateResponse(request, "usergroups/admin/found.html", context)
         response["Cache-Control"] = "private, no-cache"

@@ -142,16 +142,10 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
             ):
                 self.refuse(name, bound.field.prepare_value(bound.initial))
         if not self.instance._state.adding:
-            self.keep_unchanged_values()
-
-    def keep_unchanged_values(self) -> None:
-        """Give the instance the stored values of the other fields, which may have changed since the form was opened.
-
-        They are validated with the changed ones, and are in the history and in the signal.
-        """
-        for name in self.cleaned_data.keys() - set(self.changed_data):
-            if hasattr(self.instance, name):
-                self.cleaned_data[name] = getattr(self.instance, name)
+            # Other fields may have changed since the form was opened. Their stored values are validated with the
+            # changed ones, and are in the history and in the signal.
+            for name in self.cleaned_data.keys() - set(self.changed_data):
+                self.cleaned_data[name] = getattr(self.instance, name, self.cleaned_data[name])
 
     def refuse(self, name: str, current: Any) -> None:
         """Add an error with the stored value, and let the form contain this value, so that it can be sent again."""

@@ -22,13 +22,10 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_rows
-from usergroups.admin_tools.lists import badge, relative_time, two_lines
+from usergroups.admin_tools.lists import badge, log_rows, relative_time, two_lines
 
 from . import secret_format
 from .models import Token, TokenState
-
-LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))]
 
 
 class GraceForm(ConfirmationForm):
@@ -54,7 +51,7 @@ class NewTokenForm(OperatorForm):
 
     lifetime = forms.ChoiceField(
         label=_("Lifetime"),
-        choices=LIFETIMES,
+        choices=[("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))],
         initial="90",
         required=False,
         help_text=_("Calls with an expired token get 401. A rotated token gets the same lifetime again."),
