@@ -36,7 +36,7 @@ from bookmarks.files.report import Report, printable
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
-from usergroups.admin_tools.forms import AutocompleteField, is_valid_value
+from usergroups.admin_tools.forms import autocomplete_field, is_valid_value
 from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, kept_row, log_rows, two_lines
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
@@ -126,7 +126,7 @@ class MoveForm(ConfirmationForm):
         if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
             self.refusals = [gettext("Select the bookmarks of one user group.")]
         field: Any = Bookmark._meta.get_field("collection")
-        choice = AutocompleteField(field, model_admin.admin_site, required=False, label=capfirst(field.verbose_name))
+        choice = autocomplete_field(field, model_admin.admin_site, help_text="")
         limit_to_group(choice, user_group)
         self.fields = {"collection": choice, **self.fields}
 
@@ -169,8 +169,7 @@ class ImportForm(forms.Form):
     def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
         super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
         field: Any = Bookmark._meta.get_field("user_group")
-        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
-        self.fields = {"user_group": user_group, **self.fields}
+        self.fields = {"user_group": autocomplete_field(field, model_admin.admin_site), **self.fields}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]

@@ -9,7 +9,6 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
-from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -35,9 +34,8 @@ class PermissionsAdmin(OperatorListAdmin):
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
-            models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
-            content_types = ContentType.objects.get_for_models(*models).values()
-            permissions = Permission.objects.filter(content_type__in=content_types)
+            names = [model._meta.model_name for model in apps.get_models() if self.admin_site.is_registered(model)]
+            permissions = Permission.objects.filter(content_type__model__in=names)
             kwargs["queryset"] = permissions.select_related("content_type")
             kwargs["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **kwargs)

@@ -29,7 +29,7 @@ from usergroups import transactions
 from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
-from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
+from .forms import OperatorForm, SingleLineField, autocomplete_field, is_valid_value
 from .lists import (
     MAX_LISTED,
     UNUSABLE,
@@ -188,9 +188,8 @@ class OperatorAdmin(OperatorListAdmin):
     # Forms
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
-            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
+            return autocomplete_field(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:

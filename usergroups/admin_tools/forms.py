@@ -10,7 +10,6 @@ from django.contrib import admin
 from django.contrib.admin import widgets
 from django.core.exceptions import ValidationError
 from django.db import models, router
-from django.utils.formats import localize
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -39,13 +38,6 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     return True
 
 
-def choices_of(field: Any) -> models.QuerySet[Any]:
-    """Return the rows that a foreign key can refer to, with their owners, from the database for writes."""
-    model = field.remote_field.model
-    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model)).select_related()
-    return rows
-
-
 class SingleLineField(forms.CharField):
     """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
 
@@ -72,12 +64,11 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
 
 
-class AutocompleteField(forms.ModelChoiceField):  # type: ignore[type-arg]
-    """A choice of the rows that the foreign key ``field`` can refer to."""
-
-    def __init__(self, field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> None:
-        rows = choices_of(field)
-        super().__init__(rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
+def autocomplete_field(field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> Any:
+    """Return a choice of the rows that a foreign key can refer to, from the database for writes."""
+    model = field.remote_field.model
+    rows = model._default_manager.using(router.db_for_write(model)).select_related()
+    return field.formfield(queryset=rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
 
 
 class JSONObjectFormField(forms.CharField):
@@ -149,10 +140,9 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def refuse(self, name: str, current: Any) -> None:
         """Add an error with the stored value, and let the form contain this value, so that it can be sent again."""
-        shown, rows = current, getattr(self.fields[name], "queryset", None)
-        if rows is not None:
-            shown = rows.filter(pk=current).first() if current else None
-        quoted = Truncator(str(localize(shown)) if shown not in (None, "") else "-").chars(MAX_QUOTED)
+        rows = getattr(self.fields[name], "queryset", None)
+        shown = current if rows is None else rows.filter(pk=current).first()
+        quoted = Truncator(str(shown or "-")).chars(MAX_QUOTED)
         text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
         self.add_error(name, text % {"value": quoted})
         self.data = self.data.copy()

@@ -28,7 +28,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .forms import AutocompleteField, AutocompleteSelect, indent_json
+from .forms import AutocompleteSelect, autocomplete_field, indent_json
 
 MAX_LISTED = 10_000
 
@@ -88,7 +88,7 @@ class AutocompleteFilter(admin.FieldListFilter):
     def choices(self, changelist: Any) -> Iterator[Any]:
         used: Any = self.used_parameters
         form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
-        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
+        form.fields[self.lookup] = autocomplete_field(self.field, self.admin_site, required=False)
         yield {"field": form[self.lookup]}
 
 
@@ -99,8 +99,6 @@ class OperatorChangeList(ChangeList):
         super().__init__(*args)
         self.title = self.model_admin.list_title or capfirst(self.opts.verbose_name_plural)
         self.has_filters = False  # so that the theme does not show them as well
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count  # hides the link "Show all"
 
     @property
     def filters(self) -> list[tuple[str, list[Any]]]:
@@ -140,6 +138,8 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             response: HttpResponse = super().changelist_view(request, extra_context)
         except UNUSABLE:
+            if ERROR_FLAG in request.GET:
+                raise  # The list cannot be shown without filters, either.
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
         return response
 
@@ -166,11 +166,6 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.display(description=_("updated"), ordering="updated_at")
     def updated(self, row: Any) -> str:
         return short_date(row.updated_at)
-
-
-def joined(*parts: Any) -> str:
-    """Return the parts that are not empty in one line."""
-    return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
 
 def two_lines(first: str, second: str) -> str:
@@ -322,11 +317,9 @@ class ChangesAdmin(OperatorListAdmin):
 
     @admin.display(description=_("object"))
     def changed_object(self, entry: LogEntry) -> str:
-        content_type: Any = entry.content_type
-        kind = capfirst(content_type.name)
         address = None if entry.is_deletion() else entry.get_admin_url()
         shown = format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
-        return format_html("{}: {}", kind, shown)
+        return format_html("{}: {}", capfirst(str(entry.content_type)), shown)
 
     @admin.display(description=_("change"))
     def change(self, entry: LogEntry) -> str:

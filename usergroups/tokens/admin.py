@@ -128,10 +128,7 @@ class TokenAdmin(OperatorAdmin):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         token = context.get("original")
-        if token is None:
-            # The response always shows the secret, so this button would do the same as "Save".
-            context["show_save_and_continue"] = False
-        else:
+        if token is not None:
             context["sentence"] = self.sentence(token)
             if not token.is_active and self.has_add_permission(request):
                 names = ("name", *self.owner_fields, "read_only")
