@@ -36,8 +36,8 @@ from bookmarks.files.report import Report, printable
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
-from usergroups.admin_tools.forms import autocomplete_field, is_valid_value
-from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, kept_row, log_rows, two_lines
+from usergroups.admin_tools.forms import autocomplete_field, is_valid_value, kept_row
+from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, log_rows, two_lines
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 from usergroups.tokens.admin import TokenAdmin
@@ -70,9 +70,8 @@ class OwnedAdmin(OperatorAdmin):
     @admin.display(description=_("user group"))
     def user_group_link(self, row: Any) -> str:
         group = row.user_group
-        return self.link_to(
-            group, two_lines(group.name, ", ".join(filter(None, (group.provided_id, group.environment))))
-        )
+        identity = ", ".join(filter(None, (group.provided_id, group.environment)))
+        return self.link_to(group, two_lines(group.name, identity))
 
     @admin.display(description=_("team"))
     def team_link(self, row: Any) -> str:

@@ -29,18 +29,8 @@ from usergroups import transactions
 from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
-from .forms import OperatorForm, SingleLineField, autocomplete_field, is_valid_value
-from .lists import (
-    MAX_LISTED,
-    UNUSABLE,
-    OperatorListAdmin,
-    admin_url,
-    bounded_count,
-    can_view,
-    changed_values,
-    display_rows,
-    values_of,
-)
+from .forms import OperatorForm, autocomplete_field, changed_values, is_valid_value
+from .lists import MAX_LISTED, UNUSABLE, OperatorListAdmin, admin_url, bounded_count, can_view, display_rows, values_of
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
@@ -125,7 +115,7 @@ class OperatorAdmin(OperatorListAdmin):
 
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
@@ -244,7 +234,8 @@ class OperatorAdmin(OperatorListAdmin):
             other = self.admin_site.get_model_admin(model) if can_view(self.admin_site, request, model) else None
             if not isinstance(other, OperatorAdmin):
                 continue
-            for owner, _filter in (each for each in other.get_list_filter(request) if isinstance(each, tuple)):
+            filters: list[Any] = [each for each in other.get_list_filter(request) if isinstance(each, tuple)]
+            for owner, _filter in filters:
                 if get_fields_from_path(model, owner)[-1].related_model is self.model:
                     row = other.related_list(request, {f"{owner}__{self.opts.pk.name}__exact": obj.pk})
                     related.append({**row, "links": other.get_related_links(request, owner, obj)})
@@ -361,7 +352,7 @@ class OperatorAdmin(OperatorListAdmin):
         if not key or not is_valid_value(LogEntry._meta.pk, key):
             return
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        for field, old, _new in (each for entry in entries for each in values_of(entry, self.model)):
+        for field, old, _new in (each for entry in entries for each in values_of(entry)):
             if field.name in form.fields:
                 form.initial[field.name] = old["key"] if old and field.is_relation else old
                 form.fields[field.name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
@@ -377,8 +368,9 @@ class OperatorAdmin(OperatorListAdmin):
 
         The text contains no whole secret.
         """
+        fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
         lookups = []
-        for field in map(self.opts.get_field, self.find_fields):
+        for field in fields:
             if is_valid_value(field, text) and (lookup == "exact" or isinstance(field, models.CharField)):
                 lookups.append((f"{field.name}__{lookup}", text))
         return models.Q(*lookups, _connector=models.Q.OR)

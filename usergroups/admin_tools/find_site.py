@@ -64,8 +64,7 @@ class FindSite(admin.AdminSite):
             for each, rows in found.items()
         ]
         page = {"title": _("Find"), "found": groups, "text": shown, "find_text": shown, "is_private": shown != text}
-        context = {**self.each_context(request), **page}
-        response = TemplateResponse(request, "usergroups/admin/found.html", context)
+        response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **page})
         response["Cache-Control"] = "private, no-cache"
         return response
 

@@ -1,7 +1,6 @@
-"""Forms that keep what other operators and API clients change meanwhile, and fields for JSON and related rows."""
+"""Forms that keep what others change meanwhile, fields for JSON and related rows, and what the history keeps."""
 
 import json
-import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +18,7 @@ from usergroups.contract.errors import failure
 
 MAX_INDENTED = 100_000  # characters
 MAX_QUOTED = 1_000  # characters of a value in an error
+MAX_KEPT = 50_000  # characters of JSON, of the values in an entry of the history
 
 
 def indent_json(value: Any) -> str:
@@ -36,13 +36,6 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     except ValidationError:
         return False
     return True
-
-
-class SingleLineField(forms.CharField):
-    """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -93,14 +86,11 @@ class JSONObjectFormField(forms.CharField):
         except ValueError as error:
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
-            raise ValidationError(
-                [": ".join(filter(None, [p["attr"], _(p["detail"])])) for p in failure(error)["errors"]]
-            ) from None
+            problems = failure(error)["errors"]
+            raise ValidationError([": ".join(filter(None, [p["attr"], _(p["detail"])])) for p in problems]) from None
         return self.empty if value is None else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        if data is None:  # The form was sent without the field.
-            return False
         try:
             # Compare the JSON text, because 1 == True in Python.
             return json.dumps(self.to_python(data) or None) != json.dumps(initial or None)
@@ -147,3 +137,23 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         self.add_error(name, text % {"value": quoted})
         self.data = self.data.copy()
         self.data[self[name].html_initial_name] = self.fields[name].hidden_widget().format_value(current) or ""
+
+
+def changed_values(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the old and the new values of the changed fields, as an entry of the history keeps them."""
+    values: dict[str, Any] = {}
+    for name in form.changed_data:
+        pair = [_kept(form.fields[name], value) for value in (form.initial.get(name), form.cleaned_data.get(name))]
+        values[name] = pair if len(json.dumps(pair)) <= MAX_KEPT else [None, None]
+    return values
+
+
+def kept_row(row: models.Model | None) -> dict[str, str] | None:
+    """Return what an entry of the history keeps of a related row."""
+    return {"key": str(row.pk), "text": str(row)} if row else None
+
+
+def _kept(field: Any, value: Any) -> Any:
+    if hasattr(field, "queryset"):
+        return kept_row(field.queryset.filter(pk=getattr(value, "pk", value)).first())
+    return value if isinstance(value, dict | str | int | None) else str(value)

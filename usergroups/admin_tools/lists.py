@@ -48,8 +48,7 @@ def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:
 
 def bounded_count(rows: Any) -> int:
     """Return the number of rows of a queryset, without counting beyond 10,000."""
-    number: int = rows.order_by()[:MAX_LISTED].count()
-    return number
+    return int(rows.order_by()[:MAX_LISTED].count())
 
 
 def display_rows(number: int, opts: Any) -> str:
@@ -97,7 +96,8 @@ class OperatorChangeList(ChangeList):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.title = self.model_admin.list_title or capfirst(self.opts.verbose_name_plural)
+        model_admin: Any = self.model_admin
+        self.title = str(model_admin.list_title or capfirst(self.opts.verbose_name_plural))
         self.has_filters = False  # so that the theme does not show them as well
 
     @property
@@ -136,12 +136,11 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         try:
-            response: HttpResponse = super().changelist_view(request, extra_context)
+            return super().changelist_view(request, extra_context)
         except UNUSABLE:
             if ERROR_FLAG in request.GET:
                 raise  # The list cannot be shown without filters, either.
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
-        return response
 
     # Cells
 
@@ -201,9 +200,6 @@ def relative_time(at: datetime | None) -> str | None:
 
 # The history. Like Django's, its messages are stored in English and translated for display.
 
-MAX_KEPT = 50_000
-"""The maximum length of the values that an entry keeps, in characters of JSON."""
-
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
 
@@ -233,30 +229,9 @@ def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]])
     LogEntry.objects.bulk_create(entries)
 
 
-def changed_values(form: forms.BaseForm) -> dict[str, Any]:
-    """Return the old and the new values of the changed fields, as an entry keeps them."""
-    values: dict[str, Any] = {}
-    for name in form.changed_data:
-        pair = [_kept(form.fields[name], value) for value in (form.initial.get(name), form.cleaned_data.get(name))]
-        values[name] = pair if len(json.dumps(pair)) <= MAX_KEPT else [None, None]
-    return values
-
-
-def kept_row(row: models.Model | None) -> dict[str, str] | None:
-    """Return what an entry keeps of a related row."""
-    return {"key": str(row.pk), "text": str(row)} if row else None
-
-
-def _kept(field: Any, value: Any) -> Any:
-    if hasattr(field, "queryset"):
-        is_key = value is not None and not isinstance(value, models.Model)
-        return kept_row(field.queryset.filter(pk=value).first() if is_key else value)
-    return value if isinstance(value, dict | str | int | None) else str(value)
-
-
-def values_of(entry: LogEntry, model: type[models.Model]) -> Iterator[tuple[Any, Any, Any]]:
+def values_of(entry: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each changed field with its old and its new value, except values that were too long to be kept."""
-    fields = {field.name: field for field in model._meta.concrete_fields}
+    fields = {field.name: field for field in entry.content_type.model_class()._meta.concrete_fields}
     parts = json.loads(entry.change_message) if entry.change_message.startswith("[") else []
     for part in parts:
         for name, pair in part.get("changed", {}).get("values", {}).items():
@@ -316,22 +291,24 @@ class ChangesAdmin(OperatorListAdmin):
         return entry.user.get_full_name() or entry.user.get_username()
 
     @admin.display(description=_("object"))
-    def changed_object(self, entry: LogEntry) -> str:
-        address = None if entry.is_deletion() else entry.get_admin_url()
-        shown = format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
-        return format_html("{}: {}", capfirst(str(entry.content_type)), shown)
+    def changed_object(self, entry: Any) -> str:
+        shown = entry.object_repr
+        if not entry.is_deletion():
+            shown = format_html('<a href="{}">{}</a>', self.page_of(entry), shown)
+        return format_html("{}: {}", capfirst(entry.content_type.name), shown)
 
     @admin.display(description=_("change"))
-    def change(self, entry: LogEntry) -> str:
+    def change(self, entry: Any) -> str:
         """Return the message, the old and the new values, and a link that restores the old ones."""
-        model: Any = entry.content_type and entry.content_type.model_class()
-        values = list(values_of(entry, model)) if model else []
-        restore = ""
+        values, restore = list(values_of(entry)), ""
         if values:
-            address = admin_url(self.admin_site, model._meta, "change", entry.object_id)
-            restore = format_html('<a href="{}?restore={}">{}</a>', address, entry.pk, gettext("Restore"))
+            restore = format_html('<a href="{}?restore={}">{}</a>', self.page_of(entry), entry.pk, gettext("Restore"))
         shown = format_html_join("", "{}", ((show_values(*each),) for each in values))
         return format_html("{} {}{}", message_of(entry), shown, restore)
+
+    def page_of(self, entry: Any) -> str:
+        """Return the address of the object's page."""
+        return admin_url(self.admin_site, entry.content_type.model_class()._meta, "change", entry.object_id)
 
 
 def text_of(field: Any, value: Any) -> str:

@@ -181,8 +181,7 @@ class TokenAdmin(OperatorAdmin):
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
-        can_rotate = obj.is_active and obj.rotated_at is None
-        available = {"revoke": obj.is_active, "rotate": can_rotate}
+        available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
         return [button for button in super().get_buttons(request, obj) if available[button[0]]]
 
     @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
