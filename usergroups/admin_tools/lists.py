@@ -88,7 +88,9 @@ class AutocompleteFilter(admin.FieldListFilter):
         used: Any = self.used_parameters
         form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
         form.fields[self.lookup] = autocomplete_field(self.field, self.admin_site, required=False)
-        yield {"field": form[self.lookup]}
+        params = changelist.filter_params.items()
+        others = [(name, value) for name, values in params if name != self.lookup for value in values]
+        yield {"field": form[self.lookup], "others": others}
 
 
 class OperatorChangeList(ChangeList):
@@ -99,18 +101,8 @@ class OperatorChangeList(ChangeList):
         model_admin: Any = self.model_admin
         self.title = str(model_admin.list_title or capfirst(self.opts.verbose_name_plural))
         self.has_filters = False  # so that the theme does not show them as well
-
-    @property
-    def filters(self) -> list[tuple[str, list[Any]]]:
-        """The title and the choices of each filter: links, or a form field as ``field``."""
-        return [(str(spec.title), list(spec.choices(self))) for spec in self.filter_specs]
-
-    @property
-    def other_params(self) -> list[tuple[str, str]]:
-        """The names and values of the parameters of the list that are not form fields of its filters."""
-        fields = {spec.lookup for spec in self.filter_specs if isinstance(spec, AutocompleteFilter)}
-        params: Any = self.filter_params
-        return [(name, value) for name, values in params.items() if name not in fields for value in values]
+        for spec in self.filter_specs:
+            spec.template = "usergroups/admin/filter.html"
 
 
 class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]

@@ -128,6 +128,7 @@ class TokenAdmin(OperatorAdmin):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         token = context.get("original")
+        context["show_save_and_continue"] = token is not None  # The response to a new token shows its secret.
         if token is not None:
             context["sentence"] = self.sentence(token)
             if not token.is_active and self.has_add_permission(request):
