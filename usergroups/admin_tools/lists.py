@@ -126,6 +126,10 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        # SQLite raises OperationalError for a malformed regular expression.
+        return not lookup.endswith("regex") and super().lookup_allowed(lookup, value, request)
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         try:
             return super().changelist_view(request, extra_context)
