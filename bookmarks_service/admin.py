@@ -9,14 +9,12 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
-from django.contrib.contenttypes.models import ContentType
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.history import ChangesAdmin
-from usergroups.admin_tools.lists import OperatorListAdmin, admin_url
+from usergroups.admin_tools.lists import ChangesAdmin, OperatorListAdmin, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
@@ -36,9 +34,8 @@ class PermissionsAdmin(OperatorListAdmin):
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
-            models = [model for model in apps.get_models() if self.admin_site.is_registered(model)]
-            content_types = ContentType.objects.get_for_models(*models).values()
-            permissions = Permission.objects.filter(content_type__in=content_types)
+            names = [model._meta.model_name for model in apps.get_models() if self.admin_site.is_registered(model)]
+            permissions = Permission.objects.filter(content_type__model__in=names)
             kwargs["queryset"] = permissions.select_related("content_type")
             kwargs["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **kwargs)
@@ -46,8 +43,7 @@ class PermissionsAdmin(OperatorListAdmin):
 
 @admin.register(Group)
 class RoleAdmin(PermissionsAdmin, GroupAdmin):
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": gettext("Roles"), **(extra_context or {})})
+    list_title = _("Roles")
 
 
 @admin.register(User)

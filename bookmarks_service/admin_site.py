@@ -1,5 +1,6 @@
 """The admin site, whose index page shows what needs attention, and the limit on failed logins."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -14,15 +15,11 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import message_of
-from usergroups.admin_tools.lists import admin_url, can_view, relative_time
+from usergroups.admin_tools.lists import admin_url, can_view, message_of, relative_time
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.throttling import address_of
 
 MAX_ROWS = 5  # in each list of the index page
-
-NAMES = {"LogEntry": _("Changes"), "Group": _("Roles")}
-"""What the links to the lists of Django's models say."""
 
 
 class OperatorsSite(FindSite):
@@ -36,7 +33,8 @@ class OperatorsSite(FindSite):
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         apps = super().get_app_list(request, app_label)
         for model in (model for app in apps for model in app["models"]):
-            model["name"] = NAMES.get(model["object_name"], model["name"])
+            title = getattr(self.get_model_admin(model["model"]), "list_title", "")
+            model["name"] = title or model["name"]
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
         return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
@@ -71,17 +69,16 @@ class OperatorsSite(FindSite):
         return super().index(request, {**(extra_context or {}), "panels": panels})
 
 
-def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
+def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
     """Return what sets the service up: the texts, URLs and whether each is done. It is empty if everything is done."""
     documentation = reverse("docs")
-    operator: Any = request.user.pk
     steps: list[tuple[Any, str, str]] = [
         (Team.objects.all(), "add", gettext("Add a team")),
         (ApiToken.objects.all(), "add", gettext("Issue an API token to the team's application")),
         (ApiToken.objects.exclude(last_used_at=None), documentation, gettext("Call the API with the token")),
         (UserGroup.objects.all(), documentation, gettext("Create a user group with POST /api/user")),
         (Bookmark.objects.all(), "import", gettext("Import bookmarks, or create them with POST /v1/bookmarks")),
-        (User.objects.exclude(pk=operator), "add", gettext("Create an account for each operator")),
+        (User.objects.exclude(pk=request.user.pk), "add", gettext("Create an account for each operator")),
     ]
     result = []
     for rows, page, text in steps:
@@ -91,15 +88,14 @@ def first_steps(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
     return [] if all(step["done"] for step in result) else result
 
 
-def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, Any]]:
-    """Return the tokens of a model that need attention, with their owners, in up to two lists."""
+def token_panels(site: Any, request: HttpRequest, model: Any) -> Iterator[dict[str, Any]]:
+    """Yield the lists of the tokens of a model that need attention, with their owners."""
     rows, names = site.get_model_admin(model).get_queryset(request), {"names": model._meta.verbose_name_plural}
     expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
     lists = [
         (expiring, "expires_at", "expiring", gettext("%(names)s that expire within 14 days") % names),
         (unused, "last_used_at", "unused", gettext("%(names)s that were not used for 90 days") % names),
     ]
-    result = []
     for tokens, time, state, title in lists:
         shown = [
             (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time)))
@@ -107,8 +103,7 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> list[dict[str, 
         ]
         if shown:
             url = f"{admin_url(site, model._meta, 'changelist')}?state={state}" if len(shown) > MAX_ROWS else ""
-            result.append({"title": title, "tokens": shown[:MAX_ROWS], "url": url})
-    return result
+            yield {"title": title, "tokens": shown[:MAX_ROWS], "url": url}
 
 
 def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import Q, QuerySet
@@ -13,10 +13,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .admin_tools.base import OperatorAdmin
-from .admin_tools.confirmation import requires_confirmation
+from .admin_tools.base import OperatorAdmin, requires_confirmation
 from .admin_tools.forms import JSONObjectFormField
-from .admin_tools.history import log_rows
 from .admin_tools.lists import AutocompleteFilter, can_view
 from .contract.fields import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
@@ -108,23 +106,20 @@ class UserGroupAdmin(OperatorAdmin):
         _("Rotate the token of %(rows)s"),
         _("Each user group gets a new token. Dashboards that use the old token stop working."),
     )
-    def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
+    def rotate_token(self, request: Any, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
             UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
-        message = gettext_noop("Rotated the user group token.")
-        log_rows(request.user, CHANGE, [(user_group, message) for user_group in queryset])
+        LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, gettext_noop("Rotated the user group token."))
         return gettext("User group tokens rotated: %(number)s.") % {"number": intcomma(len(queryset))}
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request) and request.user.has_perm(
-            f"{self.opts.app_label}.reveal_usergroup_token"
-        )
+        permission = f"{self.opts.app_label}.reveal_usergroup_token"
+        return self.has_view_permission(request) and request.user.has_perm(permission)
 
     @admin.action(description=_("Reveal the user group tokens of selected user groups"), permissions=["reveal"])
     @requires_confirmation(_("Reveal the token of %(rows)s"), _("The history of each user group will record this."))
-    def reveal_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> HttpResponse:
-        message = gettext_noop("Revealed the user group token.")
-        log_rows(request.user, CHANGE, [(user_group, message) for user_group in queryset])
+    def reveal_token(self, request: Any, queryset: QuerySet[UserGroup]) -> HttpResponse:
+        LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, gettext_noop("Revealed the user group token."))
         text = gettext("The history of each user group records that you revealed its token.")
         secrets = [(user_group, user_group.token, None) for user_group in queryset]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)

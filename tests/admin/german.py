@@ -35,10 +35,13 @@ class ShownTexts(HTMLParser):
 
 
 def pieces(text):
-    """Return regular expressions for the parts of a text between tags that have letters outside placeholders."""
+    """Return regular expressions for the parts of a text between tags that have letters outside placeholders.
+
+    "in" alone is also a German word.
+    """
     for piece in re.split("<[^>]+>", text):
         words = re.split(r"%\(\w+\)s", piece.strip(" ,:"))
-        if re.search("[A-Za-z]", "".join(words)):
+        if re.search("[A-Za-z]", "".join(words)) and words != ["in ", ""]:
             yield ".+".join(re.escape(word) for word in words)
 
 

@@ -30,10 +30,11 @@ def upload(client, user_group, name, content, **fields):
 
 
 @pytest.mark.parametrize("may_import", [True, False])
-def test_the_list_links_to_the_import_if_the_operator_may_import(client, may_import):
-    log_in_with(client, "view_bookmark", "add_bookmark", *["add_collection"] * may_import)
+def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(client, user_group, may_import):
+    log_in_with(client, "view_usergroup", "view_bookmark", "add_bookmark", *["add_collection"] * may_import)
 
-    assert (IMPORT in client.get(LIST).content.decode()) == may_import
+    page = client.get(reverse("admin:usergroups_usergroup_change", args=[user_group.pk])).content.decode()
+    assert (IMPORT in page) == may_import
 
 
 def test_a_file_is_imported_and_the_import_is_logged(admin_client):

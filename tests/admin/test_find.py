@@ -112,7 +112,7 @@ def test_a_group_shows_ten_rows_and_links_to_the_list_that_shows_all(admin_clien
     page = find(admin_client, "Same & more").content.decode()
 
     assert page.count("Same &amp; more (") == 10
-    assert f'href="{url("usergroups_usergroup_changelist")}?q=Same+%26+more"' in page
+    assert f'href="{url("usergroups_usergroup_changelist")}?q=Same%20%26%20more"' in page
 
 
 @pytest.mark.parametrize(
@@ -133,20 +133,12 @@ def test_another_text_is_shown(admin_client):
     assert "Nothing was found for “&lt;nowhere&gt;”." in find(admin_client, "<nowhere>").content.decode()
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (" \n", "This field is required."),
-        ("a\0b", "Null characters are not allowed."),
-        ("x" * 1_000_000, "Ensure this value has at most 10000 characters (it has 1000000)."),
-    ],
-    ids=["blank", "null character", "megabyte"],
-)
-def test_a_text_by_which_nothing_can_be_found_is_refused(admin_client, text, problem):
+@pytest.mark.parametrize("text", [" \n", "q\0q", "x" * 1_000_000], ids=["blank", "null character", "megabyte"])
+def test_a_text_by_which_nothing_can_be_found_finds_nothing(admin_client, everything, text):
     response = find(admin_client, text)
 
     assert response.status_code == 200
-    assert response.context["problem"] == problem
+    assert response.context["found"] == []
     assert len(response.content) < 50_000
 
 
@@ -191,27 +183,6 @@ def test_every_page_has_the_form_and_no_text_in_its_address(admin_client, page):
     assert 'type="search" name="text"' in form
     assert "csrfmiddlewaretoken" in form
     assert 'for="find-text"' in form
-
-
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        pytest.param("uga", id="API token"),
-        pytest.param("bma", id="access token"),
-        pytest.param("ugt", id="user group token"),
-    ],
-)
-def test_a_list_removes_a_secret_from_its_address(admin_client, prefix):
-    secret = f"{prefix}_" + "x" * 38  # as long as a real one
-
-    for model in (*MODELS, "auth_user", "auth_group"):
-        with CaptureQueriesContext(connection) as queries:
-            # with a space before it, as it may be pasted
-            response = admin_client.get(url(f"{model}_changelist"), {"q": f" {secret}", "o": "1"})
-        assert response.url == f"{url(f'{model}_changelist')}?o=1"
-        assert secret not in str(queries.captured_queries)
-    page = admin_client.get(url("usergroups_team_changelist")).content.decode()
-    assert "A secret was removed from the address." in page
 
 
 def test_neither_logs_nor_queries_contain_the_secret(admin_client, everything, caplog):

@@ -58,7 +58,7 @@ def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_gro
     done = confirm(admin_client, page, no_collection="on")
 
     assert collections_of(*bookmarks) == [None, None]
-    assert "Moved out of their collections: 2." in done.content.decode()
+    assert "Moved to “No collection”: 2." in done.content.decode()
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
 
 

@@ -206,5 +206,5 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
 
     [row] = re.findall(r'<li class="wrap">(.*?)</li>', page)
     described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")
-    assert described == f"API token: {token} · {token.team.name} · Testing · Read · Active · expires: Never"
+    assert described == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
     assert client.endswith("ago · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")

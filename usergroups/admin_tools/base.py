@@ -1,44 +1,109 @@
-"""The base class of the admin of every model."""
+"""The base class of the admin of every model, and its actions, which ask for confirmation."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial, wraps
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
+from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path, unquote
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import connections, models, router, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html_join
 from django.utils.http import urlencode
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from usergroups import transactions
 from usergroups.signals import acting_as
-from usergroups.transactions import MAX_DEPENDANTS, TooManyDependants, dependants, retry_on_conflict
+from usergroups.transactions import retry_on_conflict
 
-from .confirmation import MAX_DESCRIBED, DeletionForm, describe, requires_confirmation
-from .forms import AutocompleteSelect, OperatorForm, SingleLineField, choices_of, is_valid_value
-from .history import changed_values, values_of
-from .lists import (
-    AutocompleteFilter,
-    OperatorListAdmin,
-    admin_of,
-    admin_url,
-    bounded_count,
-    can_view,
-    display_count,
-    display_rows,
-    joined,
-)
+from .forms import OperatorForm, autocomplete_field, changed_values, is_valid_value
+from .lists import MAX_LISTED, UNUSABLE, OperatorListAdmin, admin_url, bounded_count, can_view, display_rows, values_of
+
+FILTERS_PARAM = "_changelist_filters"
+"""Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
+
+MAX_DESCRIBED = 20
+
+
+class ConfirmationForm(forms.Form):
+    """The form on a confirmation page, with what the page shows of the rows."""
+
+    max_rows: ClassVar[int] = 1_000
+    """The maximum number of rows that the action changes. It keeps them locked meanwhile."""
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
+        super().__init__(request.POST if request.method == "POST" else None)
+        self.refusals: list[str] = []
+        """Why the action cannot be performed on these rows."""
+        self.limit = intcomma(self.max_rows) if len(rows) == self.max_rows else ""
+        self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
+        if others := len(rows[MAX_DESCRIBED:]):
+            text = ngettext("and %(number)s more", "and %(number)s more", others)
+            self.descriptions.append(text % {"number": intcomma(others)})
+
+
+class DeletionForm(ConfirmationForm):
+    """The form of a deletion, with the numbers of the related rows that will be deleted as well."""
+
+    max_rows = MAX_LISTED
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
+        super().__init__(model_admin, request, rows)
+        self.note = model_admin.deletion_note
+        self.counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(rows))}
+        dependants: dict[Any, models.QuerySet[Any]] = {}
+        for each in model_admin.get_queryset(request).dependants([row.pk for row in rows]):
+            dependants[each.model] = dependants[each.model] | each if each.model in dependants else each
+        limit = transactions.MAX_DEPENDANTS
+        for model, related in dependants.items():
+            number, site = related[: limit + 1].count(), model_admin.admin_site
+            if number and (not site.is_registered(model) or can_view(site, request, model)):
+                self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            if number and site.is_registered(model) and not site.get_model_admin(model).has_delete_permission(request):
+                text = gettext("You do not have permission to delete: %(name)s.")
+                self.refusals.append(text % {"name": model._meta.verbose_name})
+            if number > limit:
+                text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
+                shown = {"rows": display_rows(limit, model._meta), "model": model_admin.opts.label}
+                self.refusals.append(text % shown)
+
+
+def requires_confirmation(
+    title: str | Promise, text: str | Promise, form_class: type[ConfirmationForm] = ConfirmationForm
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate an admin action to ask for confirmation before it runs.
+
+    ``title`` has the placeholder ``%(rows)s`` for the number and name of the rows, as in "Delete %(rows)s".
+    The action runs in a transaction. It receives the confirmed rows that still exist, locked, and the values of
+    ``form_class`` as keyword arguments. It returns a response, or a message to show.
+    """
+
+    def decorate(action: Callable[..., HttpResponse | str]) -> Any:
+        @wraps(action)
+        def ask(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse:
+            """Redirect to the page that asks for confirmation. "Select all" stands for the list with its filters."""
+            query = {"action": action.__name__, FILTERS_PARAM: request.GET.urlencode()}
+            if request.POST.get("select_across") != "1":
+                query["keys"] = ",".join(str(key) for key in queryset.values_list("pk", flat=True))
+            return redirect(f"{model_admin.url_of('confirm')}?{urlencode(query)}")
+
+        ask.confirmed = (action, title, text, form_class)  # type: ignore[attr-defined]
+        return ask
+
+    return decorate
 
 
 class OperatorAdmin(OperatorListAdmin):
@@ -50,10 +115,12 @@ class OperatorAdmin(OperatorListAdmin):
 
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
+    deletion_note: ClassVar[str | Promise] = ""
+    """What the confirmation of a deletion says besides the numbers of rows."""
     deferred_fields: ClassVar[tuple[str, ...]] = ()
     """Large fields that only the change page loads."""
     object_actions: ClassVar[dict[str, str | Promise]] = {}
@@ -87,10 +154,7 @@ class OperatorAdmin(OperatorListAdmin):
     ) -> HttpResponse:
         """Show rows with their secrets, each with the row that it replaces, if any. Reloading the page leaves it."""
         reload_url = self.url_of("change", secrets[0][0].pk) if len(secrets) == 1 else self.url_of("changelist")
-        rows = [
-            (secret, joined(self.link_to(row), *self.details(row)), old and self.link_to(old))
-            for row, secret, old in secrets
-        ]
+        rows = [(secret, self.described(row), old and self.link_to(old)) for row, secret, old in secrets]
         template = "usergroups/admin/secrets.html"
         return self.render_page(request, template, title, text=text, rows=rows, reload_url=reload_url)
 
@@ -113,19 +177,9 @@ class OperatorAdmin(OperatorListAdmin):
 
     # Forms
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form: Any = super().get_form(request, obj, change, **kwargs)
-        for field in form.base_fields.values():
-            # Compare the input with the value that the form was rendered with, not with the current one.
-            field.show_hidden_initial = change
-        if obj is not None and request.method == "GET":
-            form.restored = self.values_to_restore(request, obj)
-        return form
-
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs["queryset"] = choices_of(db_field)
         if db_field.name in self.get_autocomplete_fields(request):
-            kwargs["widget"] = AutocompleteSelect(db_field, self.admin_site, using=kwargs["queryset"].db)
+            return autocomplete_field(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
@@ -168,6 +222,8 @@ class OperatorAdmin(OperatorListAdmin):
         context["show_save_and_add_another"] = False
         obj = context.get("original")
         if obj is not None:
+            if request.method == "GET":
+                self.restore(request, obj, context["adminform"].form)
             context |= {"related": self.get_related(request, obj), "buttons": self.get_buttons(request, obj)}
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -175,24 +231,22 @@ class OperatorAdmin(OperatorListAdmin):
         """Return what to show of each list that can be filtered by the row and that the user may view."""
         related = []
         for model in self.opts.apps.get_models():
-            other = admin_of(self.admin_site, model)
-            if isinstance(other, OperatorAdmin) and other.has_view_permission(request):
-                for path in other.owner_paths(request, self.model):
-                    row = other.related_list(request, {f"{path}__{self.opts.pk.name}__exact": obj.pk})
-                    related.append({**row, "links": other.get_related_links(request, path, obj)})
+            other = self.admin_site.get_model_admin(model) if can_view(self.admin_site, request, model) else None
+            if not isinstance(other, OperatorAdmin):
+                continue
+            filters: list[Any] = [each for each in other.get_list_filter(request) if isinstance(each, tuple)]
+            for owner, _filter in filters:
+                if get_fields_from_path(model, owner)[-1].related_model is self.model:
+                    row = other.related_list(request, {f"{owner}__{self.opts.pk.name}__exact": obj.pk})
+                    related.append({**row, "links": other.get_related_links(request, owner, obj)})
         return related
-
-    def owner_paths(self, request: HttpRequest, owner: type[models.Model]) -> list[str]:
-        """Return the foreign keys to this model by which the list can be filtered."""
-        filters: list[Any] = [each for each in self.get_list_filter(request) if isinstance(each, tuple)]
-        paths = [path for path, filter_class in filters if filter_class is AutocompleteFilter]
-        return [path for path in paths if get_fields_from_path(self.model, path)[-1].related_model is owner]
 
     def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Return the name, the number of rows and the address of this list with these filters."""
+        number = bounded_count(self.get_queryset(request).filter(**query))
         return {
             "name": str(self.opts.verbose_name_plural),
-            "count": display_count(bounded_count(self.get_queryset(request).filter(**query))),
+            "count": intcomma(number) + ("+" if number == MAX_LISTED else ""),
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
@@ -213,15 +267,51 @@ class OperatorAdmin(OperatorListAdmin):
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
         name = request.GET.get("action", "")
-        confirmation = getattr(getattr(self, name, None), "confirmation", None)
-        if confirmation is None or name not in self.get_actions(request):
+        if name not in self.get_actions(request) or not hasattr(getattr(self, name, None), "confirmed"):
             raise PermissionDenied
+        action, title, text, form_class = getattr(self, name).confirmed
         try:
-            with acting_as(request.user):
-                response: HttpResponse = confirmation.respond(self, request)
-                return response
-        except IncorrectLookupParameters:
-            return self.refuse_filters()
+            rows = self.get_queryset(request).filter(pk__in=self.chosen_keys(request, form_class.max_rows))
+            found = list(rows)
+        except UNUSABLE:
+            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
+        if not found:
+            messages.info(request, gettext("The selected rows no longer exist. Nothing was changed."))
+            return redirect(self.origin(request, []))
+        form = form_class(self, request, found)
+        if form.refusals or not form.is_valid():
+            title %= {"rows": display_rows(len(found), self.opts)}
+            context = {"form": form, "rows": found, "text": text, "origin": self.origin(request, found)}
+            return self.render_page(request, "usergroups/admin/confirmation.html", title, **context)
+        locked = rows.order_by("pk").select_for_update(of=("self",))
+        with acting_as(request.user):
+            outcome = retry_on_conflict(lambda: action(self, request, locked.all(), **form.cleaned_data), rows.db)
+        if isinstance(outcome, HttpResponse):
+            return outcome
+        messages.info(request, outcome)
+        return redirect(self.origin(request, [] if form_class is DeletionForm else found))
+
+    def chosen_keys(self, request: HttpRequest, max_rows: int) -> list[Any]:
+        """Return the keys of the rows that were confirmed or selected, or that the list with its filters shows."""
+        text = request.POST.get("confirmed", request.GET.get("keys"))
+        if text is not None:
+            return [key for key in text.split(",")[:max_rows] if is_valid_value(self.opts.pk, key)]
+        listing: Any = copy(request)
+        listing.GET = QueryDict(request.GET.get(FILTERS_PARAM, ""), mutable=True)
+        listing.GET.pop(PAGE_VAR, None)
+        rows = self.get_changelist_instance(listing).queryset
+        return list(rows.values_list("pk", flat=True)[:max_rows])
+
+    def origin(self, request: HttpRequest, rows: list[Any]) -> str:
+        """Return the address of the page of the row or of the list from which the action was started."""
+        if "page" in request.GET and rows:
+            return self.url_of("change", rows[0].pk)
+        return f"{self.url_of('changelist')}?{request.GET.get(FILTERS_PARAM, '')}".rstrip("?")
+
+    def described(self, row: Any) -> str:
+        """Return a link to the row and its details in one line."""
+        parts = [self.link_to(row), *self.details(row)]
+        return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
     def details(self, row: Any) -> list[Any]:
         """Return what Find and the confirmation pages show of a row beside its name. Empty values are left out."""
@@ -232,46 +322,20 @@ class OperatorAdmin(OperatorListAdmin):
         _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), DeletionForm
     )
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
-        number = len(queryset)
-        self.log_deletions(request, queryset)
-        self.delete_queryset(request, queryset)
-        return gettext("Deleted %(rows)s.") % {"rows": display_rows(number, self.opts)}
+        rows: Any = list(queryset)
+        try:
+            self.delete_queryset(request, queryset)
+        except (models.ProtectedError, models.RestrictedError) as error:
+            names = ", ".join(f"{row._meta.verbose_name} {row}" for row in [*error.args[1]][:MAX_DESCRIBED])
+            return gettext("Nothing was deleted, because these objects prevent it: %(names)s.") % {"names": names}
+        self.log_deletions(request, rows)
+        return gettext("Deleted %(rows)s.") % {"rows": display_rows(len(rows), self.opts)}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         query: Any = request.GET.copy()
         query.update({"action": "delete_selected", "keys": unquote(object_id), "page": "1"})
         request.GET = query
         return self.confirm_view(request)
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return what Django's method returns, with counts in place of a list of all related rows."""
-        counts = {str(self.opts.verbose_name_plural): intcomma(len(objs))}
-        perms_needed, protected = set(), []
-        cascading: dict[Any, models.Q] = defaultdict(models.Q)
-        protecting: dict[Any, models.Q] = defaultdict(models.Q)
-        for relation, way in dependants(self.model):
-            paths = cascading if relation.on_delete is models.CASCADE else protecting
-            paths[relation.related_model] |= models.Q(**{f"{way}__in": objs})
-        using = router.db_for_write(self.model)
-        for model, condition in cascading.items():
-            if number := bounded_count(model._base_manager.using(using).filter(condition)):
-                other = admin_of(self.admin_site, model)
-                if other is None or other.has_view_permission(request):
-                    counts[str(model._meta.verbose_name_plural)] = display_count(number)
-                if other is not None and not other.has_delete_permission(request):
-                    perms_needed.add(str(model._meta.verbose_name))
-        for model, condition in protecting.items():
-            if model not in cascading:  # Otherwise a cascade may delete these rows first.
-                rows = model._base_manager.using(using).filter(condition)[:MAX_DESCRIBED]
-                protected += [f"{model._meta.verbose_name}: {row}" for row in rows]
-        try:
-            deleted: Any = self.get_queryset(request).filter(pk__in=[obj.pk for obj in objs])
-            deleted.require_few_dependants()
-        except TooManyDependants as error:
-            [model] = error.args
-            text = gettext("More than %(rows)s. Delete them first, or run manage.py delete_object %(model)s ID.")
-            protected.append(text % {"rows": display_rows(MAX_DEPENDANTS, model._meta), "model": self.opts.label})
-        return describe(self, objs), counts, perms_needed, protected
 
     # History
 
@@ -282,14 +346,16 @@ class OperatorAdmin(OperatorListAdmin):
         query: Any = {"content_type": get_content_type_for_model(self.model).pk, "object_id": unquote(object_id)}
         return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
-    def values_to_restore(self, request: HttpRequest, obj: models.Model) -> dict[str, Any]:
-        """Return the old values that an entry of the history keeps, if the page was opened to restore them."""
+    def restore(self, request: HttpRequest, obj: models.Model, form: Any) -> None:
+        """Let the form begin with the old values of an entry of the history, if the page was opened to restore them."""
         key = request.GET.get("restore")
         if not key or not is_valid_value(LogEntry._meta.pk, key):
-            return {}
+            return
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        values = [each for entry in entries for each in values_of(entry, self.model)]
-        return {field.name: old["key"] if old and field.is_relation else old for field, old, _new in values}
+        for field, old, _new in (each for entry in entries for each in values_of(entry)):
+            if field.name in form.fields:
+                form.initial[field.name] = old["key"] if old and field.is_relation else old
+                form.fields[field.name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
 
     # Find
 
@@ -297,14 +363,14 @@ class OperatorAdmin(OperatorListAdmin):
         """Return the condition that one of these secrets, which have the prefix, identifies the row."""
         return models.Q()  # An empty condition finds nothing.
 
-    def identified_by(self, text: str) -> models.Q:
-        """Return the condition that the whole text identifies the row. It contains no whole secret."""
-        fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
-        lookups = [(field.name, text) for field in fields if is_valid_value(field, text)]
-        return models.Q(*lookups, _connector=models.Q.OR)
+    def matching(self, text: str, lookup: str) -> models.Q:
+        """Return the condition that the text identifies the row ("exact") or is part of a field ("icontains").
 
-    def similar_to(self, text: str) -> models.Q:
-        """Return the condition to try if the whole text identifies no row: a field contains the text."""
-        fields = [self.opts.get_field(name) for name in self.find_fields]
-        lookups = [(f"{field.name}__icontains", text) for field in fields if isinstance(field, models.CharField)]
+        The text contains no whole secret.
+        """
+        fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
+        lookups = []
+        for field in fields:
+            if is_valid_value(field, text) and (lookup == "exact" or isinstance(field, models.CharField)):
+                lookups.append((f"{field.name}__{lookup}", text))
         return models.Q(*lookups, _connector=models.Q.OR)

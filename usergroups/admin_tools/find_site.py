@@ -3,28 +3,20 @@
 import re
 from typing import Any
 
-from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.contrib.admin.views.main import SEARCH_VAR
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from .lists import joined
-
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
-
-TEXT_FIELD = forms.CharField(max_length=MAX_LENGTH)
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 """A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
@@ -60,55 +52,37 @@ class FindSite(admin.AdminSite):
 
     @method_decorator(sensitive_post_parameters("text"))
     def find_view(self, request: HttpRequest) -> HttpResponse:
-        try:
-            text, problem = TEXT_FIELD.clean(request.POST.get("text")), ""
-        except ValidationError as error:
-            text, problem = "", " ".join(error.messages)
-        found = self.find(request, text) if text else []
-        rows = [(model_admin, row) for model_admin, first in found for row in first]
-        if len(rows) == 1:
-            [(model_admin, row)] = rows
+        text = request.POST.get("text", "").replace("\0", "")[:MAX_LENGTH].strip()
+        found = self.find(request, text) if text else {}
+        if [len(rows) for rows in found.values()] == [1]:
+            [(model_admin, [row])] = found.items()
             return redirect(model_admin.url_of("change", quote(row.pk)))
         request.current_app = self.name
         shown = "" if PRIVATE.search(text) else text
-        context = {
-            **self.each_context(request),
-            "title": _("Find"),
-            "problem": problem,
-            "found": [self.group(model_admin, first, shown) for model_admin, first in found],
-            "text": shown,
-            "find_text": shown,
-        }
-        response = TemplateResponse(request, "usergroups/admin/found.html", context)
+        groups = [
+            {"opts": each.opts, "lines": map(each.described, rows[:MAX_FOUND]), "has_more": len(rows) > MAX_FOUND}
+            for each, rows in found.items()
+        ]
+        page = {"title": _("Find"), "found": groups, "text": shown, "find_text": shown, "is_private": shown != text}
+        response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **page})
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def group(self, model_admin: Any, rows: list[Any], text: str) -> dict[str, Any]:
-        """Return what the page shows of the rows of a model."""
-        address = f"{model_admin.url_of('changelist')}?{urlencode({SEARCH_VAR: text})}"
-        return {
-            "opts": model_admin.opts,
-            "lines": [joined(model_admin.link_to(row), *model_admin.details(row)) for row in rows[:MAX_FOUND]],
-            "has_more": len(rows) > MAX_FOUND,
-            "list_url": address if text else "",
-        }
-
-    def find(self, request: HttpRequest, text: str) -> list[tuple[Any, list[Any]]]:
-        """Return the admins of the models in which the text finds rows, each with the first of them."""
+    def find(self, request: HttpRequest, text: str) -> dict[Any, list[Any]]:
+        """Return the first rows that the text finds, by the admins of their models."""
         admins = [each for each in self.admins if each.has_view_permission(request)]
         if secrets := re.findall(self.secrets_pattern, text):
             # A query may contain secrets as they are, and the database may log it. It gets none of another kind.
             own = {each: [key for key in secrets if key.startswith(f"{each.secret_prefix}_")] for each in admins}
-            conditions = {each: each.with_secrets(texts) for each, texts in own.items() if texts}
-            return self._rows(request, conditions)
-        found = self._rows(request, {each: each.identified_by(text) for each in admins})
-        return found or self._rows(request, {each: each.similar_to(text) for each in admins})
+            return rows_of(request, {each: each.with_secrets(texts) for each, texts in own.items() if texts})
+        found = rows_of(request, {each: each.matching(text, "exact") for each in admins})
+        return found or rows_of(request, {each: each.matching(text, "icontains") for each in admins})
 
-    def _rows(self, request: HttpRequest, conditions: dict[Any, models.Q]) -> list[tuple[Any, list[Any]]]:
-        found = []
-        for each, condition in conditions.items():
-            if condition:
-                matching = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1]
-                if rows := [row for row in matching if each.has_view_permission(request, row)]:
-                    found.append((each, rows))
-        return found
+
+def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> dict[Any, list[Any]]:
+    """Return the first rows that meet the conditions and that the user may view."""
+    found = {}
+    for each, condition in conditions.items():
+        rows = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1] if condition else ()
+        found[each] = [row for row in rows if each.has_view_permission(request, row)]
+    return {each: rows for each, rows in found.items() if rows}

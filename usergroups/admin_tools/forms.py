@@ -1,8 +1,7 @@
-"""Forms that keep what other operators and API clients change meanwhile, and fields for JSON and related rows."""
+"""Forms that keep what others change meanwhile, fields for JSON and related rows, and what the history keeps."""
 
 import json
-import re
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -10,7 +9,6 @@ from django.contrib import admin
 from django.contrib.admin import widgets
 from django.core.exceptions import ValidationError
 from django.db import models, router
-from django.utils.formats import localize
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -20,6 +18,7 @@ from usergroups.contract.errors import failure
 
 MAX_INDENTED = 100_000  # characters
 MAX_QUOTED = 1_000  # characters of a value in an error
+MAX_KEPT = 50_000  # characters of JSON, of the values in an entry of the history
 
 
 def indent_json(value: Any) -> str:
@@ -37,20 +36,6 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def choices_of(field: Any) -> models.QuerySet[Any]:
-    """Return the rows that a foreign key can refer to, with their owners, from the database for writes."""
-    model = field.remote_field.model
-    rows: models.QuerySet[Any] = model._default_manager.using(router.db_for_write(model)).select_related()
-    return rows
-
-
-class SingleLineField(forms.CharField):
-    """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -72,12 +57,11 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
 
 
-class AutocompleteField(forms.ModelChoiceField):  # type: ignore[type-arg]
-    """A choice of the rows that the foreign key ``field`` can refer to."""
-
-    def __init__(self, field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> None:
-        rows = choices_of(field)
-        super().__init__(rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
+def autocomplete_field(field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> Any:
+    """Return a choice of the rows that a foreign key can refer to, from the database for writes."""
+    model = field.remote_field.model
+    rows = model._default_manager.using(router.db_for_write(model)).select_related()
+    return field.formfield(queryset=rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
 
 
 class JSONObjectFormField(forms.CharField):
@@ -102,14 +86,11 @@ class JSONObjectFormField(forms.CharField):
         except ValueError as error:
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
-            raise ValidationError(
-                [": ".join(filter(None, [p["attr"], _(p["detail"])])) for p in failure(error)["errors"]]
-            ) from None
+            problems = failure(error)["errors"]
+            raise ValidationError([": ".join(filter(None, [p["attr"], _(p["detail"])])) for p in problems]) from None
         return self.empty if value is None else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        if data is None:  # The form was sent without the field.
-            return False
         try:
             # Compare the JSON text, because 1 == True in Python.
             return json.dumps(self.to_python(data) or None) != json.dumps(initial or None)
@@ -124,14 +105,12 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     """
 
     data: Any
-    restored: ClassVar[dict[str, Any]] = {}
-    """Former values of fields that the form begins with."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in self.restored.keys() & self.fields.keys():
-            self.initial[name] = self.restored[name]
-            self.fields[name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
+        for field in self.fields.values():
+            # Compare the input with the value that the form was rendered with, not with the current one.
+            field.show_hidden_initial = not self.instance._state.adding
 
     def clean(self) -> None:
         super().clean()
@@ -144,24 +123,37 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
             ):
                 self.refuse(name, bound.field.prepare_value(bound.initial))
         if not self.instance._state.adding:
-            self.keep_unchanged_values()
-
-    def keep_unchanged_values(self) -> None:
-        """Give the instance the stored values of the other fields, which may have changed since the form was opened.
-
-        They are validated with the changed ones, and are in the history and in the signal.
-        """
-        for name in self.cleaned_data.keys() - set(self.changed_data):
-            if hasattr(self.instance, name):
-                self.cleaned_data[name] = getattr(self.instance, name)
+            # Other fields may have changed since the form was opened. Their stored values are validated with the
+            # changed ones, and are in the history and in the signal.
+            for name in self.cleaned_data.keys() - set(self.changed_data):
+                self.cleaned_data[name] = getattr(self.instance, name, self.cleaned_data[name])
 
     def refuse(self, name: str, current: Any) -> None:
         """Add an error with the stored value, and let the form contain this value, so that it can be sent again."""
-        shown, rows = current, getattr(self.fields[name], "queryset", None)
-        if rows is not None:
-            shown = rows.filter(pk=current).first() if current else None
-        quoted = Truncator(str(localize(shown)) if shown not in (None, "") else "-").chars(MAX_QUOTED)
+        rows = getattr(self.fields[name], "queryset", None)
+        shown = current if rows is None else rows.filter(pk=current).first()
+        quoted = Truncator(str(shown or "-")).chars(MAX_QUOTED)
         text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
         self.add_error(name, text % {"value": quoted})
         self.data = self.data.copy()
         self.data[self[name].html_initial_name] = self.fields[name].hidden_widget().format_value(current) or ""
+
+
+def changed_values(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the old and the new values of the changed fields, as an entry of the history keeps them."""
+    values: dict[str, Any] = {}
+    for name in form.changed_data:
+        pair = [_kept(form.fields[name], value) for value in (form.initial.get(name), form.cleaned_data.get(name))]
+        values[name] = pair if len(json.dumps(pair)) <= MAX_KEPT else [None, None]
+    return values
+
+
+def kept_row(row: models.Model | None) -> dict[str, str] | None:
+    """Return what an entry of the history keeps of a related row."""
+    return {"key": str(row.pk), "text": str(row)} if row else None
+
+
+def _kept(field: Any, value: Any) -> Any:
+    if hasattr(field, "queryset"):
+        return kept_row(field.queryset.filter(pk=getattr(value, "pk", value)).first())
+    return value if isinstance(value, dict | str | int | None) else str(value)

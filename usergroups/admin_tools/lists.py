@@ -1,18 +1,20 @@
-"""Lists whose cost does not grow with the table, the filters above them, and the content of their cells."""
+"""Lists whose cost does not grow with the table, with their filters and cells, and the list of all changes."""
 
-import re
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
-from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import DataError
+from django.db import DataError, models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -20,25 +22,23 @@ from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.functional import Promise, cached_property
 from django.utils.html import format_html, format_html_join
+from django.utils.text import capfirst
 from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, npgettext_lazy
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .forms import AutocompleteField, AutocompleteSelect
+from .forms import AutocompleteSelect, autocomplete_field, indent_json
 
 MAX_LISTED = 10_000
 
-
-def admin_of(site: admin.AdminSite, model: Any) -> Any:
-    """Return the admin of the model, or None if it is not registered."""
-    return site.get_model_admin(model) if site.is_registered(model) else None
+UNUSABLE = (IncorrectLookupParameters, ValueError, OverflowError, ValidationError, DataError)
+"""The errors for a filter, or for the key of a selected row, with a value that no row can have."""
 
 
 def can_view(site: admin.AdminSite, request: HttpRequest, model: Any) -> bool:
     """Return whether the model is registered and the user may view it."""
-    model_admin = admin_of(site, model)
-    return model_admin is not None and model_admin.has_view_permission(request)
+    return site.is_registered(model) and site.get_model_admin(model).has_view_permission(request)
 
 
 def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:
@@ -48,13 +48,7 @@ def admin_url(site: admin.AdminSite, opts: Any, page: str, *args: Any) -> str:
 
 def bounded_count(rows: Any) -> int:
     """Return the number of rows of a queryset, without counting beyond 10,000."""
-    number: int = rows.order_by()[:MAX_LISTED].count()
-    return number
-
-
-def display_count(number: int) -> str:
-    """Return a number that was counted up to 10,000 as text."""
-    return intcomma(number) if number < MAX_LISTED else f"{intcomma(MAX_LISTED)}+"
+    return int(rows.order_by()[:MAX_LISTED].count())
 
 
 def display_rows(number: int, opts: Any) -> str:
@@ -93,33 +87,22 @@ class AutocompleteFilter(admin.FieldListFilter):
     def choices(self, changelist: Any) -> Iterator[Any]:
         used: Any = self.used_parameters
         form = forms.Form(initial={self.lookup: used.get(self.lookup, [None])[-1]}, auto_id="filter_%s")
-        form.fields[self.lookup] = AutocompleteField(self.field, self.admin_site, required=False)
-        yield {"field": form[self.lookup]}
+        form.fields[self.lookup] = autocomplete_field(self.field, self.admin_site, required=False)
+        params = changelist.filter_params.items()
+        others = [(name, value) for name, values in params if name != self.lookup for value in values]
+        yield {"field": form[self.lookup], "others": others}
 
 
 class OperatorChangeList(ChangeList):
     """A list for the template ``usergroups/admin/change_list.html``, which shows the filters above the table."""
 
     def __init__(self, *args: Any) -> None:
-        try:
-            super().__init__(*args)
-        except (ValueError, OverflowError, DataError) as error:
-            raise IncorrectLookupParameters from error  # Django does this for some of these errors only.
+        super().__init__(*args)
+        model_admin: Any = self.model_admin
+        self.title = str(model_admin.list_title or capfirst(self.opts.verbose_name_plural))
         self.has_filters = False  # so that the theme does not show them as well
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count  # hides the link "Show all"
-
-    @property
-    def filters(self) -> list[tuple[str, list[Any]]]:
-        """The title and the choices of each filter: links, or a form field as ``field``."""
-        return [(str(spec.title), list(spec.choices(self))) for spec in self.filter_specs]
-
-    @property
-    def other_params(self) -> list[tuple[str, str]]:
-        """The names and values of the parameters of the list that are not form fields of its filters."""
-        fields = {spec.lookup for spec in self.filter_specs if isinstance(spec, AutocompleteFilter)}
-        params: Any = self.filter_params
-        return [(name, value) for name, values in params.items() if name not in fields for value in values]
+        for spec in self.filter_specs:
+            spec.template = "usergroups/admin/filter.html"
 
 
 class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -129,6 +112,8 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
+    list_title: ClassVar[str | Promise] = ""
+    """The heading of the list, if it is not the name of the model."""
     empty_text: ClassVar[str | Promise] = ""
     """The text to show when the table is empty."""
 
@@ -141,28 +126,17 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        # SQLite raises OperationalError for a malformed regular expression.
+        return not lookup.endswith("regex") and super().lookup_allowed(lookup, value, request)
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        pattern = getattr(self.admin_site, "secrets_pattern", None)  # of sites with Find
-        if pattern and re.search(pattern, request.GET.get(SEARCH_VAR, "")):
-            others = request.GET.copy()
-            del others[SEARCH_VAR]
-            text = gettext(
-                "A secret was removed from the address. Lists do not search for secrets: use Find in the header."
-            )
-            messages.warning(request, text)
-            return redirect(f"{request.path}?{others.urlencode()}")
-        response: HttpResponse = super().changelist_view(request, extra_context)
-        return response
-
-    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
         try:
-            return super().response_action(request, *args, **kwargs)
-        except (ValueError, OverflowError, ValidationError, DataError):  # a key that no row can have
-            return self.refuse_filters()
-
-    def refuse_filters(self) -> HttpResponse:
-        """Return to the list without filters, as Django's list does if one is invalid."""
-        return redirect(f"{admin_url(self.admin_site, self.opts, 'changelist')}?{ERROR_FLAG}=1")
+            return super().changelist_view(request, extra_context)
+        except UNUSABLE:
+            if ERROR_FLAG in request.GET:
+                raise  # The list cannot be shown without filters, either.
+            return redirect(f"{request.path}?{ERROR_FLAG}=1")
 
     # Cells
 
@@ -189,11 +163,6 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return short_date(row.updated_at)
 
 
-def joined(*parts: Any) -> str:
-    """Return the parts that are not empty in one line."""
-    return format_html_join(" · ", "{}", ([part] for part in parts if part))
-
-
 def two_lines(first: str, second: str) -> str:
     """Return the content of a cell with a secondary line in small type."""
     return format_html('{} <small class="second-line">{}</small>', first, second) if second else first
@@ -214,23 +183,141 @@ def short_date(at: datetime) -> str:
     return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
 
 
-# Django's texts are in the nominative, and many languages need another case after "in" and before "ago".
-TIME_STRINGS: Any = {
-    "year": npgettext_lazy("in or ago", "%(num)d year", "%(num)d years", "num"),
-    "month": npgettext_lazy("in or ago", "%(num)d month", "%(num)d months", "num"),
-    "week": npgettext_lazy("in or ago", "%(num)d week", "%(num)d weeks", "num"),
-    "day": npgettext_lazy("in or ago", "%(num)d day", "%(num)d days", "num"),
-    "hour": npgettext_lazy("in or ago", "%(num)d hour", "%(num)d hours", "num"),
-    "minute": npgettext_lazy("in or ago", "%(num)d minute", "%(num)d minutes", "num"),
-}
-
-
 def relative_time(at: datetime | None) -> str | None:
     """Return HTML such as "in 3 days" or "2 hours ago"."""
     if at is None:
         return None
     if at <= timezone.now():
-        text = gettext("%(time)s ago") % {"time": timesince(at, time_strings=TIME_STRINGS, depth=1)}
+        text = gettext("%(time)s ago") % {"time": timesince(at, depth=1)}
     else:
-        text = gettext("in %(time)s") % {"time": timeuntil(at, time_strings=TIME_STRINGS, depth=1)}
+        text = gettext("in %(time)s") % {"time": timeuntil(at, depth=1)}
     return time_element(at, text)
+
+
+# The history. Like Django's, its messages are stored in English and translated for display.
+
+MAX_OPEN = 100
+"""The number of characters of a value above which it is collapsed."""
+
+# Django stores the labels of changed fields, and translates them. makemessages reads those that are nowhere else.
+LABELS = (gettext_noop("Collection"), gettext_noop("Mapping"), gettext_noop("Properties"))
+
+
+def message_of(entry: LogEntry) -> str:
+    """Return the message in the active language. In a message of ours, what follows a colon is a value."""
+    if entry.is_deletion():
+        return gettext("Deleted.")
+    if not entry.change_message or entry.change_message.startswith("["):
+        return entry.get_change_message()
+    text, colon, value = entry.change_message.partition(": ")
+    return f"{gettext(text)}{colon}{value}"
+
+
+def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]]) -> None:
+    """Write an entry with a message for each row, with one statement."""
+    entries = (
+        LogEntry(
+            user_id=user.pk, content_type=get_content_type_for_model(row), object_id=row.pk, object_repr=str(row)[:200],
+            action_flag=flag, change_message=message,
+        )
+        for row, message in messages
+    )  # fmt: skip
+    LogEntry.objects.bulk_create(entries)
+
+
+def values_of(entry: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield each changed field with its old and its new value, except values that were too long to be kept."""
+    fields = {field.name: field for field in entry.content_type.model_class()._meta.concrete_fields}
+    parts = json.loads(entry.change_message) if entry.change_message.startswith("[") else []
+    for part in parts:
+        for name, pair in part.get("changed", {}).get("values", {}).items():
+            if name in fields and pair != [None, None]:
+                yield fields[name], *pair
+
+
+def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
+    """Return the content types of the models that the user may view."""
+    visible = [model for model in site._registry if model is not LogEntry and can_view(site, request, model)]
+    return list(ContentType.objects.get_for_models(*visible).values()) if visible else []
+
+
+class ObjectFilter(admin.SimpleListFilter):
+    title = _("object")
+    parameter_name = "content_type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [(kind.pk, capfirst(kind.name)) for kind in visible_kinds(model_admin.admin_site, request)]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.filter(content_type=self.value()) if self.value() else queryset
+
+
+class ChangesAdmin(OperatorListAdmin):
+    """A read-only list of changes, also of objects that were deleted. It shows those of models that the user may view.
+
+    Register it for ``django.contrib.admin.models.LogEntry``.
+    """
+
+    list_title = _("Changes")
+    list_display = ("action_time", "operator", "changed_object", "change")
+    list_display_links = None
+    list_filter = (("user", AutocompleteFilter), ObjectFilter, "action_flag", "action_time")
+    list_select_related = ("user", "content_type")
+    search_fields = ("object_repr", "object_id")
+    sortable_by = ()
+    ordering = ("-id",)
+    actions = ()
+    empty_text = _("Changes that operators make in the admin are listed here.")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).filter(content_type__in=visible_kinds(self.admin_site, request))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(visible_kinds(self.admin_site, request))
+
+    has_module_permission = has_view_permission
+
+    def is_writable(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_change_permission = has_delete_permission = is_writable
+
+    @admin.display(description=_("User"))
+    def operator(self, entry: LogEntry) -> str:
+        return entry.user.get_full_name() or entry.user.get_username()
+
+    @admin.display(description=_("object"))
+    def changed_object(self, entry: Any) -> str:
+        shown = entry.object_repr
+        if not entry.is_deletion():
+            shown = format_html('<a href="{}">{}</a>', self.page_of(entry), shown)
+        return format_html("{}: {}", capfirst(entry.content_type.name), shown)
+
+    @admin.display(description=_("change"))
+    def change(self, entry: Any) -> str:
+        """Return the message, the old and the new values, and a link that restores the old ones."""
+        values, restore = list(values_of(entry)), ""
+        if values:
+            restore = format_html('<a href="{}?restore={}">{}</a>', self.page_of(entry), entry.pk, gettext("Restore"))
+        shown = format_html_join("", "{}", ((show_values(*each),) for each in values))
+        return format_html("{} {}{}", message_of(entry), shown, restore)
+
+    def page_of(self, entry: Any) -> str:
+        """Return the address of the object's page."""
+        return admin_url(self.admin_site, entry.content_type.model_class()._meta, "change", entry.object_id)
+
+
+def text_of(field: Any, value: Any) -> str:
+    """Return a value that an entry keeps as text."""
+    if isinstance(field, models.JSONField):
+        return indent_json(value) or "-"
+    return str(value["text"] if value and field.is_relation else localize(value) or "-")
+
+
+def show_values(field: Any, old: Any, new: Any) -> str:
+    """Return the old and the new value of a field, collapsed if they are long."""
+    before, after = text_of(field, old), text_of(field, new)
+    is_open = len(before) <= MAX_OPEN and len(after) <= MAX_OPEN
+    pair = format_html_join(" → ", '<pre class="wrap" dir="auto">{}</pre>', [[before], [after]])
+    label = capfirst(field.verbose_name)
+    return format_html("<details{}><summary>{}</summary>{}</details>", " open" if is_open else "", label, pair)

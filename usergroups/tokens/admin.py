@@ -20,16 +20,12 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.confirmation import ConfirmationForm, requires_confirmation
+from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_rows
-from usergroups.admin_tools.lists import badge, relative_time, two_lines
+from usergroups.admin_tools.lists import badge, log_rows, relative_time, two_lines
 
 from . import secret_format
 from .models import Token, TokenState
-
-LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))]
 
 
 class GraceForm(ConfirmationForm):
@@ -55,7 +51,7 @@ class NewTokenForm(OperatorForm):
 
     lifetime = forms.ChoiceField(
         label=_("Lifetime"),
-        choices=LIFETIMES,
+        choices=[("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))],
         initial="90",
         required=False,
         help_text=_("Calls with an expired token get 401. A rotated token gets the same lifetime again."),
@@ -132,10 +128,8 @@ class TokenAdmin(OperatorAdmin):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         token = context.get("original")
-        if token is None:
-            # The response always shows the secret, so this button would do the same as "Save".
-            context["show_save_and_continue"] = False
-        else:
+        context["show_save_and_continue"] = token is not None  # The response to a new token shows its secret.
+        if token is not None:
             context["sentence"] = self.sentence(token)
             if not token.is_active and self.has_add_permission(request):
                 names = ("name", *self.owner_fields, "read_only")
@@ -188,8 +182,7 @@ class TokenAdmin(OperatorAdmin):
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
-        can_rotate = obj.is_active and obj.rotated_at is None
-        available = {"revoke": obj.is_active, "rotate": can_rotate}
+        available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
         return [button for button in super().get_buttons(request, obj) if available[button[0]]]
 
     @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
@@ -236,9 +229,9 @@ class TokenAdmin(OperatorAdmin):
         cut_off = [secret for secret in secrets if not secret_format.is_well_formed(secret, self.secret_prefix)]
         return Q(digest__in=digests) | Q(hint__in=map(secret_format.hint, cut_off))
 
-    def identified_by(self, text: str) -> Q:
+    def matching(self, text: str, lookup: str) -> Q:
         """Also match the id in the API, and the beginning of the secret anywhere in the text."""
-        condition = super().identified_by(text)
+        condition = super().matching(text, lookup)
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
         return condition | Q(hint__in=secret_format.hints_in(text, self.secret_prefix))

@@ -1,6 +1,7 @@
 """Deletions of user groups to which rows of the host refer."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db.models import ProtectedError
 
 from bookmarks.models import Bookmark
@@ -38,6 +39,18 @@ def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
 
     assert UserGroup.objects.exists()
     assert Bookmark.objects.count() == 3
+
+
+@pytest.mark.parametrize("model", [Pin, Step])
+def test_the_admin_names_the_rows_that_prevent_a_deletion(admin_client, user_group, model):
+    row = model.objects.create(user_group=user_group)
+
+    page = confirm(admin_client, admin_client.get(url("usergroups_usergroup_delete", user_group.pk)))
+
+    name = model._meta.verbose_name
+    assert f"Nothing was deleted, because these objects prevent it: {name} {row}." in page.content.decode()
+    assert UserGroup.objects.exists()
+    assert not LogEntry.objects.exists()
 
 
 def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, monkeypatch):

@@ -1,39 +1,46 @@
-"""The page that imports a file, which can check it before, and the export of the bookmarks of a user group."""
+"""The admin of access tokens, collections and bookmarks, with the import and the export of files."""
 
+import json
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.text import capfirst, slugify
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks import conf
+from bookmarks import conf, web_url
 from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
-from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.base import OperatorAdmin
-from usergroups.admin_tools.forms import AutocompleteField
-from usergroups.admin_tools.lists import admin_url
+from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.public_ids import Duplicate
+from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
+from usergroups.admin_tools.forms import autocomplete_field, is_valid_value, kept_row
+from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, log_rows, two_lines
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
+from usergroups.tokens.admin import TokenAdmin
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +53,95 @@ MAX_DETAILS = 200
 MAX_TEXT = 500  # characters of a URL or title in a report
 
 EXPORT_LABELS = {"html": "HTML", "csv": "CSV", "jsonl": "JSON Lines"}
+
+LIMIT = "of_user_group"
+"""The query parameter that limits the autocompletion of collections to those of a user group."""
+
+
+class OwnedAdmin(OperatorAdmin):
+    """An admin of rows that belong to a user group."""
+
+    list_filter: ClassVar[Any] = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
+    list_select_related: ClassVar[Any] = ("user_group__team",)
+    deferred_fields = ("user_group__mapping", "user_group__properties")
+    autocomplete_fields: ClassVar[Any] = ("user_group",)
+    ordering = ("-id",)
+
+    @admin.display(description=_("user group"))
+    def user_group_link(self, row: Any) -> str:
+        group = row.user_group
+        identity = ", ".join(filter(None, (group.provided_id, group.environment)))
+        return self.link_to(group, two_lines(group.name, identity))
+
+    @admin.display(description=_("team"))
+    def team_link(self, row: Any) -> str:
+        return self.link_to(row.user_group.team)
+
+
+OWNERS = ("user_group_link", "team_link")
+
+
+@admin.register(AccessToken)
+class AccessTokenAdmin(TokenAdmin, OwnedAdmin):
+    owner_fields = ("user_group",)
+    owner_columns = OWNERS
+    list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
+    search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
+    empty_text = _("An access token lets an application manage the bookmarks of a user group.")
+
+
+@admin.register(Collection)
+class CollectionAdmin(OwnedAdmin):
+    list_display = ("name", *OWNERS, "created")
+    search_fields = ("name", "user_group__name", "user_group__provided_id")
+    find_fields = ("name", "id")
+    fields = ("user_group", "name", "id", "created_at", "updated_at")
+    empty_text = _("Applications create collections with POST /v1/collections.")
+    deletion_note = _(
+        "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
+        dates = ("id", "created_at", "updated_at")
+        return (*dates, "user_group") if obj else dates
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        key = request.GET.get(LIMIT)
+        if key and is_valid_value(UserGroup._meta.pk, key):
+            queryset = queryset.filter(user_group=key)
+        return super().get_search_results(request, queryset, search_term)
+
+
+class MoveForm(ConfirmationForm):
+    """The choice of a collection of the user group that all bookmarks belong to, or of none."""
+
+    no_collection = forms.BooleanField(
+        label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
+    )
+
+    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+        super().__init__(model_admin, request, rows)
+        user_group = rows[0].user_group
+        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
+            self.refusals = [gettext("Select the bookmarks of one user group.")]
+        field: Any = Bookmark._meta.get_field("collection")
+        choice = autocomplete_field(field, model_admin.admin_site, help_text="")
+        limit_to_group(choice, user_group)
+        self.fields = {"collection": choice, **self.fields}
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        if "collection" in values and (values["collection"] is None) != values["no_collection"]:
+            self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
+        return values
+
+
+def limit_to_group(field: Any, user_group: UserGroup) -> None:
+    """Let a field for a collection accept and offer only those of the user group."""
+    field.queryset = user_group.collections.for_write().select_related("user_group__team")
+    widget = getattr(field.widget, "widget", field.widget)  # without the wrapper for links to other forms
+    widget.query_params = {LIMIT: user_group.pk}
+    field.error_messages["invalid_choice"] = _("The user group has no such collection.")
 
 
 class ImportForm(forms.Form):
@@ -72,8 +168,7 @@ class ImportForm(forms.Form):
     def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
         super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
         field: Any = Bookmark._meta.get_field("user_group")
-        user_group = AutocompleteField(field, model_admin.admin_site, label=capfirst(field.verbose_name))
-        self.fields = {"user_group": user_group, **self.fields}
+        self.fields = {"user_group": autocomplete_field(field, model_admin.admin_site), **self.fields}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -111,10 +206,88 @@ class DetailedReport(Report):
             self.refused_records.append([line, *(printable(str(value)[:MAX_TEXT]) for value in values), reason])
 
 
-class FilesAdmin(OperatorAdmin):
-    """An admin of bookmarks with the import and the export of files."""
+@admin.register(Bookmark)
+class BookmarkAdmin(OwnedAdmin):
+    list_display = ("url", "title", *OWNERS, "in_collection", "created")
+    list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
+    list_select_related = ("user_group__team", "collection")
+    search_fields = ("url", "title")
+    find_fields = ("id",)
+    sortable_by = ()  # Only the default ordering, in which they were added, has an index on every database.
+    autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
+    actions = ("move", "delete_selected")
+    object_actions = {"move": _("Move")}
+    empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
-    change_list_template = "admin/bookmarks/bookmark/change_list.html"
+    def matching(self, text: str, lookup: str) -> Q:
+        with suppress(ValueError):
+            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()
+        return super().matching(text, lookup)
+
+    def details(self, row: Bookmark) -> list[Any]:
+        return [row.title, row.user_group]
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        # The order of the index of the group or the collection. PostgreSQL could otherwise read all groups' bookmarks.
+        filtered = any(f"{name}__id__exact" in request.GET for name in ("user_group", "collection"))
+        return ("-user_group_id", "-created_at", "-id") if filtered else self.ordering
+
+    def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
+        if obj is None:
+            return ("user_group", "url", "title")
+        return ("collection", "title", "user_group", "url_link", "id", "created_at", "updated_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
+        return self.get_fields(request, obj)[2:] if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        if obj is not None and "collection" in form.base_fields:
+            limit_to_group(form.base_fields["collection"], obj.user_group)
+        return form
+
+    @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
+    @requires_confirmation(
+        _("Move %(rows)s to a collection"),
+        _("A bookmark whose URL is in the collection already stays where it is."),
+        MoveForm,
+    )
+    def move(self, request: HttpRequest, queryset: Any, collection: Collection | None, no_collection: bool) -> str:
+        """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
+        rows = list(queryset)
+        if collection is not None:
+            # Lock the collection, so that it cannot be deleted until the transaction ends.
+            stored = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
+            if stored.select_for_update(no_key=True).first() is None:
+                return gettext("The collection no longer exists. Nothing was changed.")
+        others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
+        of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
+        results = of_group.move_many([str(key) for key in others], collection)
+        moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
+        log_rows(request.user, CHANGE, [(row, message_of_move(others[row.pk].collection, collection)) for row in moved])
+        text = gettext(
+            "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
+            "Not moved because of a duplicate: %(duplicates)s."
+        )
+        return text % {
+            "name": collection.name if collection else gettext("No collection"),
+            "moved": intcomma(len(moved)),
+            "there": intcomma(len(rows) - len(others)),
+            "duplicates": intcomma(results.count(Duplicate)),
+        }
+
+    @admin.display(description="URL")
+    def url_link(self, bookmark: Bookmark) -> str:
+        """Return a link that sends no referrer, or only the text if the scheme is not http or https."""
+        if not bookmark.url.lower().startswith(("http://", "https://")):
+            return bookmark.url
+        return format_html('<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>', bookmark.url)
+
+    @admin.display(description=_("collection"))
+    def in_collection(self, bookmark: Bookmark) -> str | None:
+        return bookmark.collection.name if bookmark.collection else None
+
+    # Import and export
 
     def get_urls(self) -> list[URLPattern]:
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
@@ -135,11 +308,6 @@ class FilesAdmin(OperatorAdmin):
                 text = gettext("Export as %(format)s") % {"format": label}
                 links.append((text, f"{self.url_of('export')}?{query}&format={name}"))
         return links
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        return super().changelist_view(
-            request, {**(extra_context or {}), "can_import": self.has_import_permission(request)}
-        )
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """Export all bookmarks of a user group, with its empty collections, as a file."""
@@ -213,6 +381,12 @@ class FilesAdmin(OperatorAdmin):
     def render_import(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
         context |= {"form": form, "media": self.media + form.media, "can_view": self.has_view_permission(request)}
         return self.render_page(request, "bookmarks/import_form.html", gettext("Import bookmarks"), **context)
+
+
+def message_of_move(old: Collection | None, new: Collection | None) -> str:
+    """Return the message of the history, as it is written when the form of a bookmark is saved."""
+    values = {"collection": [kept_row(old), kept_row(new)]}
+    return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
 
 
 def refused_as_csv(records: list[list[Any]]) -> HttpResponse:
