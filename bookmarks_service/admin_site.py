@@ -1,4 +1,4 @@
-"""The admin site, whose index page shows what needs attention, and the limit on failed logins."""
+"""The admin site, whose index page shows what needs attention."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,6 @@ from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.lists import admin_url, can_view, message_of, relative_time
 from usergroups.models import ApiToken, Team, UserGroup
-from usergroups.tokens.throttling import address_of
 
 MAX_ROWS = 5  # in each list of the index page
 
@@ -111,12 +110,3 @@ def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str,
     entries = site.get_model_admin(LogEntry).get_queryset(request)
     latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
     return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]
-
-
-def client_address(request: Any) -> str:
-    """Return the address to store with a failed login, by which django-axes limits failed logins.
-
-    All clients with an unknown address share one. With NULL, django-axes would raise an error for concurrent failures,
-    because its unique constraint treats NULLs as different.
-    """
-    return address_of(request) or "0.0.0.0"  # noqa: S104

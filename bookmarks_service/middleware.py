@@ -21,6 +21,7 @@ from django.utils import translation
 
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 from usergroups.contract.requests import CHUNK_SIZE
+from usergroups.tokens.throttling import address_of
 
 from .handlers import View, page
 
@@ -61,6 +62,15 @@ CsrfViewMiddleware = pages_only(csrf.CsrfViewMiddleware)
 AuthenticationMiddleware = pages_only(auth.AuthenticationMiddleware)
 MessageMiddleware = pages_only(messages.MessageMiddleware)
 AxesMiddleware = pages_only(axes.AxesMiddleware)
+
+
+def client_address(request: Any) -> str:
+    """Return the address to store with a failed login, by which django-axes limits failed logins.
+
+    All clients with an unknown address share one. With NULL, django-axes would raise an error for concurrent failures,
+    because its unique constraint treats NULLs as different.
+    """
+    return address_of(request) or "0.0.0.0"  # noqa: S104
 
 
 def read_to_the_end(get_response: View) -> View:

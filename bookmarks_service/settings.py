@@ -171,7 +171,7 @@ elif not OIDC_ISSUER:
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = ["ip_address"]  # so that nobody can lock an operator out from elsewhere
-AXES_CLIENT_IP_CALLABLE = "bookmarks_service.admin_site.client_address"
+AXES_CLIENT_IP_CALLABLE = "bookmarks_service.middleware.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False

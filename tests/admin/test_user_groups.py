@@ -360,3 +360,17 @@ def test_revealing_requires_its_permission_and_the_permission_to_view(client, us
     assert (user_group.token in response.content.decode()) == (status == 200)
     assert ("Reveal" in page) == (status == 200)
     assert LogEntry.objects.filter(change_message=MESSAGE).exists() == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "saved"), [("a\nb", "ab", "a\nb"), ("a\r\nb", "ab", "a\r\nb"), ("\n", "x", "x")]
+)
+def test_line_breaks_in_an_unedited_name_are_kept(admin_client, name, sent, saved):
+    """A browser sends the name without its line breaks."""
+    user_group = UserGroupFactory(name=name)
+
+    save(admin_client, user_group, name=sent, mapping='{"40": 1}')
+
+    user_group.refresh_from_db()
+    assert user_group.name == saved
+    assert user_group.mapping == {"40": 1}

@@ -29,7 +29,7 @@ from usergroups import transactions
 from usergroups.signals import acting_as
 from usergroups.transactions import retry_on_conflict
 
-from .forms import OperatorForm, autocomplete_field, changed_values, is_valid_value
+from .forms import OperatorForm, SingleLineField, autocomplete_field, changed_values, is_valid_value
 from .lists import MAX_LISTED, UNUSABLE, OperatorListAdmin, admin_url, bounded_count, can_view, display_rows, values_of
 
 FILTERS_PARAM = "_changelist_filters"
@@ -115,7 +115,7 @@ class OperatorAdmin(OperatorListAdmin):
 
     change_form_template = "usergroups/admin/change_form.html"
     form = OperatorForm
-    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False}}
+    formfield_overrides: ClassVar[Any] = {models.CharField: {"strip": False, "form_class": SingleLineField}}
     actions: Any = ("delete_selected",)
 
     list_select_related: ClassVar[tuple[str, ...]] = ()

@@ -1,6 +1,7 @@
 """Forms that keep what others change meanwhile, fields for JSON and related rows, and what the history keeps."""
 
 import json
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,6 +37,13 @@ def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
     except ValidationError:
         return False
     return True
+
+
+class SingleLineField(forms.CharField):
+    """A text input that keeps line breaks in the stored text, although browsers remove them from the input."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(initial, data) and re.sub("[\r\n]", "", initial or "") != data
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):

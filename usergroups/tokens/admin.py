@@ -33,13 +33,7 @@ class GraceForm(ConfirmationForm):
 
     grace = forms.TypedChoiceField(
         label=_("Old token expires"),
-        choices=[
-            (0, _("at once")),
-            (1, _("after 1 hour")),
-            (24, _("after 1 day")),
-            (168, _("after 7 days")),
-            (720, _("after 30 days")),
-        ],
+        choices=[(0, _("at once")), (24, _("after 1 day")), (168, _("after 7 days")), (720, _("after 30 days"))],
         initial=24,
         coerce=lambda hours: timedelta(hours=int(hours)),
         help_text=_("A grace period gives applications time to switch to the new token."),
