@@ -28,7 +28,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf, web_url
-from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, encodings, guess_format, positions
+from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, guess_format, positions
 from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, rolled_back_if, store
@@ -51,8 +51,6 @@ MAX_DETAILS = 200
 """The maximum number of refused records, and of names of collections, in a report."""
 
 MAX_TEXT = 500  # characters of a URL or title in a report
-
-EXPORT_LABELS = {"html": "HTML", "csv": "CSV", "jsonl": "JSON Lines"}
 
 LIMIT = "of_user_group"
 """The query parameter that limits the autocompletion of collections to those of a user group."""
@@ -159,11 +157,6 @@ class ImportForm(forms.Form):
         help_text=_("Give them the titles and the dates that are in the file."),
         required=False,
     )
-    encoding = forms.CharField(
-        label=_("Encoding"),
-        help_text=_("Only for a file that does not declare it and is not in UTF-8, such as windows-1252."),
-        required=False,
-    )
 
     def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
         super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
@@ -179,13 +172,6 @@ class ImportForm(forms.Form):
             text = gettext("The file is larger than %(size)s.")
             raise forms.ValidationError(text % {"size": filesizeformat(conf.max_import_size())})
         return file
-
-    def clean_encoding(self) -> str | None:
-        label: str = self.cleaned_data["encoding"]
-        try:
-            return encodings.lookup(label) if label else None
-        except ValueError as error:
-            raise forms.ValidationError(str(error)) from None
 
 
 @dataclass
@@ -304,8 +290,8 @@ class BookmarkAdmin(OwnedAdmin):
             query = urlencode({path: obj.pk})
             if self.has_import_permission(request):
                 links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
-            for name, label in EXPORT_LABELS.items():
-                text = gettext("Export as %(format)s") % {"format": label}
+            for name in EXPORT_FORMATS:
+                text = gettext("Export as %(format)s") % {"format": name.upper()}
                 links.append((text, f"{self.url_of('export')}?{query}&format={name}"))
         return links
 
@@ -335,7 +321,10 @@ class BookmarkAdmin(OwnedAdmin):
         if request.method != "POST":
             report = request.session.get(REPORT) if "report" in request.GET else None
             if report and request.GET["report"] == "csv":
-                return refused_as_csv(report["refused_records"])
+                rows = [["line", "url", "title", "reason"], *report["refused_records"]]
+                lines = (csv_line(map(str, row)) for row in rows)
+                headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
+                return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
             return self.render_import(request, ImportForm(self, request), report=report)
         form = ImportForm(self, request, request.POST, request.FILES)
         if not form.is_valid():
@@ -350,7 +339,7 @@ class BookmarkAdmin(OwnedAdmin):
         user_group, file, begin, using = data["user_group"], data["file"], timezone.now(), router.db_for_write(Bookmark)
         file_format = str(guess_format(file.name))
         report = DetailedReport()
-        records = report.watch(read(file, file_format, data["encoding"], conf.max_import_size()))
+        records = report.watch(read(file, file_format, limit=conf.max_import_size()))
         collections: list[str] = []
         try:
             with acting_as(request.user), rolled_back_if(is_check, using):
@@ -387,10 +376,3 @@ def message_of_move(old: Collection | None, new: Collection | None) -> str:
     """Return the message of the history, as it is written when the form of a bookmark is saved."""
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
-
-
-def refused_as_csv(records: list[list[Any]]) -> HttpResponse:
-    """Return refused records as a file."""
-    headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
-    rows = [["line", "url", "title", "reason"], *([str(line), *texts] for line, *texts in records)]
-    return HttpResponse(map(csv_line, rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -43,8 +43,6 @@ class ApiTokenAdmin(TokenAdmin):
     empty_text = _("An API token lets a team's applications manage its user groups.")
 
 
-SERIALIZER_FIELDS = UserGroupUpdateSerializer().fields
-
 JSON_FIELDS = ("mapping", "properties")
 
 MAX_OPEN = 2_000
@@ -85,7 +83,8 @@ class UserGroupAdmin(OperatorAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, models.JSONField):
             texts = {"label": capfirst(db_field.verbose_name), "help_text": db_field.help_text}
-            return JSONObjectFormField(SERIALIZER_FIELDS[db_field.name], empty=db_field.get_default(), **texts)
+            serializer_field = UserGroupUpdateSerializer().fields[db_field.name]
+            return JSONObjectFormField(serializer_field, empty=db_field.get_default(), **texts)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:

@@ -27,8 +27,4 @@ class TooLargeToDelete(APIException):
 class ResponseTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"The user groups of this batch have more than {limit} characters of JSON. Send fewer user groups at once."
-        )
+    default_detail = "The user groups of this batch have more than 32 MiB of JSON. Send fewer user groups at once."

@@ -140,7 +140,7 @@ class UserGroupBatchView(ApiTokenView):
             items = self.validated()["user_groups"]
             valid = batch.valid(items)
             if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
-                raise ResponseTooLarge(MAX_BATCH_RESPONSE_SIZE)
+                raise ResponseTooLarge
             stored = (
                 {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
                 for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)

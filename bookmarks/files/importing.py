@@ -166,7 +166,10 @@ def _validate_text(name: str, value: Any) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            text = _("%(name)s cannot be decoded. If the file has another encoding, give it, for example windows-1252.")
+            text = _(
+                "%(name)s cannot be decoded. If the file is not in UTF-8, name its encoding: --encoding in a command, "
+                "charset in the API."
+            )
             raise ValueError(text % {"name": name}) from None
     if "\0" in value:
         raise ValueError(_("%(name)s contains U+0000.") % {"name": name})

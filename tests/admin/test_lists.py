@@ -221,7 +221,7 @@ def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_grou
         "access tokens": ["Add access token here"],
         "collections": ["Add collection here"],
         "bookmarks": [
-            "Add bookmark here", "Import", "Export as HTML", "Export as CSV", "Export as JSON Lines"
+            "Add bookmark here", "Import", "Export as HTML", "Export as JSONL", "Export as CSV"
         ],
         "API tokens of its team and environment": [],
     }  # fmt: skip

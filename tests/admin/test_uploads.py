@@ -104,16 +104,6 @@ def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_gr
     assert LogEntry.objects.latest("pk").change_message == "Imported bookmarks: 1"
 
 
-def test_the_operator_can_name_the_encoding(upload):
-    content = '<A HREF="https://a/">Привет</A>'.encode("koi8-r")
-
-    refused = upload("a.html", content, encoding="klingon")[0]
-    upload("a.html", content, encoding="KOI8-R")
-
-    assert refused.context["form"].errors.keys() == {"encoding"}
-    assert Bookmark.objects.get().title == "Привет"
-
-
 @pytest.mark.django_db(transaction=True)
 def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, monkeypatch, chunks_of_two):  # noqa: F811
     def fail():

@@ -49,7 +49,8 @@ def store(user_group, *records, collection=None):
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (Record(1, URL, "\udcff"),
-         "title cannot be decoded. If the file has another encoding, give it, for example windows-1252."),
+         "title cannot be decoded. If the file is not in UTF-8, name its encoding: --encoding in a command, charset in "
+         "the API."),
         (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],

@@ -146,8 +146,7 @@ class OperatorAdmin(OperatorListAdmin):
         """Render a page that Django's admin does not have."""
         request.current_app = self.admin_site.name
         page = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "media": self.media}
-        filters = {"preserved_filters": self.get_preserved_filters(request)}
-        return TemplateResponse(request, template, {**page, **filters, **context})
+        return TemplateResponse(request, template, {**page, **context})
 
     def render_secrets(
         self, request: HttpRequest, title: str, text: str, secrets: Sequence[tuple[Any, str, Any]]

@@ -1,4 +1,1 @@
-"""The conventions of the API: parser, fields, errors, pagination and batches.
-
-Does not import any concrete models.
-"""
+"""The conventions of the API: parser, fields, errors, pagination and batches. Imports no app."""

@@ -1,4 +1,1 @@
-"""The base of all tokens: secret format, abstract model, authentication, rate limits and admin.
-
-Does not import any concrete models.
-"""
+"""The base of all tokens: their secrets, abstract model, authentication, rate limits and admin. Imports no app."""
