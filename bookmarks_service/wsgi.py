@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+import webencodings
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
@@ -33,10 +34,16 @@ connection_created.connect(set_up)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Call Django without Content-Type parameters that it cannot parse, because it would raise an error for them."""
+    """Call Django without Content-Type parameters that it cannot use, because it would raise an error for them.
+
+    Django decodes the query string with the codec of Python that ``charset`` names, but some, such as rot13, are not
+    for text. Imports refuse the name that replaces it.
+    """
     content_type = environ.get("CONTENT_TYPE", "")
     try:
-        parse_header_parameters(content_type)
+        media_type, parameters = parse_header_parameters(content_type)
+        if "charset" in parameters and webencodings.lookup(parameters["charset"]) is None:
+            environ["CONTENT_TYPE"] = f"{media_type}; charset=unknown"
     except (ValueError, LookupError):
         environ["CONTENT_TYPE"] = content_type.partition(";")[0]
     return django_application(environ, start_response)
