@@ -65,6 +65,15 @@ def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
     assert error_code(response, 415) == "unsupported_media_type"
 
 
+def test_a_query_string_that_is_too_long_for_django_is_not_a_server_error(service):
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    parameters = "&".join(["q=1"] * 1001)
+
+    response = service.request("POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers)
+
+    assert error_code(response, 401) == "not_authenticated"
+
+
 BODY = b"{}".ljust(70_000)
 REFUSED = {
     401: ("POST", "/v1/bookmarks", BODY, {"Authorization": "Bearer x"}),
