@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.db.backends.signals import connection_created
-from django.utils.http import parse_header_parameters
 from environs import EnvError
 
 from .postgresql_connections import set_up
@@ -33,10 +33,16 @@ connection_created.connect(set_up)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Call Django without Content-Type parameters that it cannot parse, because it would raise an error for them."""
+    """Call Django without Content-Type parameters that it cannot use.
+
+    Django reads them before any middleware runs, so that its error would not be handled. With a charset, it also
+    decodes the query string, which fails if it is very long, or if the charset is a codec such as rot13 that is not for
+    text. Imports refuse the charset that replaces the parameters.
+    """
     content_type = environ.get("CONTENT_TYPE", "")
-    try:
-        parse_header_parameters(content_type)
-    except (ValueError, LookupError):
-        environ["CONTENT_TYPE"] = content_type.partition(";")[0]
+    if ";" in content_type:
+        try:
+            WSGIRequest({**environ})
+        except (ValueError, LookupError, SuspiciousOperation):
+            environ["CONTENT_TYPE"] = f"{content_type.partition(';')[0]}; charset=unknown"
     return django_application(environ, start_response)

@@ -111,7 +111,7 @@ class CompiledStatement(Generic[M]):
         driver = connection.Database
         try:
             is_psycopg_3 = connection.vendor == "postgresql" and hasattr(driver, "ClientCursor")
-            if connection.in_atomic_block or not is_psycopg_3:
+            if not is_psycopg_3 or not in_autocommit(connection):
                 cursor = connection.cursor()
             else:
                 connection.ensure_connection()
@@ -124,8 +124,9 @@ class CompiledStatement(Generic[M]):
                 rows: list[Sequence[Any]] = cursor.fetchall()
         except (NotSupportedError, InterfaceError, OperationalError) as error:
             is_outdated = isinstance(error, NotSupportedError)  # the prepared statement, after a migration
-            may_repeat = not is_repeated and in_autocommit(connection)
-            is_broken = may_repeat and self.reads and connection.connection is not None and not connection.is_usable()
+            # Not without a connection: if the server is unreachable, connecting again would take as long again.
+            may_repeat = not is_repeated and connection.connection is not None and in_autocommit(connection)
+            is_broken = may_repeat and self.reads and not connection.is_usable()
             if not may_repeat or not (is_outdated or is_broken):
                 raise
             connection.close()

@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from bookmarks.models import Bookmark, Collection
@@ -110,6 +110,24 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
     begin_request_on_broken_connection()
 
     assert ApiToken.objects.authenticate(token.secret) == token
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_unreachable_server_is_asked_for_a_connection_once(monkeypatch):
+    token, attempts = ApiTokenFactory(), []
+
+    def refuse(parameters):
+        attempts.append(parameters)
+        raise OperationalError("timeout expired")
+
+    connection.close()
+    monkeypatch.setattr(connection, "get_new_connection", refuse)
+
+    with pytest.raises(OperationalError):
+        ApiToken.objects.authenticate(token.secret)
+
+    assert len(attempts) == 1
 
 
 @on_postgresql

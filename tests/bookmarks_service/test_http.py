@@ -47,13 +47,31 @@ def test_a_body_that_ends_early_changes_nothing(service):
     assert service.create_bookmark(url=url).status_code == 201
 
 
-@pytest.mark.parametrize("parameters", ["x*=foo''%41", "x*=idna''%ff%41"])
+@pytest.mark.parametrize("parameters", ["x*=foo''%41", "x*=idna''%ff%41", "charset*=utf-8''%00"])
 def test_a_malformed_content_type_is_not_a_server_error(service, parameters):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"application/json; {parameters}"}
 
     response = service.request("POST", "/v1/bookmarks", content=b"{}", headers=headers)
 
     assert error_code(response, 400) == "required"
+
+
+@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])
+def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
+    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"text/csv; charset={charset}"}
+
+    response = service.request("POST", "/v1/imports?update=true", content=b"url\r\n", headers=headers)
+
+    assert error_code(response, 415) == "unsupported_media_type"
+
+
+def test_a_query_string_that_is_too_long_for_django_is_not_a_server_error(service):
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    parameters = "&".join(["q=1"] * 1001)
+
+    response = service.request("POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers)
+
+    assert error_code(response, 401) == "not_authenticated"
 
 
 BODY = b"{}".ljust(70_000)
