@@ -98,8 +98,8 @@ class CompiledStatement(Generic[M]):
     def execute(self, connection: Any, params: Sequence[Any], is_repeated: bool = False) -> list[Sequence[Any]]:
         """Execute the statement with these parameters and return its rows.
 
-        In a transaction, Django's own cursor runs it, because a failure there aborts the transaction, and the statement
-        could not be repeated. Outside a transaction, psycopg 3's cursor sends the values apart from the statement, and
+        In an atomic block, Django's own cursor runs it, because a failure there aborts the transaction, and the statement
+        could not be repeated. Outside of one, psycopg 3's cursor sends the values apart from the statement, and
         loads times in C, which takes 0.1 µs for each instead of 3.
 
         The statement is repeated on a new connection if PostgreSQL refuses to run the prepared statement, because a
@@ -111,7 +111,7 @@ class CompiledStatement(Generic[M]):
         driver = connection.Database
         try:
             is_psycopg_3 = connection.vendor == "postgresql" and hasattr(driver, "ClientCursor")
-            if not is_psycopg_3 or not in_autocommit(connection):
+            if not is_psycopg_3 or connection.in_atomic_block:
                 cursor = connection.cursor()
             else:
                 connection.ensure_connection()
