@@ -98,9 +98,9 @@ class CompiledStatement(Generic[M]):
     def execute(self, connection: Any, params: Sequence[Any], is_repeated: bool = False) -> list[Sequence[Any]]:
         """Execute the statement with these parameters and return its rows.
 
-        In an atomic block, Django's own cursor runs it, because a failure there aborts the transaction, and the statement
-        could not be repeated. Outside of one, psycopg 3's cursor sends the values apart from the statement, and
-        loads times in C, which takes 0.1 µs for each instead of 3.
+        In an atomic block, Django's own cursor runs it, because a failure there aborts the transaction, and the
+        statement could not be repeated. Outside of one, psycopg 3's cursor sends the values apart from the statement,
+        and loads times in C, which takes 0.1 µs for each instead of 3.
 
         The statement is repeated on a new connection if PostgreSQL refuses to run the prepared statement, because a
         migration has changed the type of a column. A statement that only reads is also repeated if the connection is
