@@ -55,15 +55,6 @@ def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, mode
     assert f'data-reload="{url(f"{model}_change", token.pk)}"' in page.content.decode()
 
 
-def test_the_page_with_the_secret_leads_back_to_the_filtered_list(admin_client):
-    team = TeamFactory()
-    query = f"?_changelist_filters=team__id__exact%3D{team.pk}"
-
-    page = admin_client.post(url("usergroups_apitoken_add") + query, {"team": team.pk, "environment": ""}, follow=True)
-
-    assert f'href="{url("usergroups_apitoken_changelist")}?team__id__exact={team.pk}"' in page.content.decode()
-
-
 @pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("", None)])
 def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days):
     before = timezone.now()
@@ -95,7 +86,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
         assert f"{secret} {described}" in text
 
 
-@pytest.mark.parametrize(("action", "queries", "fields"), [("rotate", 7, {"grace": "1"}), ("revoke", 7, {})])
+@pytest.mark.parametrize(("action", "queries", "fields"), [("rotate", 7, {"grace": "24"}), ("revoke", 7, {})])
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client, action, queries, fields):
     numbers = []
     for number in (1, 2, 210):  # The first round caches the content type of the history.
