@@ -353,8 +353,9 @@ class OperatorAdmin(OperatorListAdmin):
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
         for field, old, _new in (each for entry in entries for each in values_of(entry)):
             if field.name in form.fields:
+                # Otherwise the old value would count as unchanged.
+                form.open_with(field.name, form.fields[field.name].prepare_value(form.initial[field.name]))
                 form.initial[field.name] = old["key"] if old and field.is_relation else old
-                form.fields[field.name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
 
     # Find
 
