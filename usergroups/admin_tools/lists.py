@@ -134,7 +134,7 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             return super().changelist_view(request, extra_context)
         except UNUSABLE:
-            if ERROR_FLAG in request.GET:
+            if {*request.GET} == {ERROR_FLAG}:
                 raise  # The list cannot be shown without filters, either.
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
 
