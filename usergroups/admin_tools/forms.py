@@ -146,7 +146,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         self.open_with(name, current)
 
     def open_with(self, name: str, current: Any) -> None:
-        """Let the form contain the stored value of a field as the one that it was opened with."""
+        """Let the form contain the stored value of a field as the one to compare the input with."""
         self.data = self.data.copy()
         self.data[self.add_initial_prefix(name)] = self.fields[name].hidden_widget().format_value(current) or ""
 
