@@ -75,7 +75,9 @@ def test_values_that_are_too_long_are_not_kept(admin_client):
     [
         ({"name": "A"}, {"name": "B"}),
         ({"properties": {"a": 1}}, {"properties": ""}),
+        ({"properties": None}, {"properties": '{"a": 1}'}),
         ({"mapping": {"40": 1}}, {"mapping": '{"40": 2}'}),
+        ({"mapping": {}}, {"mapping": '{"40": 1}'}),
     ],
 )
 def test_restoring_fills_the_form_with_the_old_value(admin_client, before, change):
@@ -90,6 +92,20 @@ def test_restoring_fills_the_form_with_the_old_value(admin_client, before, chang
     [(name, value)] = before.items()
     assert getattr(user_group, name) == value
     assert values(LogEntry.objects.first())[name][1] == value
+
+
+def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
+    user_group = UserGroupFactory(name="A")
+    save(admin_client, user_group, name="B")
+    address = url("usergroups_usergroup_change", user_group.pk)
+    form = shown_form(admin_client, user_group, f"{address}?restore={LogEntry.objects.get().pk}")
+    UserGroup.objects.filter(pk=user_group.pk).update(name="C")
+
+    page = admin_client.post(address, form)
+
+    assert "It is now “C”." in page.content.decode()
+    user_group.refresh_from_db()
+    assert user_group.name == "C"
 
 
 def test_a_collection_is_restored(admin_client):

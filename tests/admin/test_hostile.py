@@ -130,6 +130,12 @@ def test_a_confirmation_accepts_any_keys(admin_client, everything):
         assert response.status_code in (200, 302), keys[:10]
 
 
+def test_a_filter_beside_the_mark_of_an_earlier_error_is_refused_as_any_other(admin_client, everything):
+    response = admin_client.get(url("usergroups_usergroup_changelist"), {"team": "9" * 30, "e": "1"})
+
+    assert response.status_code in (200, 302)
+
+
 @pytest.mark.parametrize("key", ["abc", "9" * 30])
 def test_rows_have_no_page_outside_the_admin(admin_client, everything, key):
     content_type = ContentType.objects.get_for_model(everything["bookmarks_bookmark"])

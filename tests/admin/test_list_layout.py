@@ -88,6 +88,16 @@ def test_ids_and_dates_are_on_one_line(page):
 
 HEADINGS = """cells => cells.map(cell => [cell.dataset.column, getComputedStyle(cell, "::before").content])"""
 
+OVERFLOWING = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.className)"
+
+
+def test_a_long_id_without_hyphens_is_not_cut_off_on_the_page_of_its_object(page):
+    page.goto(f"/admin/usergroups/usergroup/{LONG_NAMES}/change/")
+    shown = page.locator(".field-provided_id .readonly")
+    shown.evaluate("element => { element.textContent = 'x'.repeat(200) }")
+    for _ in screens(page):
+        assert shown.evaluate_all(OVERFLOWING) == []
+
 
 def test_a_phone_shows_rows_as_cards_below_the_filters(page):
     page.set_viewport_size({"width": 390, "height": 844})
@@ -104,4 +114,5 @@ def test_a_phone_shows_rows_as_cards_below_the_filters(page):
         headings = cells.evaluate_all(HEADINGS)
         assert len(headings) == len(columns)
         assert all(heading and content == f'"{heading}"' for heading, content in headings)
+        assert cells.evaluate_all(OVERFLOWING) == [], model
         assert box(page, "#result_list tbody tr")["height"] > 2 * box(page, "#result_list tbody th")["height"]

@@ -48,7 +48,7 @@ def test_recent_changes_are_listed(admin_client):
 
 PANELS = {
     "view_apitoken": "API tokens that expire within 14 days",
-    "view_accesstoken": "access tokens that expire within 14 days",
+    "view_accesstoken": "Access tokens that expire within 14 days",
 }
 
 

@@ -298,8 +298,7 @@ class OperatorAdmin(OperatorListAdmin):
         listing: Any = copy(request)
         listing.GET = QueryDict(request.GET.get(FILTERS_PARAM, ""), mutable=True)
         listing.GET.pop(PAGE_VAR, None)
-        rows = self.get_changelist_instance(listing).queryset
-        return list(rows.values_list("pk", flat=True)[:max_rows])
+        return list(self.get_changelist_instance(listing).queryset.values_list("pk", flat=True)[:max_rows])
 
     def origin(self, request: HttpRequest, rows: list[Any]) -> str:
         """Return the address of the page of the row or of the list from which the action was started."""
@@ -353,8 +352,8 @@ class OperatorAdmin(OperatorListAdmin):
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
         for field, old, _new in (each for entry in entries for each in values_of(entry)):
             if field.name in form.fields:
+                form.open_with(field.name, form.fields[field.name].prepare_value(form.initial[field.name]))
                 form.initial[field.name] = old["key"] if old and field.is_relation else old
-                form.fields[field.name].show_hidden_initial = False  # Otherwise the value would count as unchanged.
 
     # Find
 

@@ -143,8 +143,12 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         quoted = Truncator(str(shown or "-")).chars(MAX_QUOTED)
         text = _("This may have changed while you were editing. It is now “%(value)s”. Save again to replace it.")
         self.add_error(name, text % {"value": quoted})
+        self.open_with(name, current)
+
+    def open_with(self, name: str, current: Any) -> None:
+        """Let the form contain the stored value of a field as the one to compare the input with."""
         self.data = self.data.copy()
-        self.data[self[name].html_initial_name] = self.fields[name].hidden_widget().format_value(current) or ""
+        self.data[self.add_initial_prefix(name)] = self.fields[name].hidden_widget().format_value(current) or ""
 
 
 def changed_values(form: forms.BaseForm) -> dict[str, Any]:

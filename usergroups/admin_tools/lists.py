@@ -120,8 +120,7 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @property
     def media(self) -> forms.Media:
         own = forms.Media(css={"all": ["usergroups/admin.css"]}, js=["admin/js/jquery.init.js", "usergroups/admin.js"])
-        of_filters = AutocompleteSelect(None, None).media  # type: ignore[arg-type]
-        return super().media + of_filters + own
+        return super().media + AutocompleteSelect(None, None).media + own  # type: ignore[arg-type]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return OperatorChangeList
@@ -134,7 +133,7 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             return super().changelist_view(request, extra_context)
         except UNUSABLE:
-            if ERROR_FLAG in request.GET:
+            if {*request.GET} == {ERROR_FLAG}:
                 raise  # The list cannot be shown without filters, either.
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
 
@@ -215,14 +214,13 @@ def message_of(entry: LogEntry) -> str:
 
 def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]]) -> None:
     """Write an entry with a message for each row, with one statement."""
-    entries = (
+    LogEntry.objects.bulk_create(
         LogEntry(
             user_id=user.pk, content_type=get_content_type_for_model(row), object_id=row.pk, object_repr=str(row)[:200],
             action_flag=flag, change_message=message,
         )
         for row, message in messages
     )  # fmt: skip
-    LogEntry.objects.bulk_create(entries)
 
 
 def values_of(entry: Any) -> Iterator[tuple[Any, Any, Any]]:
