@@ -19,13 +19,13 @@ def url(name, *args):
     return reverse(f"admin:{name}", args=args)
 
 
-def ask(client, model, action, *objects, query="", **fields):
+def open_confirmation(client, model, action, *objects, query="", **fields):
     """Choose an action for the selected rows and return the confirmation page."""
     selected = {"action": action, "_selected_action": [obj.pk for obj in objects], **fields}
     return client.post(url(f"{model}_changelist") + query, selected, follow=True)
 
 
-def ask_on_page(client, model, action, obj):
+def open_confirmation_on_page(client, model, action, obj):
     """Press the button of an action on the page of an object and return the confirmation page."""
     return client.get(url(f"{model}_confirm"), {"action": action, "keys": obj.pk, "page": "1"})
 
@@ -44,7 +44,7 @@ def confirm(client, page, **fields):
 
 def act(client, model, action, *objects, query="", select_across="0", **fields):
     """Choose an action and confirm it, if the operator may run it."""
-    page = ask(client, model, action, *objects, query=query, select_across=select_across, index="0")
+    page = open_confirmation(client, model, action, *objects, query=query, select_across=select_across, index="0")
     return confirm(client, page, **fields)
 
 

@@ -1,4 +1,4 @@
-"""Fixtures and steps for tests in Debian's Chromium, with the service as quickstart starts it."""
+"""Fixtures and steps for tests in Debian's Chromium. The service runs with the data of the command ``quickstart``."""
 
 import shutil
 import tempfile
@@ -19,6 +19,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is ins
 LONG_NAMES = 1000
 """The key of the team and of the user group that have long names, as have their objects."""
 
+# An f-string: doubled braces stay in the script.
 FILL = f"""
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
@@ -49,7 +50,7 @@ print(*(ApiToken.objects.issue(team=team, name=name)[1] for team, name in ((demo
 
 @contextmanager
 def filled_service(script):
-    """Run the service, after a script has filled its database. ``printed`` is what the script prints."""
+    """Run the service, after a script has filled its database. The attribute ``printed`` has the script's output."""
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,

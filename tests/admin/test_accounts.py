@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from tests.admin.actions import allow, ask, url
+from tests.admin.actions import allow, open_confirmation, url
 from tests.admin.german import GERMAN
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import BookmarkFactory
@@ -158,7 +158,7 @@ def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(clien
 
     for page in (
         client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"}),
-        ask(client, "usergroups_usergroup", "delete_selected", user_group),
+        open_confirmation(client, "usergroups_usergroup", "delete_selected", user_group),
     ):
         assert "You do not have permission to delete: bookmark." in page.content.decode()
         assert "Bookmarks: 1" not in page.content.decode()

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import ask, confirm, url
+from tests.admin.actions import confirm, open_confirmation, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
 from tests.usergroups.factories import UserGroupFactory
@@ -134,7 +134,9 @@ def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
     query = f"?user_group__id__exact={user_group.pk}"
     [first] = Bookmark.objects.filter(user_group=user_group)[:1]
 
-    page = ask(admin_client, "bookmarks_bookmark", "delete_selected", first, query=query, select_across="1", index="0")
+    page = open_confirmation(
+        admin_client, "bookmarks_bookmark", "delete_selected", first, query=query, select_across="1", index="0"
+    )
     assert "Delete 2,000 bookmarks" in page.content.decode()
 
     done = confirm(admin_client, page)

@@ -134,7 +134,7 @@ def test_another_text_is_shown(admin_client):
 
 
 @pytest.mark.parametrize("text", [" \n", "q\0q", "x" * 1_000_000], ids=["blank", "null character", "megabyte"])
-def test_a_text_by_which_nothing_can_be_found_finds_nothing(admin_client, everything, text):
+def test_text_that_cannot_be_searched_for_finds_nothing(admin_client, everything, text):
     response = find(admin_client, text)
 
     assert response.status_code == 200

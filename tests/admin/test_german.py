@@ -1,4 +1,4 @@
-"""Each page of the apps' admin in German."""
+"""Each page of the apps' admin in German. The fixture ``everything`` is a dict with one object of each model."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.actions import act, address_of, allow, ask, save, url
+from tests.admin.actions import act, address_of, allow, open_confirmation, save, url
 from tests.admin.german import GERMAN, in_english
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
@@ -31,7 +31,7 @@ def page_of(name, model, query="", with_key=True):
 
 
 def confirmation(model, action):
-    return lambda client, everything: ask(client, model, action, everything[model])
+    return lambda client, everything: open_confirmation(client, model, action, everything[model])
 
 
 def add(model, **data):
@@ -63,8 +63,8 @@ def history_of_tokens(client, everything):
     return page
 
 
-def history_of_a_group(client, everything):
-    imported(client, everything)
+def history_after_an_import_and_a_rotation(client, everything):
+    import_a_file(client, everything)
     act(client, "usergroups_usergroup", "rotate_token", everything["usergroups_usergroup"])
     return client.get(url("usergroups_usergroup_history", group(everything)), follow=True)
 
@@ -87,13 +87,13 @@ def deleted(client, everything):
 
 def gone(client, everything):
     team = TeamFactory()
-    page = ask(client, "usergroups_team", "delete_selected", team)
+    page = open_confirmation(client, "usergroups_team", "delete_selected", team)
     Team.objects.filter(pk=team.pk).delete()
     return client.post(address_of(page), {"confirmed": team.pk}, follow=True)
 
 
 def many(client, everything):
-    return ask(client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22))
+    return open_confirmation(client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22))
 
 
 def token_states(client, everything):
@@ -110,7 +110,7 @@ def viewed(client, everything):
     return client.get(url("usergroups_usergroup_change", everything["usergroups_usergroup"].pk))
 
 
-def imported(client, everything):
+def import_a_file(client, everything):
     lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
              "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
@@ -150,7 +150,7 @@ PAGES = {
     "confirmation for many rows": many,
     "history of changes": history,
     "history of tokens": history_of_tokens,
-    "history of a group": history_of_a_group,
+    "history of a group": history_after_an_import_and_a_rotation,
     "tokens of each state": token_states,
     "a user group to view": viewed,
     "a token is issued": add("usergroups_apitoken", team=lambda all_: all_["usergroups_team"].pk, name="CI"),
@@ -161,7 +161,7 @@ PAGES = {
     "a team is deleted": deleted,
     "a deleted team is deleted": gone,
     "import": page_of("import", "bookmarks_bookmark", with_key=False),
-    "a file is imported": imported,
+    "a file is imported": import_a_file,
     "a file of another format": not_imported,
     "a duplicate collection": add("bookmarks_collection", user_group=group, name="Findable"),
     "a duplicate bookmark": add(
@@ -208,7 +208,7 @@ def test_numbers_and_times_have_the_german_format(admin_client):
     admin_client.defaults |= GERMAN
 
     tokens = admin_client.get(url("bookmarks_accesstoken_changelist")).content.decode()
-    deletion = ask(admin_client, "bookmarks_bookmark", "delete_selected", bookmark, select_across="1")
+    deletion = open_confirmation(admin_client, "bookmarks_bookmark", "delete_selected", bookmark, select_across="1")
 
     assert re.search(r">3\sTage her<", tokens)
     assert "1.002 Lesezeichen löschen" in deletion.content.decode()

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import act, address_of, allow, ask, ask_on_page, confirm, url
+from tests.admin.actions import act, address_of, allow, confirm, open_confirmation, open_confirmation_on_page, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 
@@ -30,7 +30,7 @@ def collections_of(*bookmarks):
 
 
 def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
-    page = ask(admin_client, BOOKMARK, "move", *bookmarks[:2])
+    page = open_confirmation(admin_client, BOOKMARK, "move", *bookmarks[:2])
     assert "Move 2 bookmarks to a collection" in page.content.decode()
 
     done = confirm(admin_client, page, collection=collection.pk)
@@ -49,7 +49,7 @@ def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
 def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_group, collection):
     bookmarks = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
     query = f"?collection__id__exact={collection.pk}"
-    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
+    page = open_confirmation(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
 
     for neither_or_both in ({}, {"collection": collection.pk, "no_collection": "on"}):
         refused = confirm(admin_client, page, **neither_or_both)
@@ -79,7 +79,7 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
     shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
     assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
 
-    page = ask_on_page(admin_client, BOOKMARK, "move", bookmarks[0])
+    page = open_confirmation_on_page(admin_client, BOOKMARK, "move", bookmarks[0])
     done = confirm(admin_client, page, collection=collection.pk)
 
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_change", bookmarks[0].pk)
@@ -87,7 +87,7 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
 
 
 def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, bookmarks):
-    page = ask(admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory())
+    page = open_confirmation(admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory())
     keys = f"{bookmarks[0].pk},{BookmarkFactory().pk}"
     forced = admin_client.post(address_of(page), {"confirmed": keys, "collection": collection.pk})
 
@@ -99,7 +99,7 @@ def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, boo
 
 @pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30, "00000000-0000-7000-8000-000000000000", "foreign"])
 def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, value):
-    page = ask(admin_client, BOOKMARK, "move", *bookmarks)
+    page = open_confirmation(admin_client, BOOKMARK, "move", *bookmarks)
     key = {"foreign": CollectionFactory().pk}.get(value, value)
 
     answer = confirm(admin_client, page, collection=key)
@@ -122,7 +122,7 @@ def test_moving_requires_the_permission_to_change(client, collection, bookmarks,
 
 def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client, transactional_db, user_group):
     bookmark, collection = BookmarkFactory(user_group=user_group), CollectionFactory(user_group=user_group)
-    page = ask(admin_client, BOOKMARK, "move", bookmark)
+    page = open_confirmation(admin_client, BOOKMARK, "move", bookmark)
 
     with concurrently(
         'SELECT "bookmarks_bookmark"."created_at"',

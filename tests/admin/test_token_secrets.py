@@ -15,9 +15,9 @@ from tests.admin.actions import (
     ISSUE,
     act,
     address_of,
-    ask,
     confirm,
     issue,
+    open_confirmation,
     secrets_on,
     shown_and_stored,
     url,
@@ -91,7 +91,7 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client,
     numbers = []
     for number in (1, 2, 210):  # The first round caches the content type of the history.
         tokens = ApiTokenFactory.create_batch(number)
-        page = ask(admin_client, MODEL, action, tokens[0], query="?state=active")
+        page = open_confirmation(admin_client, MODEL, action, tokens[0], query="?state=active")
         form = {**fields, "confirmed": ",".join(str(token.pk) for token in tokens)}
         with CaptureQueriesContext(connection) as captured:
             done = admin_client.post(address_of(page), form)
@@ -166,7 +166,7 @@ def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
             raise DatabaseError("no")
         return execute(sql, params, many, context)
 
-    page = ask(admin_client, "usergroups_apitoken", "rotate", *tokens)
+    page = open_confirmation(admin_client, "usergroups_apitoken", "rotate", *tokens)
     with connection.execute_wrapper(fail_at_the_end):
         assert confirm(admin_client, page, grace="0").status_code == 500
 
@@ -179,8 +179,11 @@ def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin
     for token in tokens:
         token.rotate(timedelta(hours=1))
 
-    few, many = (queries_of(ask, admin_client, "usergroups_apitoken", "revoke", *tokens[:number]) for number in (1, 30))
-    page = ask(admin_client, "usergroups_apitoken", "revoke", *tokens).content.decode()
+    few, many = (
+        queries_of(open_confirmation, admin_client, "usergroups_apitoken", "revoke", *tokens[:number])
+        for number in (1, 30)
+    )
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", *tokens).content.decode()
 
     assert len(few) == len(many)
     assert page.count("· Rotated ·") == 20
@@ -193,7 +196,7 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
         last_used_agent="<b>curl</b>",
     )  # fmt: skip
 
-    page = ask(admin_client, "usergroups_apitoken", "revoke", token).content.decode()
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token).content.decode()
 
     [row] = re.findall(r'<li class="wrap">(.*?)</li>', page)
     described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")

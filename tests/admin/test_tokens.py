@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.utils import timezone
 
-from tests.admin.actions import FACTORIES, allow, ask, confirm, listed, url
+from tests.admin.actions import FACTORIES, allow, confirm, listed, open_confirmation, url
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin_tools.base import ConfirmationForm
@@ -72,7 +72,7 @@ def test_tokens_are_revoked_after_confirmation(admin_client, model):
     token, other = FACTORIES[model].create_batch(2)
     active = type(token).objects.active
 
-    page = ask(admin_client, model, "revoke", token)
+    page = open_confirmation(admin_client, model, "revoke", token)
     assert f"Revoke 1 {token._meta.verbose_name}" in page.content.decode()
     assert "cannot be undone" in page.content.decode()
     assert set(active()) == {token, other}
@@ -87,7 +87,9 @@ def test_tokens_are_revoked_after_confirmation(admin_client, model):
 def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_client):
     tokens = [*ApiTokenFactory.create_batch(3, unused=True), ApiTokenFactory()]
 
-    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], query="?state=unused", select_across="1")
+    page = open_confirmation(
+        admin_client, "usergroups_apitoken", "revoke", tokens[0], query="?state=unused", select_across="1"
+    )
     done = confirm(admin_client, page)
 
     assert "Revoked: 3. Already revoked: 0." in done.content.decode()
@@ -96,7 +98,7 @@ def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_cl
 
 def test_only_the_confirmed_tokens_are_revoked(admin_client):
     tokens = ApiTokenFactory.create_batch(3)
-    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     late = ApiTokenFactory()
 
     confirm(admin_client, page)
@@ -106,7 +108,7 @@ def test_only_the_confirmed_tokens_are_revoked(admin_client):
 
 def test_an_action_reports_that_rows_no_longer_exist(admin_client):
     token = ApiTokenFactory()
-    page = ask(admin_client, "usergroups_apitoken", "revoke", token)
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token)
     token.delete()
 
     assert "no longer exist" in confirm(admin_client, page).content.decode()
@@ -136,7 +138,7 @@ def test_each_action_requires_its_permissions(client, model, action):
     token = FACTORIES[model]()
 
     def try_it():
-        page = ask(client, model, action, token)
+        page = open_confirmation(client, model, action, token)
         return "origin" in (page.context or {})
 
     for lacking in needed:
@@ -174,7 +176,7 @@ def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
     monkeypatch.setattr(ConfirmationForm, "max_rows", 2)
     tokens = ApiTokenFactory.create_batch(3)
 
-    page = ask(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     assert "Revoke 2 API tokens" in page.content.decode()
     assert "Only the first 2 are included." in page.content.decode()
     confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
@@ -218,7 +220,7 @@ def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_a_new_token_begins_with_the_name_and_the_rights_of_the_old_one(admin_client, model):
+def test_the_form_of_a_new_token_is_prefilled_from_the_old_one(admin_client, model):
     token = FACTORIES[model](name="CI", read_only=True, expired=True)
 
     link = re.search(r'href="([^"]*/add/\?[^"]*)">Issue a new token', page_of(admin_client, token).content.decode())[1]

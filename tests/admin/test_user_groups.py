@@ -7,7 +7,7 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from tests.admin.actions import act, allow, ask, log_in_with, save, shown_form, url
+from tests.admin.actions import act, allow, log_in_with, open_confirmation, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
@@ -150,7 +150,7 @@ def test_no_rename_is_lost_in_a_form_without_a_version(admin_client, everything,
 def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
-    page = ask(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    page = open_confirmation(admin_client, "usergroups_usergroup", "rotate_token", user_group)
     assert "Dashboards that use the old token stop working." in page.content.decode()
     assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
     act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
@@ -310,9 +310,9 @@ def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_gro
         admin_client.get(url("usergroups_usergroup_changelist")),
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
         admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True),
-        ask(admin_client, "usergroups_usergroup", "rotate_token", user_group),
-        ask(admin_client, "usergroups_usergroup", "reveal_token", user_group),
-        ask(admin_client, "usergroups_usergroup", "delete_selected", user_group),
+        open_confirmation(admin_client, "usergroups_usergroup", "rotate_token", user_group),
+        open_confirmation(admin_client, "usergroups_usergroup", "reveal_token", user_group),
+        open_confirmation(admin_client, "usergroups_usergroup", "delete_selected", user_group),
         admin_client.get(url("index")),
     ):
         assert page.status_code == 200
