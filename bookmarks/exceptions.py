@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
-BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")
+BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")  # the admin shows it as well
 
 
 class BookmarkNotFound(NotFound):
@@ -19,7 +19,7 @@ class CollectionNotFound(NotFound):
 
 class AccessTokenNotFound(NotFound):
     default_code = "access_token_not_found"
-    default_detail = "The API token gives access to no user group that has an access token with this id."
+    default_detail = "No user group of the API token has an access token with this id."
 
 
 class InvalidCollection(ValidationError):
@@ -30,7 +30,7 @@ class InvalidCollection(ValidationError):
 
 
 class AlreadyExists(APIException):
-    """The change would create a duplicate of the object at ``location``."""
+    """The change would create a duplicate of the object whose URL path is ``location``."""
 
     status_code = 409
     default_code = "already_exists"

@@ -25,15 +25,15 @@ MAX_TITLE_LENGTH = 1000
 class AccessToken(Token):
     """Authenticates API calls on the bookmarks and collections of one user group."""
 
-    prefix = "bma"
+    prefix = "bma"  # of the secrets
     owner_field = "user_group"
-    owner_deferred = ("mapping", "properties")
+    owner_deferred = ("mapping", "properties")  # large fields, which authentication does not load
 
     user_group = models.ForeignKey(
         UserGroup,
         models.CASCADE,
         related_name="access_tokens",
-        db_index=False,
+        db_index=False,  # The index below begins with the user group.
         verbose_name=_("user group"),
         help_text=_("The token gives access to the bookmarks and collections of this user group only."),
     )
@@ -67,21 +67,22 @@ class Collection(DatedModel):
         indexes = [models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections")]
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.user_group}"  # No words, because the history of the admin stores this text.
+        # The admin's history stores this text, so it contains no words that would have to be translated.
+        return f"{self.name}, {self.user_group}"
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # Django skips a constraint if the form lacks one of its fields, as the form of an existing row does.
+        # The form of an existing collection excludes the user group, and Django would therefore skip the constraint.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
     """A foreign key to a row of the same user group. Its joins also compare the user groups.
 
-    Citus joins distributed tables only if the join compares the column by which they are distributed. This column also
-    limits a join to one partition of PostgreSQL. Migrations contain an ordinary foreign key.
+    Citus distributes tables over several servers by user group, and joins them only if the join compares this column.
+    If the tables are partitioned by user group, the join reads one partition. Migrations have an ordinary foreign key.
 
-    This overrides a method that Django has for subclasses but does not document. It is the same in Django 5.2 to 6.1.
-    Remove this class when Django's own ForeignObject can have a column in common with another foreign key.
+    This overrides an undocumented hook for subclasses of Django's field, which is the same in Django 5.2 to 6.1.
+    Remove this class when Django's ForeignObject can share a column with another foreign key.
     """
 
     def get_joining_fields(self, reverse_join: bool = False) -> tuple[Any, ...]:
@@ -103,7 +104,7 @@ class Bookmark(DatedModel):
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="bookmarks", db_index=False, verbose_name=_("user group")
     )
-    # CollectionQuerySet.release_dependants() removes the bookmarks from the collection first.
+    # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a collection before it is deleted.
     collection = SameGroupForeignKey(
         Collection,
         models.DO_NOTHING,
@@ -120,7 +121,7 @@ class Bookmark(DatedModel):
         validators=[web_url.validate],
         help_text=_("An absolute http or https URL. It is stored exactly as entered and never fetched."),
     )
-    url_digest = web_url.URLDigestField(max_length=32, editable=False)
+    url_digest = web_url.URLDigestField(max_length=32, editable=False)  # bytes of a SHA-256 digest
     title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True, help_text=_("The title of the page."))
 
     objects = BookmarkQuerySet.as_manager()
@@ -132,13 +133,14 @@ class Bookmark(DatedModel):
             models.UniqueConstraint(
                 F("user_group"),
                 F("url_digest"),
+                # NULLs would be different from each other.
                 Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
                 name="bookmarks_url",
             ),
         ]
         indexes = [
             models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_by_group"),
-            # Without the user group, PostgreSQL may combine this index with the one above, and sort a collection.
+            # If it lacked the user group, PostgreSQL might combine it with the index above, and sort the collection.
             models.Index(fields=["collection", "user_group", "created_at", "id"], name="bookmarks_in_collection"),
         ]
 
@@ -147,7 +149,7 @@ class Bookmark(DatedModel):
 
     @property
     def unique_key(self) -> UniqueKey:
-        """The key that is unique within a user group. Raises ValueError if this is new and its URL is invalid."""
+        """The key that is unique within a user group. Raises ValueError if the URL has no digest yet and is invalid."""
         return self.collection_id or NO_COLLECTION, bytes(self.url_digest) or web_url.digest(self.url)
 
     def clean(self) -> None:
@@ -156,10 +158,10 @@ class Bookmark(DatedModel):
             raise ValidationError({"collection": _("The user group has no such collection.")})
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        field = next((name for name in ("url", "collection") if name not in (exclude or ())), NON_FIELD_ERRORS)
+        shown_at = next((name for name in ("url", "collection") if name not in (exclude or ())), NON_FIELD_ERRORS)
         with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
-        # Django would not compare the expression for the collection with the value of this row.
+        # Django's own check would not insert the row's ``collection_id`` in the expression of the constraint.
         same = Bookmark.objects.for_write().filter(user_group=self.user_group_id, collection=self.collection_id)
         if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
-            raise ValidationError({field: BOOKMARK_EXISTS})
+            raise ValidationError({shown_at: BOOKMARK_EXISTS})

@@ -23,7 +23,7 @@ BOOKMARK = {
     "created_at": "2026-01-31T09:26:53.589793Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
 }
-FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}
+FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}  # of a request
 
 page_response = partial(success_response, next=None, previous=None)
 
@@ -213,14 +213,13 @@ REPORT = {
     "error": None,
 }
 
-EXAMPLES = {
+EXAMPLE_FILES = {
     "html": '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><A HREF="https://example.com/">Example</A>\n</DL>\n',
     "jsonl": '{"url": "https://example.com/", "title": "Example"}\n',
     "csv": "url,title\r\nhttps://example.com/,Example\r\n",
     "json": '[{"href": "https://example.com/", "description": "Example"}]',
 }
-"""A file in each format."""
-OF_EXPORTS = {MEDIA_TYPES[name]: EXAMPLES[name] for name in EXPORT_FORMATS}
+EXPORT_EXAMPLES = {MEDIA_TYPES[name]: EXAMPLE_FILES[name] for name in EXPORT_FORMATS}
 
 import_bookmarks = file_operation(
     operation_id="import_bookmarks",
@@ -236,7 +235,7 @@ import_bookmarks = file_operation(
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     sent_file={
         media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
-        for media_type, text in {**OF_EXPORTS, ANY_FORMAT: EXAMPLES["json"]}.items()
+        for media_type, text in {**EXPORT_EXAMPLES, ANY_FORMAT: EXAMPLE_FILES["json"]}.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), exceptions.InvalidCollection()],
@@ -254,7 +253,7 @@ export_bookmarks = file_operation(
     query={"format": "html", "collection": COLLECTION["id"]},
     responses={
         (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
-        for media_type, text in OF_EXPORTS.items()
+        for media_type, text in EXPORT_EXAMPLES.items()
     },
     failures=[INVALID_FORMAT, exceptions.InvalidCollection()],
 )

@@ -1,4 +1,4 @@
-"""Look up, update and delete rows by their public id. Clients treat it as opaque text. It is a UUID."""
+"""Look up, update and delete rows by their public id, a UUID that clients treat as opaque text."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,18 +36,18 @@ class PublicIdQuerySet(WritingQuerySet[M]):
     def find(self, user_group: UserGroup, public_id: object, *, for_write: bool = False) -> M | None:
         """Return the user group's row with this id, or None. With ``for_write``, read the database for writes.
 
-        This is for the manager: the filters of a queryset are ignored.
+        Call this on the manager, because the filters of a queryset are ignored.
         """
         if (key := parse_public_id(public_id)) is None:
             return None
-        find = _find(type(self), self.model, self.db_for_write if for_write else self.db)
-        return next(iter(find(user_group=user_group.pk, id=key)), None)
+        select = _select_by_id(type(self), self.model, self.db_for_write if for_write else self.db)
+        return next(iter(select(user_group=user_group.pk, id=key)), None)
 
     def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> M:
         """Update only the given fields and return the row as it is afterwards.
 
-        Raises DoesNotExist if there is no such row, Modified if it has another version, Duplicate if the change
-        violates a uniqueness constraint, and IntegrityError if it refers to a row that has been deleted.
+        Raises DoesNotExist if there is no such row, Modified if its ``updated_at`` is not among ``versions``, Duplicate
+        if the change violates a uniqueness constraint, and IntegrityError if it refers to a row that has been deleted.
         """
         rows = self.for_write().filter(pk=parse_public_id(public_id))
 
@@ -58,19 +58,19 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
-        """Return the key of the row that the changes would duplicate. The queryset contains only the row to change."""
+        """Return the key of the row that would be duplicated, or None. The queryset has only the row to change."""
         raise NotImplementedError
 
     def remove(self, public_id: object, versions: Sequence[datetime] | None = None) -> None:
         """Delete the row.
 
-        Raises DoesNotExist if there is no such row, Modified if it has another version and, unlike ``delete()``,
-        TooManyDependants.
+        Raises DoesNotExist if there is no such row, Modified if its ``updated_at`` is not among ``versions`` and,
+        unlike ``delete()``, TooManyDependants if too many rows depend on it.
         """
         self.for_write().filter(pk=parse_public_id(public_id)).delete_version(versions)
 
 
 @cache
-def _find(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
-    """Return the statement that reads a row of a user group by its id."""
+def _select_by_id(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
+    """Return the compiled statement that reads a row of a user group by its id."""
     return CompiledSelect(queryset(model, using=using).filter(**parameters(model, "user_group", "id")))

@@ -66,16 +66,16 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         bookmark = self.model(user_group=user_group, url=url, collection=collection, **fields)
 
         def get_or_create() -> "tuple[Bookmark, bool]":
-            if _insert_bookmark(self.model, using).insert(bookmark):
+            if _compiled_insert(self.model, using).insert(bookmark):
                 announce(signals.created, [bookmark], using)
                 return bookmark, True
             collection_key, digest = bookmark.unique_key
-            find = _find_by_unique_key(type(self), self.model, using)
-            if existing := find(user_group=user_group.pk, url_digest=digest, collection=collection_key):
+            select = _select_by_unique_key(type(self), self.model, using)
+            if existing := select(user_group=user_group.pk, url_digest=digest, collection=collection_key):
                 return existing[0], False
             raise IntegrityError("The conflicting bookmark was deleted before it could be read.")
 
-        return retry_on_conflict(get_or_create, using, atomic=False)
+        return retry_on_conflict(get_or_create, using, atomic=False)  # It writes with a single statement.
 
     def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> "Bookmark":
         """Update only the given fields and return the bookmark, as ``PublicIdQuerySet.change`` does.
@@ -87,21 +87,19 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return super().change(public_id, versions, **changes)
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
-        own = changed = self.get()
+        bookmark = self.get()
         for name, value in changes.items():
-            setattr(changed, name, value)
-        of_group = self.model.objects.using(self.db).filter(user_group=own.user_group_id).exclude(pk=own.pk)
-        return next((bookmark.pk for bookmark in of_group.by_unique_key([changed.unique_key]).values()), None)
-
-    # Many bookmarks with a few queries
+            setattr(bookmark, name, value)
+        others = self.model.objects.using(self.db).filter(user_group=bookmark.user_group_id).exclude(pk=bookmark.pk)
+        return next((other.pk for other in others.by_unique_key([bookmark.unique_key]).values()), None)
 
     def move_many(
         self, public_ids: Sequence[object], collection: "Collection | None"
     ) -> "list[Bookmark | type[Duplicate] | None]":
-        """Move bookmarks to ``collection`` and return, in order, each bookmark after the move.
+        """Move bookmarks to ``collection``, or out of their collections if it is None. Return a result for each id.
 
-        The result is None if there is no such bookmark, and Duplicate if its URL is in the collection already. Raises
-        IntegrityError if the collection is deleted.
+        A result is the bookmark after the move, None if there is no such bookmark, or the class Duplicate if another
+        bookmark with its URL is in the collection. Raises IntegrityError if the collection is deleted.
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write()
@@ -114,17 +112,18 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         rows = self.select_related(None).filter(pk__in=keys).select_for_update().order_by("pk")
         found = {bookmark.pk: bookmark for bookmark in rows}
         collection_key = collection.pk if collection else NO_COLLECTION
-        wanted = {key: (collection_key, bytes(bookmark.url_digest)) for key, bookmark in found.items()}
-        taken = {key: bookmark.pk for key, bookmark in self.by_unique_key(wanted.values()).items()}
+        new_keys = {key: (collection_key, bytes(bookmark.url_digest)) for key, bookmark in found.items()}
+        owners = {unique_key: bookmark.pk for unique_key, bookmark in self.by_unique_key(new_keys.values()).items()}
         results: dict[UUID | None, Any] = {}
         for key in dict.fromkeys(key for key in keys if key in found):
-            results[key] = found[key] if taken.setdefault(wanted[key], key) == key else Duplicate
-        there = [bookmark for bookmark in results.values() if bookmark is not Duplicate]
-        moved, now = [row for row in there if (row.collection_id or NO_COLLECTION) != collection_key], timezone.now()
+            # The first of several bookmarks with the same URL becomes the owner of their unique key.
+            results[key] = found[key] if owners.setdefault(new_keys[key], key) == key else Duplicate
+        inside = [bookmark for bookmark in results.values() if bookmark is not Duplicate]
+        moved, now = [row for row in inside if (row.collection_id or NO_COLLECTION) != collection_key], timezone.now()
         self.filter(pk__in=[bookmark.pk for bookmark in moved]).update(collection=collection, updated_at=now)
         for bookmark in moved:
             bookmark.updated_at = now
-        for bookmark in there:
+        for bookmark in inside:
             bookmark.collection = collection
         announce_update(moved, self.db, ["collection"])
         return results
@@ -143,13 +142,13 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         existed = []
         for key in keys:
             existed.append(key in removed)
-            removed.discard(key)
+            removed.discard(key)  # A repeated id is reported as deleted only once.
         return existed
 
     def add_many(self, user_group: UserGroup, items: Sequence[dict[str, Any]]) -> list[tuple["Bookmark", bool]]:
         """Do what ``add`` does for each item, a dict of a bookmark's fields, and return the results in their order.
 
-        PostgreSQL gets one INSERT for all of them. Either all items are stored or none.
+        PostgreSQL runs one INSERT for all items. Either all of them are stored or none.
         """
         bookmarks, now = self.for_write().filter(user_group=user_group), timezone.now()
         candidates = [
@@ -163,6 +162,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def _add_many(
         self, user_group: UserGroup, new: dict[UniqueKey, "Bookmark"], now: datetime
     ) -> dict[UniqueKey, "Bookmark"]:
+        """Insert the bookmarks in ``new``, unless they exist already, and return the stored ones by their keys."""
         for (_, digest), bookmark in new.items():
             bookmark.url_digest = digest
         shared = ("user_group_id", "updated_at")
@@ -179,10 +179,10 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return stored
 
     def insert_missing(self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime) -> set[UUID]:
-        """Insert the rows whose keys no bookmark of the user group has, and return their ids.
+        """Insert the rows whose unique keys no bookmark of the user group has, and return the ids of these rows.
 
-        All rows have the same fields, with the names of their columns and without the user group and ``updated_at``,
-        which is ``now``. Call this in a transaction, on the manager: the filters of a queryset are ignored.
+        Each row has the values of all columns by name, except the user group and ``updated_at``, which becomes ``now``.
+        Call this in a transaction, and on the manager, because the filters of a queryset are ignored.
         """
         if not rows:
             return set()
@@ -198,7 +198,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                 cursor.execute(sql, [user_group.pk, now, text])
                 created = {key for (key,) in cursor.fetchall()}
         else:
-            insert = _insert_bookmark(self.model, self.db).insert
+            insert = _compiled_insert(self.model, self.db).insert
             candidates = [self.model(**row, updated_at=now, user_group=user_group) for row in ordered]
             created = {bookmark.pk for bookmark in candidates if insert(bookmark)}
         if signals.created.has_listeners(self.model):
@@ -207,9 +207,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return created
 
     def change_many(self, wanted: Mapping[UniqueKey, Mapping[str, Any]]) -> int:
-        """Write these values to the bookmarks with these keys where they differ.
+        """Update the bookmarks with these unique keys to the values, by field name, that ``wanted`` has for each.
 
-        Return the number of those that changed. Call this in a transaction, on the bookmarks of one user group.
+        Return the number of bookmarks that changed. Call this in a transaction, on the bookmarks of one user group.
         """
         found = self.by_unique_key(wanted).items()
         keys = [bookmark.pk for key, bookmark in found if _differences(bookmark, wanted[key])]
@@ -217,7 +217,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         now = timezone.now()
         # All transactions lock several bookmarks in this order, so that they do not deadlock.
         for bookmark in self.filter(pk__in=keys).select_for_update().order_by("pk") if keys else ():
-            # It may have been changed since it was found.
+            # Another transaction may have changed the bookmark before it was locked.
             if changes := _differences(bookmark, wanted.get(bookmark.unique_key, {})):
                 for name, value in changes.items():
                     setattr(bookmark, name, value)
@@ -229,11 +229,11 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return sum(map(len, changed.values()))
 
     def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
-        """Return the bookmarks with these unique keys. No other rows are read, even if they have the same URLs."""
-        digests = defaultdict(list)
+        """Return the bookmarks with these unique keys, by key, without reading others with the same URLs."""
+        by_collection = defaultdict(list)
         for collection, digest in keys:
-            digests[collection].append(digest)
-        conditions = [Q(collection_key=collection, url_digest__in=those) for collection, those in digests.items()]
+            by_collection[collection].append(digest)
+        conditions = [Q(collection_key=key, url_digest__in=digests) for key, digests in by_collection.items()]
         found: dict[UniqueKey, Bookmark] = {}
         for start in range(0, len(conditions), MAX_CONDITIONS):
             condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
@@ -243,12 +243,12 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 
 
 def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the values, by the names of the fields, that the bookmark does not have."""
+    """Return the values, by field name, that differ from those of the bookmark."""
     return {name: value for name, value in values.items() if value != getattr(bookmark, name)}
 
 
 class CompiledInsert(CompiledStatement["Bookmark"]):
-    """Inserts a bookmark unless it conflicts with an existing row. Call ``insert()`` instead of the statement."""
+    """Inserts a bookmark unless it conflicts with an existing row. Call ``insert()``, not the instance itself."""
 
     def __init__(self, model: "type[Bookmark]", using: str) -> None:
         quote, fields = connections[using].ops.quote_name, cast(Any, model._meta.concrete_fields)
@@ -259,7 +259,7 @@ class CompiledInsert(CompiledStatement["Bookmark"]):
         super().__init__(model, using, sql, ())
 
     def insert(self, bookmark: "Bookmark") -> bool:
-        """Insert a bookmark and return whether it did not conflict."""
+        """Insert a bookmark and return True, or return False if it conflicts with an existing row."""
         connection, params = connections[self.using], []
         for field in self.model._meta.concrete_fields:
             params.append(field.get_db_prep_save(field.pre_save(bookmark, add=True), connection))
@@ -270,13 +270,13 @@ class CompiledInsert(CompiledStatement["Bookmark"]):
 
 
 @cache
-def _insert_bookmark(model: "type[Bookmark]", using: str) -> CompiledInsert:
+def _compiled_insert(model: "type[Bookmark]", using: str) -> CompiledInsert:
     return CompiledInsert(model, using)
 
 
 @cache
-def _find_by_unique_key(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
-    """Return the statement that reads a bookmark by its user group and its unique key."""
+def _select_by_unique_key(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
+    """Return the compiled statement that reads a bookmark by its user group and its unique key."""
     given = parameters(model, "user_group", "url_digest", "collection")
     rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
     return CompiledSelect(rows.filter(collection_key=given.pop("collection"), **given))
@@ -304,10 +304,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         )
 
     def get_or_create_many(self, user_group: UserGroup, names: Sequence[str]) -> dict[str, "Collection"]:
-        """Return the user group's collections by these names, and create the missing ones in the order of the names.
+        """Return the user group's collections by these names. Create the missing ones, dated in the order of the names.
 
-        Call this in a transaction. Raises IntegrityError if a collection that another transaction has created is
-        deleted.
+        Call this in a transaction. Raises IntegrityError if another transaction creates one of the collections and then
+        deletes it.
         """
         named = self.filter(user_group=user_group, name__in=names)
         found = {collection.name: collection for collection in named}
@@ -321,26 +321,26 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         return found
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
-        own = self.get()
-        of_group = self.model.objects.using(self.db).filter(user_group=own.user_group_id).exclude(pk=own.pk)
-        return of_group.filter(**changes).values_list("pk", flat=True).first()
+        row = self.get()
+        others = self.model.objects.using(self.db).filter(user_group=row.user_group_id).exclude(pk=row.pk)
+        return others.filter(**changes).values_list("pk", flat=True).first()
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
-        yield from super().dependants(keys)
+        yield from super().dependants(keys)  # It has no bookmarks, because their foreign key does not cascade.
         yield self._bookmarks_of_groups(keys).filter(collection__in=keys)
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         """Remove the bookmarks from these collections. If bookmarks become duplicates, only the oldest is kept."""
         bookmarks = self._bookmarks_of_groups(keys)
         inside, outside = bookmarks.filter(collection__in=keys), bookmarks.filter(collection=None)
-        same = {"user_group": OuterRef("user_group"), "url_digest": OuterRef("url_digest")}
+        same_url = {"user_group": OuterRef("user_group"), "url_digest": OuterRef("url_digest")}
         is_older = Q(created_at__lt=OuterRef("created_at")) | Q(
             created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
         )
-        older = bookmarks.filter(Q(collection=None) | Q(collection__in=keys), is_older, **same)
+        older = bookmarks.filter(Q(collection=None) | Q(collection__in=keys), is_older, **same_url)
         inside.filter(Exists(older)).delete()
-        # The condition with IN lets SQLite begin with the bookmarks inside.
-        outside.filter(Exists(inside.filter(**same)), url_digest__in=inside.values("url_digest")).delete()
+        # A bookmark still inside is the oldest with its URL. The condition with IN lets SQLite begin with these.
+        outside.filter(Exists(inside.filter(**same_url)), url_digest__in=inside.values("url_digest")).delete()
         is_announced, now = signals.updated.has_listeners(bookmarks.model), timezone.now()
         released = list(inside.select_for_update().order_by("pk")) if is_announced else []
         inside.update(collection=None, updated_at=now)

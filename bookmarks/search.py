@@ -1,7 +1,7 @@
 """Lists of bookmarks that contain a text or were changed lately.
 
 No index supports these conditions in the order of a list. In the worst case, PostgreSQL's STRPOS() also takes time in
-proportion to the length of the text times the length of the query. What one call searches is therefore limited.
+proportion to the length of the text times the length of the query. A call therefore searches a limited amount of text.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ MAX_SCANNED_SIZE = 2_000_000
 class SearchPage(Page["Bookmark"]):
     """A page of the bookmarks that contain the text ``q`` in any letter case and were changed since ``updated_since``.
 
-    It may have fewer bookmarks than its limit, even none, although a next page exists. Another query finds the last
-    bookmark that it may scan.
+    It may have fewer bookmarks than its limit, even none, although a next page exists. First, a query finds
+    the last bookmark that the page may scan.
     """
 
     def __init__(self, bookmarks: "QuerySet[Bookmark]", filters: Mapping[str, Any], **position: Any) -> None:
         self.condition = Q()
-        self.size: Combinable = Value(0)
+        self.size: Combinable = Value(0)  # the number of characters to search in a bookmark
         if "updated_since" in filters:
             self.condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
@@ -54,8 +54,8 @@ class SearchPage(Page["Bookmark"]):
         return list(found[:number]), last_scanned
 
     def _last_scanned(self, ordered: "QuerySet[Bookmark]") -> Position | None:
-        """Return the position of the last bookmark that may be scanned, or None if all of them may be."""
-        # Fetch only the sizes first: to fetch 5,000 positions takes longer than the search for a common text.
+        """Return the position of the last bookmark that this page may scan, or None if it may scan all of them."""
+        # Fetch only the sizes first. Fetching 5,000 positions, too, would take longer than a search for a common text.
         sizes = list(ordered.annotate(size=self.size).values_list("size", flat=True)[: MAX_SCANNED + 1])
         # Scan at least one bookmark, however large, so that each page makes progress.
         number = max(1, sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])))
@@ -75,6 +75,6 @@ class Lowercase(Func):
 
 
 def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Create the function that Lowercase uses on a new SQLite connection."""
+    """Create the SQL function that Lowercase uses, on a new connection to SQLite."""
     if connection.vendor == "sqlite":
         connection.connection.create_function("bookmarks_lower", 1, str.lower, deterministic=True)

@@ -23,7 +23,7 @@ from .search import MAX_QUERY_LENGTH
 
 @extend_schema_field({"type": "string"})
 class CollectionField(serializers.Field[Collection, Any, str, Any]):
-    """The id of a collection. The serializer's context has ``find_collection``, which returns it or None."""
+    """The id of a collection. ``find_collection`` in the serializer's context returns the collection, or None."""
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
@@ -36,7 +36,7 @@ class CollectionField(serializers.Field[Collection, Any, str, Any]):
 
 @extend_schema_field({"type": "string"})
 class CollectionFilterField(CollectionField):
-    """A CollectionField for query strings, in which empty text stands for null."""
+    """A CollectionField for query strings, in which an empty value stands for no collection."""
 
     def to_internal_value(self, data: Any) -> Any:
         return super().to_internal_value(data) if data else None
@@ -207,7 +207,7 @@ class ImportQuery(serializers.Serializer[Any]):
         required=False,
         help_text="The id of the collection for all bookmarks. Default: the collections that the file names.",
     )
-    update = serializers.BooleanField(  # type: ignore[assignment]  # Serializer.update is for saving
+    update = serializers.BooleanField(  # type: ignore[assignment]  # DRF removes fields from the class
         default=False, help_text="Whether existing bookmarks get the titles and the dates that the file has for them."
     )
 
@@ -233,19 +233,19 @@ class ReportSerializer(serializers.Serializer[Any]):
 
     created = serializers.IntegerField(help_text="The number of new bookmarks.")
     updated = serializers.IntegerField(help_text="The number of existing bookmarks that were changed.")
-    existing = serializers.IntegerField(help_text="The number of existing bookmarks that were not changed.")
+    existing = serializers.IntegerField(help_text="The number of existing or repeated bookmarks that did not change.")
     refused = serializers.IntegerField(help_text="The number of records that were not imported.")
     refusals = RefusalSerializer(
         many=True, help_text="The refused records by reason. After 100 reasons, all others are counted together."
     )
     unusable_dates = serializers.IntegerField(
-        help_text="The number of bookmarks whose date stands for no time in the past. They have the date of the import."
+        help_text="The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."
     )
     shortened = serializers.IntegerField(
-        help_text="The number of titles and of names of collections, counted for each bookmark, that were shortened."
+        help_text="The number of shortened titles and collection names. A name counts once for each of its bookmarks."
     )
     left_out = LeftOutSerializer(
-        many=True, source="left_out_counts", help_text="What the file has and bookmarks have no place for."
+        many=True, source="left_out_counts", help_text="Values in the file for which bookmarks have no field, by name."
     )
     error = serializers.CharField(
         allow_null=True,
@@ -264,11 +264,11 @@ class ExportQuery(serializers.Serializer[Any]):
     collection = CollectionField(required=False, help_text="Only the bookmarks in the collection with this id.")
 
 
-MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # seconds
+MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """The JSON value true or false."""
+    """The JSON value true or false. Strings and numbers that BooleanField accepts are invalid."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -277,7 +277,7 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class StrictIntegerField(serializers.IntegerField):
-    """A JSON number without a fraction."""
+    """A JSON number without a fraction. Strings that IntegerField accepts are invalid."""
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -291,7 +291,7 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer):
     name = TextField(
         required=False, allow_blank=True, max_length=MAX_TOKEN_NAME_LENGTH, help_text="What the token is for."
     )
-    read_only = StrictBooleanField(  # type: ignore[assignment]  # not the attribute of a field
+    read_only = StrictBooleanField(  # type: ignore[assignment]  # DRF removes fields from the class
         default=False, help_text="Whether the token can only read."
     )
     expires_in = StrictIntegerField(
@@ -308,7 +308,7 @@ class AccessTokenSerializer(serializers.Serializer[AccessToken]):
     id = serializers.CharField(source="public_id", help_text="The SHA-256 digest of the secret, in hexadecimal.")
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The beginning of the secret.")
-    read_only = serializers.BooleanField()  # type: ignore[assignment]
+    read_only = serializers.BooleanField()  # type: ignore[assignment]  # DRF removes fields from the class
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
     revoked_at = TimestampField(allow_null=True)

@@ -78,7 +78,7 @@ class AccessTokenView(TokenView):
         return super().handle_exception(exc)
 
     def location_of(self, key: UUID) -> str:
-        """Return the path of a bookmark or collection. The request is to the list, or to another object of the list."""
+        """Return the path of the object with this key. The request is to its list, or to another object of its list."""
         path = escape_uri_path(self.request.path)
         return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"
 
@@ -86,7 +86,7 @@ class AccessTokenView(TokenView):
 class BookmarksView(AccessTokenView):
     request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
     response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
-    owner_fields = {"POST": ("properties",)}
+    owner_fields = {"POST": ("properties",)}  # of the user group in the response
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
@@ -94,8 +94,8 @@ class BookmarksView(AccessTokenView):
         position = pop_position(query)
         with expensive_call(self.user_group) if "q" in query else nullcontext():
             bookmarks = Bookmark.objects.matching(self.user_group, query)
-            searches = not {"q", "updated_since"}.isdisjoint(query)
-            page = SearchPage(bookmarks, query, **position) if searches else Page(bookmarks, "id", **position)
+            is_search = not {"q", "updated_since"}.isdisjoint(query)
+            page = SearchPage(bookmarks, query, **position) if is_search else Page(bookmarks, "id", **position)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
@@ -142,20 +142,19 @@ class BookmarkView(AccessTokenView):
 class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
-    owner_fields = {"POST": ("properties",)}
+    owner_fields = {"POST": ("properties",)}  # of the user group in the response
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
         with expensive_call(self.user_group):
-            # A collection may be deleted after it was looked up.
             return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
     def create(self) -> Response:
-        """Look up the collections and store the valid items. Raises IntegrityError on a conflict."""
-        unvalidated = cast(dict[str, Any], self.request.data).get("bookmarks")
-        sent = unvalidated[: batch.MAX_ITEMS] if isinstance(unvalidated, list) else []
-        ids = [item.get("collection") for item in sent if isinstance(item, dict)]
+        """Look up all collections at once, and store the valid items. Raises IntegrityError if one is deleted."""
+        sent = cast(dict[str, Any], self.request.data).get("bookmarks")
+        unvalidated = sent[: batch.MAX_ITEMS] if isinstance(sent, list) else []
+        ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
         collections = self.collections.for_write().by_public_id(ids)
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
@@ -175,7 +174,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
         ids = self.validated()["ids"]
         with expensive_call(self.user_group):
             existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = ({"status": 200} if each else batch.failed(exceptions.BookmarkNotFound()) for each in existed)
+        deletions = ({"status": 200} if found else batch.failed(exceptions.BookmarkNotFound()) for found in existed)
         return self.respond({"results": batch.results(ids, deletions)})
 
 
@@ -256,8 +255,8 @@ class ImportView(AccessTokenView):
     @openapi.import_bookmarks
     def post(self, request: Request) -> Response:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
-        if name is None and media_type != ANY_FORMAT:
+        format_name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
+        if format_name is None and media_type != ANY_FORMAT:
             raise UnsupportedMediaType(request.content_type)
         try:
             charset = (request.content_params or {}).get("charset")
@@ -266,11 +265,11 @@ class ImportView(AccessTokenView):
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()
         file, report = BytesIO(read_body(request, limit)), Report()
-        if name is None:
+        if format_name is None:  # The size is checked before the parameters.
             raise missing("format")
         query = self.validated(find_collection=self.find_collection)
         with expensive_call(self.user_group):
-            records = read(file, name, encoding, limit)
+            records = read(file, format_name, encoding, limit)
             store(self.user_group, records, report, query.get("collection"), query["update"])
         return self.respond({"report": report})
 
@@ -281,14 +280,14 @@ class ExportView(AccessTokenView):
     @openapi.export_bookmarks
     def get(self, request: Request) -> StreamingHttpResponse:
         query = self.validated(find_collection=self.find_collection)
-        name = query["format"]
+        format_name = query["format"]
         options: dict[str, Any] = {
-            "content_type": f"{MEDIA_TYPES[name]}; charset=utf-8",
-            "headers": {"Content-Disposition": f'attachment; filename="bookmarks.{name}"'},
+            "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
+            "headers": {"Content-Disposition": f'attachment; filename="bookmarks.{format_name}"'},
         }
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
-        text = EXPORT_FORMATS[name].write(load(self.user_group, query.get("collection")))
+        text = EXPORT_FORMATS[format_name].write(load(self.user_group, query.get("collection")))
         return download((chunk.encode() for chunk in text), expensive_call(self.user_group), **options)
 
 

@@ -17,11 +17,11 @@ MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name h
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
-_HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
+_HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")  # group 1, with the port
 
 
 def serialize(url: str) -> str:
-    """Return the standard's serialization of ``url``. Two URLs are the same if their serializations are equal.
+    """Return ``url`` as the standard serializes it. Two URLs are the same if their serializations are equal.
 
     Raises ValueError, with a message for the client, if ``url`` is not a valid absolute http or https URL, or if it has
     control characters or surrounding white space, which the standard would remove.
@@ -38,7 +38,7 @@ def serialize(url: str) -> str:
     host = _HOST.match(url) if len(url) > MAX_HOST_LENGTH else None
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
         # The time to encode such a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters. A host with
-        # percent signs is decoded first, and may then have other characters than those of ASCII.
+        # percent signs is decoded first, and may then have characters that are not ASCII.
         raise ValueError(_("The host is longer than a domain name can be."))
     try:
         return str(can_ada.parse(url).href)
@@ -47,7 +47,7 @@ def serialize(url: str) -> str:
 
 
 def digest(url: str) -> bytes:
-    """Return the SHA-256 digest of the serialization, 32 bytes. Raises ValueError as ``serialize`` does."""
+    """Return the SHA-256 digest (32 bytes) of the serialized URL. Raises ValueError as ``serialize`` does."""
     return hashlib.sha256(serialize(url).encode()).digest()
 
 

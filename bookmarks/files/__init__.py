@@ -15,15 +15,13 @@ FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 """The module of each format that can be read. ``read(file, encoding)`` yields records, in constant memory."""
 
 MEDIA_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv", "json": "application/json"}
-"""The media type of each format."""
-
 
 FORMATS_BY_TYPE = {
     **{media_type: name for name, media_type in MEDIA_TYPES.items()},
     "application/x-ndjson": "jsonl",
     "application/jsonlines": "jsonl",
 }
-"""The format of each media type, including those that other programs use."""
+"""The format of each media type, including the media types that only other programs use."""
 
 ANY_FORMAT = "application/octet-stream"
 """The media type of files in any format."""
@@ -36,9 +34,9 @@ def guess_format(file_name: str) -> str | None:
     return extension if extension in FORMATS else None
 
 
-def positions(name: str, refusal: Refusal) -> str:
-    """Return where in a file of this format the refused records are, for people."""
-    if name == "json":
+def positions(format_name: str, refusal: Refusal) -> str:
+    """Describe for people where in a file of this format the refused records are."""
+    if format_name == "json":
         text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
     else:
         text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)

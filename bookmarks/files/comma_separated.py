@@ -1,7 +1,7 @@
 """Bookmarks as CSV (RFC 4180): a header names the columns, in any order, of which only that of the URL is required.
 
-Spreadsheets take a cell that begins like a formula for one. Therefore such cells are written with an apostrophe before
-them, and reading a file with exactly our columns removes it.
+Spreadsheets run a cell that begins like a formula. An export therefore writes an apostrophe before such a cell, and an
+import removes it, but only from files with exactly the columns of an export.
 """
 
 import csv
@@ -18,21 +18,21 @@ from bookmarks.models import Bookmark, Collection
 from .encodings import MAX_LINE, open_text, read_lines
 from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # also after apostrophes, so that an import restores each cell exactly
 
 DELIMITERS = ",;\t"
-ADDRESS = re.compile("https?://", re.IGNORECASE)
+BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
 class RowReader:
     """Yields the number of the line on which each row begins, and its cells or a ValueError if it is not CSV.
 
-    It is strict, so that a missing or stray quotation mark costs one row. The ``csv`` module takes everything up to the
-    next quotation mark for one cell, be it thousands of rows.
+    It is strict, so that only one row is lost if a quotation mark is missing or misplaced. The ``csv`` module would
+    read everything up to the next quotation mark as one cell, even thousands of rows.
 
-    The cells of a row may contain line breaks if they are quoted. A row is invalid if a quotation mark is where none
-    may be, or if the closing one seems to be missing: if the row is longer than a mebibyte, if it has another number of
-    cells than the header, or if a line in a cell reads as a row of its own. Reading resumes at the row's second line.
+    A row is invalid if a quotation mark is misplaced. A quoted cell may contain line breaks. Its closing quotation mark
+    counts as missing if the row is longer than MAX_LINE characters, has another number of cells than the header, or has
+    a line that could be a row of its own. The row is then invalid, and reading resumes at its second line.
 
     Only a line with an odd number of quotation marks begins a row of several lines, and only the next such line can end
     it. Therefore no line is read more than twice.
@@ -44,11 +44,11 @@ class RowReader:
         """The number of the last line that was taken."""
         first = next(lines, "")
         self.waiting = deque([first])
-        """Lines that were read and not taken, or put back."""
+        """The lines to take next: the first line, or lines that were put back."""
         self.width = 0
         """The number of columns, or 0 until the header has been read."""
         self.url_position: int | None = None
-        """The column in which an address shows that a line is a row and not part of a cell, or None."""
+        """The column in which a URL shows that a line is a row of its own and not part of a cell, or None."""
         self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
@@ -57,7 +57,7 @@ class RowReader:
         self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
-        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))  # translating takes a while
+        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))  # translated once to save time
         while line := self.take():
             number = self.line
             if len(line) > MAX_LINE:
@@ -66,7 +66,7 @@ class RowReader:
             if '"' not in line:
                 cells: list[str] | None = line.rstrip("\r\n").split(self.delimiter)
             else:
-                cells = self.read_lines(line) if line.count('"') % 2 else self.split(line)
+                cells = self.read_multiline(line) if line.count('"') % 2 else self.split(line)
             if cells is None:
                 yield number, misplaced
             elif any(cells):
@@ -85,20 +85,20 @@ class RowReader:
             return None
         return [quoted.replace('""', '"') if quoted else plain for quoted, plain in self.cell.findall(row)]
 
-    def read_lines(self, first: str) -> list[str] | None:
-        """Return the cells of the row that begins with this line and ends with the next odd one, or None."""
+    def read_multiline(self, first: str) -> list[str] | None:
+        """Return the cells of a row of several lines, of which this is the first. If invalid, put back the others."""
         lines, length = [first], len(first)
         while length <= MAX_LINE and (line := self.take()):
             lines.append(line)
             length += len(line)
-            if line.count('"') % 2:
+            if line.count('"') % 2:  # the last line
                 cells = self.split("".join(lines))
                 if cells is not None and len(cells) == (self.width or len(cells)):
                     return cells
                 break
             if self.url_position is not None and "://" in line:
                 cells = self.split(line) or []
-                if len(cells) == self.width and ADDRESS.match(cells[self.url_position]):
+                if len(cells) == self.width and BEGINNING_OF_URL.match(cells[self.url_position]):
                     break
         self.line -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
@@ -121,7 +121,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
-            rows.url_position = None if is_our_own else columns.positions[0]
+            rows.url_position = None if is_our_own else columns.positions[0]  # An export lacks no quotation marks.
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
@@ -141,7 +141,7 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """Return a line of a CSV file. Cells that spreadsheets take for formulas begin with an apostrophe."""
+    """Return a line of a CSV file. Cells that begin like a formula get an apostrophe before them."""
     text = StringIO()
     csv.writer(text).writerow([f"'{cell}" if FORMULA.match(cell) else cell for cell in cells])
     return text.getvalue()

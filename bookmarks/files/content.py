@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-MAX_HELD = 4 * 1024 * 1024  # bytes; the readers of lines accept no longer one
+MAX_LINE_SIZE = 4 * 1024 * 1024  # bytes; the readers of CSV and JSON Lines refuse longer lines
 
 BINARY = re.compile(
     rb"PK\x03\x04|BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf\x27\x1c|Rar!\x1a|SQLite format 3\0|mozLz40\0"
@@ -46,12 +46,12 @@ class DecompressedFile(io.RawIOBase):
         return size
 
     def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the content in chunks that end at the end of a line, unless the line is longer than MAX_HELD."""
+        """Yield whole lines, or parts of lines over MAX_LINE_SIZE. An error drops the line that it interrupts."""
         beginning_of_line = bytearray()
         try:
             for data in chunks:
                 end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-                if end or len(beginning_of_line) > MAX_HELD:
+                if end or len(beginning_of_line) > MAX_LINE_SIZE:
                     yield bytes(beginning_of_line) + data[:end]
                     beginning_of_line.clear()
                 beginning_of_line += data[end:]
@@ -78,9 +78,9 @@ def _decompress(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
         while data := content.read1(CHUNK_SIZE):
             size += len(data)
             if limit is not None and size > limit:
-                yield data[: limit - size]
+                yield data[: limit - size]  # without the bytes over the limit
                 problem = _("The file is larger than %(max)s bytes when it is decompressed.")
                 raise UnreadableFile(problem % {"max": limit})
             yield data
     finally:
-        source.detach()  # It would close the file.
+        source.detach()  # Otherwise it would close the file.

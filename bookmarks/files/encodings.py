@@ -18,10 +18,10 @@ from usergroups.contract.requests import CHUNK_SIZE
 MAX_LINE = 1024 * 1024  # characters of a line of JSON Lines, or of a row of CSV
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""The codecs that remove these marks."""
+"""The codec for each byte order mark, which also removes the mark."""
 
 UNUSABLE = ("replacement", "x-user-defined")
-"""Encodings that the standard defines, but that are not for text."""
+"""The names of encodings that the standard defines, but that do not decode text."""
 
 DECLARATION = re.compile(
     r"""
@@ -54,7 +54,7 @@ def declared_in_html(beginning: bytes) -> str | None:
 
 
 def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False) -> io.TextIOWrapper:
-    """Return the text of a file, without its byte order mark and with its own line endings, except in HTML.
+    """Return the text of a file, without its byte order mark. Line endings are kept, except in HTML.
 
     The encoding is that of the byte order mark, or else the one with the name ``encoding``, or else the one that the
     first 1,024 bytes of HTML declare, or else UTF-8.
@@ -65,20 +65,20 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]
     name = encoding or (declared_in_html(beginning) if is_html else None) or "utf-8"
-    codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name
-    codec = next((marked for mark, marked in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
+    codec = "gb18030" if name == "gbk" else webencodings.lookup(name).codec_info.name  # as in the standard
+    codec = next((bom_codec for mark, bom_codec in BYTE_ORDER_MARKS.items() if beginning.startswith(mark)), codec)
     newline = None if is_html else ""  # Browsers replace CR and CR LF by LF.
     return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline=newline)
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""An error handler for all encodings. In some, an ASCII byte can be invalid, and then ``surrogateescape`` fails."""
+"""An error handler like ``surrogateescape``, which fails for ASCII bytes. In some encodings, they can be invalid."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 def read_lines(text: io.TextIOWrapper) -> Iterator[str]:
-    """Yield the lines of a text with their ends. The rest of a line that is longer than MAX_LINE is skipped."""
+    """Yield the lines of a text with their ends. Of a line longer than MAX_LINE, yield only MAX_LINE + 1 characters."""
     while line := text.readline(MAX_LINE + 1):
         yield line
         while len(line) >= MAX_LINE and not line.endswith(("\r", "\n")):

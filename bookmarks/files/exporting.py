@@ -1,7 +1,7 @@
 """Read bookmarks and collections in pages, and send them as a file.
 
-Each page is one statement, since a server-side cursor would not work behind a pooler of connections. All of them see
-the same state of the database.
+Each page is one statement, since a server-side cursor would not work behind a connection pooler. All statements see the
+same state of the database.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ def load(user_group: UserGroup, collection: Collection | None = None) -> Iterato
     collection, yield the collection itself.
 
     Changes that others make meanwhile have no effect, unless the caller is in a transaction with a lower isolation
-    level. Until the iterator is exhausted or closed, the thread cannot write to the database.
+    level. Until the iterator is exhausted or closed, the thread must not write to the database.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
@@ -86,15 +86,15 @@ class StorageUnavailable(APIException):
     status_code = 503
     default_code = "service_unavailable"
     default_detail = "The server cannot store the file. Try again later."
-    wait = 60  # seconds
+    wait = 60  # seconds, for the header Retry-After
 
 
 def download(chunks: Iterable[bytes], while_written: AbstractContextManager[Any], **options: Any) -> FileResponse:
     """Return a response with the chunks, which are written to a temporary file before it begins.
 
-    An error in their source is therefore an error response, a slow client does not keep the source open, and a client
-    sees by the Content-Length that a download has broken off. ``while_written`` is entered while the file is written,
-    and ``options`` are those of the response. Raises StorageUnavailable if the disk is full, for example.
+    Therefore an error while they are read leads to an error response, a slow client does not keep their source open,
+    and a client notices by the Content-Length if the download breaks off. The file is written in the context
+    ``while_written``, and ``options`` are those of the response. Raises StorageUnavailable, for example on a full disk.
     """
     try:
         with while_written, ExitStack() as closed_after_error:

@@ -21,6 +21,7 @@ ATTRIBUTE = r"""
         [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ ({value}"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
         | (?![\t\n\f\r\ ]*+=)
     )"""
+"""The pattern of an attribute. ``format()`` inserts the beginnings of its groups, which capture text or not."""
 TAG = re.compile(
     rf"""
     <(?P<slash>/?)(?P<tag>[a-zA-Z][^\t\n\f\r\ />]*+)
@@ -29,10 +30,10 @@ TAG = re.compile(
     re.VERBOSE,
 )
 ATTRIBUTES = re.compile(ATTRIBUTE.format(name="?P<name>", value="?P<value>"), re.VERBOSE)
-MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")
+MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")  # A "<" at the end of the buffer may begin a tag.
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 
-END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")
+END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")  # searched after "<!": "<!-->" ends at once, "<!--!>" does not
 END_OF_BOGUS_COMMENT = re.compile(">")
 
 
@@ -79,12 +80,12 @@ class HtmlTokenizer:
             yield buffer
 
     def read_token(self, buffer: str, start: int) -> tuple[str | re.Match[str], int] | None:
-        """Return the token that begins here, or an empty string, and where it ends. None if it is not complete yet."""
+        """Return the token at ``start``, or "" in a comment, and the position of its end. None if it is incomplete."""
         if self.skip_until is not None:
             if found := self.skip_until.search(buffer, start):
                 self.skip_until = None
                 return "", found.end()
-            end = len(buffer) - len("--!>")
+            end = len(buffer) - len("--!>")  # The rest may be the beginning of its end.
             return ("", end) if end > start else None
         markup = MARKUP.search(buffer, start)
         end = markup.start() if markup else len(buffer)
@@ -100,9 +101,9 @@ class HtmlTokenizer:
 
 
 def attributes(tag: re.Match[str]) -> dict[str, str]:
-    """Return the attributes of a tag. The first one with a name counts."""
+    """Return the attributes of a tag by name. The first of several with the same name counts."""
     values: dict[str, str] = {}
-    for attribute in ATTRIBUTES.finditer(tag["attributes"] + ">"):
+    for attribute in ATTRIBUTES.finditer(tag["attributes"] + ">"):  # because an empty value is recognized by the ">"
         value = attribute["value"] or ""
         if value[:1] in ("'", '"'):
             value = value[1:-1]
@@ -112,8 +113,8 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
 
 # Character references, as specified in https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
 #
-# References with more than 9 digits stand for no character and are not decoded, because Python's html.unescape() fails
-# on more than 4,300 digits.
+# A number of more than 9 digits is not a character, and is not decoded, because Python's html.unescape() fails on more
+# than 4,300 digits. A name has at most 32 characters.
 
 REFERENCE = re.compile(
     r"&(?:#\d{1,9}(?!\d);?|#[xX][\da-fA-F]{1,9}(?![\da-fA-F]);?|[a-zA-Z][a-zA-Z\d]{1,31};?)", re.ASCII
@@ -126,9 +127,9 @@ def decode(text: str, in_attribute: bool = False) -> str:
     In an attribute, a name without a semicolon before "=", a letter or a digit is not a character reference.
     """
 
-    def character(found: re.Match[str]) -> str:
+    def decoded(found: re.Match[str]) -> str:
         name = found[0][1:]
         is_literal = text[found.end() : found.end() + 1] == "=" or (name[0] != "#" and name not in html5)
         return found[0] if in_attribute and not name.endswith(";") and is_literal else unescape(found[0])
 
-    return REFERENCE.sub(character, text) if "&" in text else text
+    return REFERENCE.sub(decoded, text) if "&" in text else text

@@ -31,7 +31,7 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
     """Yield the records of a file in the format with this name, which is read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is the name of its encoding, as returned
-    by ``lookup``; by default, the file tells its encoding. ``limit`` is a number of bytes after decompression. Raises
+    by ``lookup``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression. Raises
     UnreadableFile after the last record if the file is damaged or larger.
     """
     content = DecompressedFile(file, limit)
@@ -45,7 +45,7 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
 
 @contextmanager
 def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
-    """Roll back all changes of the block if it only checks a file. They hold their locks until it ends."""
+    """Roll back all changes of the block if it only checks a file. Their locks are held until the block ends."""
     with transaction.atomic(using) if is_check else nullcontext():
         yield
         if is_check:
@@ -86,7 +86,7 @@ def store(
 def _store(
     user_group: UserGroup, rows: Sequence[Row], collection: Collection | None, update: bool, using: str
 ) -> tuple[int, int]:
-    """Return the numbers of new and of updated bookmarks. Call this in a transaction."""
+    """Store the rows, and return the numbers of new and of updated bookmarks. Call this in a transaction."""
     collections: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
     if names := list(dict.fromkeys(name for name, _ in rows if name)):
         named = Collection.objects.using(using).get_or_create_many(user_group, names)
@@ -95,9 +95,9 @@ def _store(
     for name, values in rows:
         if values:
             key = collections[name] or NO_COLLECTION, values["url_digest"]
-            first = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
+            merged = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
             if update:
-                first |= _changes(values)
+                merged |= _changes(values)
     now = timezone.now()
     new = [values if values["created_at"] else {**values, "created_at": now} for values in distinct.values()]
     bookmarks = Bookmark.objects.using(using)

@@ -1,7 +1,7 @@
 """Bookmarks as JSON, which other programs export: an object with a URL is a bookmark, wherever it is.
 
-The objects around it that have a name are its folders. Records have the ordinal numbers of the bookmarks, because the
-lines of such a file mean nothing.
+The objects around it that have a name are its folders. The ``line`` of a record is the number of the bookmark, because
+line numbers are of no use in such a file.
 """
 
 from collections.abc import Iterator
@@ -17,55 +17,55 @@ from usergroups.contract.requests import CHUNK_SIZE
 from . import records
 from .content import UnreadableFile
 from .encodings import open_text
-from .records import LISTS, CollectionRecord, FileRecord, InvalidRecord, Record
+from .records import LIST_KEYS, CollectionRecord, FileRecord, InvalidRecord, Record
 
 MAX_DEPTH = 500  # arrays and objects, so that Container.collection may be recursive
-MAX_KEYS = 100  # of an object; of further ones, only those with a meaning are kept
+MAX_KEYS = 100  # of an object; further ones are kept only if they are among records.NEEDED_KEYS
 
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """An array or object that is being read, or that is around a record."""
+    """An array or object that is being read, or that contains a record."""
 
-    around: Any = None
+    parent: Any = None
     """The container that it is in, or None for the file."""
     key: str = ""
-    """Its key, or that of the array around it."""
+    """Its key in an object, or the key of the array that it is in."""
     is_object: bool = False
     is_skipped: bool = False
     """Whether nothing in it is a bookmark."""
-    found: int = 0
-    """The number of records before it."""
+    records_before: int = 0
     values: dict[str, Any] = field(default_factory=dict)
-    """The values of an object that are needed. Those of an array only show that it is not empty."""
+    """The values of an object by key. Those of an array only show that it is not empty."""
     path: str | None = None
-    """The name of the collection for what it contains, once it has been needed."""
+    """The cached value of ``collection``, or None."""
 
     def keep(self, key: str, value: Any) -> None:
-        if key.casefold() in records.KEYS:
+        """Keep a value if it is needed, or otherwise only whether it is worth reporting."""
+        if key.casefold() in records.NEEDED_KEYS:
             self.values[key] = value
         elif len(self.values) < MAX_KEYS:
             self.values[key] = records.means_something(value)
 
     @property
     def folder_name(self) -> str | None:
-        """The name of the folder that it is, an empty string if it is none, or None if the name has not been read."""
+        """The name of this folder, an empty string if it is no folder, or None if the name has not been read yet."""
         if not self.is_object:
             return ""
-        is_element = self.around.around and not self.around.is_object
+        is_element = self.parent.parent and not self.parent.is_object
         return records.folder_name(self.values) if is_element or "children" in self.values else ""
 
     @property
     def collection(self) -> str:
         """The name of the collection for what it contains."""
         if self.path is None:
-            path, name = self.around.collection, self.folder_name
-            self.path = records.within(path, name) if name else path
+            path, name = self.parent.collection, self.folder_name
+            self.path = records.join_path(path, name) if name else path
         return self.path
 
 
 class JsonWalk:
-    """Collects the records of a file."""
+    """Collects the records of a file from the events of its parser."""
 
     def __init__(self) -> None:
         self.objects = records.ObjectReader()
@@ -75,18 +75,18 @@ class JsonWalk:
         """The last key."""
         self.number = 0
         """The number of bookmarks so far."""
-        self.found = 0
+        self.record_count = 0
         """The number of records so far."""
         self.records: list[tuple[Any, Container]] = []
-        """The records with the containers around them."""
+        """The records that have not been taken, with the containers that they are in."""
         self.nameless: Container | None = None
-        """The outermost object whose name has not been read, perhaps a folder. Until it ends, the records wait."""
+        """The outermost object whose name has not been read. It may be a folder, so the records wait until it ends."""
 
     def take(self) -> Iterator[FileRecord]:
-        """Yield the records, unless they wait."""
+        """Yield the records, unless they wait for the name of a folder."""
         if self.nameless is None:
-            for record, around in self.records:
-                collection = None if isinstance(record, InvalidRecord) else around.collection
+            for record, container in self.records:
+                collection = None if isinstance(record, InvalidRecord) else container.collection
                 yield record._replace(collection=collection) if collection else record
             self.records.clear()
 
@@ -94,63 +94,65 @@ class JsonWalk:
         """Begin an array or object."""
         if self.depth == MAX_DEPTH:
             raise ijson.JSONError(_("it is nested deeper than %(levels)s levels") % {"levels": MAX_DEPTH})
-        around = self.container
-        key = self.key if around.is_object else around.key
+        parent = self.container
+        key = self.key if parent.is_object else parent.key
         if key == "children":
-            around.values[key] = False  # shows that it is a folder
-        if self.nameless is None and around.folder_name is None:
-            self.nameless = around
-        is_skipped = around.is_skipped or key in records.NOT_BOOKMARKS or around.values.get("guid") == records.TAGS
-        self.container = Container(around, key, is_object, is_skipped, self.found)
-        if is_object and around.key == "roots":
-            self.container.values["root"] = key
+            parent.values[key] = False  # shows that it is a folder
+        if self.nameless is None and parent.folder_name is None:
+            self.nameless = parent
+        is_tags_folder = parent.values.get("guid") == records.TAGS_FOLDER
+        is_skipped = parent.is_skipped or key in records.NOT_BOOKMARKS or is_tags_folder
+        self.container = Container(parent, key, is_object, is_skipped, self.record_count)
+        if is_object and parent.key == "roots":
+            self.container.values["root"] = key  # the key by which folder_name() knows a folder of Chrome
         self.depth += 1
 
     def end(self) -> None:
         """End the array or object."""
-        container, around = self.container, self.container.around
-        self.container = around
+        container, parent = self.container, self.container.parent
+        self.container = parent
         self.depth -= 1
-        is_content = container.is_object and around.is_object and container.key == records.NESTED
+        is_content = container.is_object and parent.is_object and container.key == records.NESTED
         if container.is_object and not container.is_skipped and not is_content:
             self.end_object(container)
-        is_left_out = bool(container.values) and self.found == container.found  # reported if it is in a bookmark
-        around.keep(container.key, container.values if is_content else is_left_out)
+        # A bookmark reports what it contains as left out, except empty containers and those that have records.
+        is_left_out = bool(container.values) and self.record_count == container.records_before
+        parent.keep(container.key, container.values if is_content else is_left_out)
         if container is self.nameless:
             self.nameless = None
 
     def end_object(self, container: Container) -> None:
         """Add the record of an object that has ended, if it is a bookmark, an empty folder or an entry without URL."""
-        values, is_empty = container.values, self.found == container.found
+        values, is_empty = container.values, self.record_count == container.records_before
         record = self.objects.record(self.number + 1, values)
         # Whether it is in a list of bookmarks and folders, or is the whole file.
-        is_entry = not container.around.is_object and (not container.key or container.key in LISTS)
-        is_folder = values.get("type") in records.FOLDER_TYPES or not LISTS.isdisjoint(values)
+        is_entry = not container.parent.is_object and (not container.key or container.key in LIST_KEYS)
+        is_folder = values.get("type") in records.FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
         if isinstance(record, Record):
-            self.add(record, container.around)
+            self.add(record, container.parent)
         elif is_empty and is_folder:
             if container.folder_name and "root" not in values:  # not a folder that browsers have from the start
-                self.add(CollectionRecord(self.number, None), container)
+                self.add(CollectionRecord(self.number, None), container)  # take() adds the name.
         elif is_empty and is_entry and values.get("type") != records.SEPARATOR_TYPE:
-            self.add(record, container.around)
+            self.add(record, container.parent)
 
-    def add(self, record: FileRecord, around: Container) -> None:
-        self.found += 1
+    def add(self, record: FileRecord, container: Container) -> None:
+        self.record_count += 1
         self.number = record.line
-        self.records.append((record, around))
+        self.records.append((record, container))
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark. Raises UnreadableFile after the last one if the file is invalid.
 
-    Records wait in memory for the names of the folders around them, which usually come before.
+    Records wait in memory for the names of their folders, which usually come before them.
     """
     walk, reason = JsonWalk(), None
     text = open_text(file, encoding)
-    # Bytes that cannot be decoded become invalid ones, at which ijson ends.
+    # Bytes that cannot be decoded become bytes that are not UTF-8, at which ijson raises an error.
     chunks = (chunk.encode(errors="surrogateescape") for chunk in iter(partial(text.read, CHUNK_SIZE), ""))
     try:
-        # Usually, there is one value in the file.
+        # Usually a file has one value, but several may follow one another.
         for event, value in ijson.basic_parse(ijson.from_iter(chunks), use_float=True, multiple_values=True):
             if event == "map_key":
                 walk.key = value
@@ -172,7 +174,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
 
 def describe(error: ijson.JSONError) -> str:
-    """Return what the exception says. The second line of one of yajl is the text around the place."""
+    """Return the message of the error. If it is from yajl, ijson's parser in C, its second line is the invalid text."""
     text = error.args[0]
     message, _, place = (text.decode(errors="replace") if isinstance(text, bytes) else text).partition("\n")
     place = place.partition("\n")[0].strip()

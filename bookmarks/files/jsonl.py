@@ -1,4 +1,4 @@
-"""Bookmarks as JSON Lines: an object on each line, with the names in ``records.NAMES``."""
+"""Bookmarks as JSON Lines: an object on each line, whose keys are among ``records.NAMES``."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 yield InvalidRecord(number, str(error))
 
 
-def write(bookmarks: Iterable[Bookmark | Collection]) -> Iterator[str]:
+def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
     """Yield the lines of the file."""
-    for bookmark in bookmarks:
-        yield json.dumps(to_dict(bookmark), ensure_ascii=False) + "\n"
+    for item in items:
+        yield json.dumps(to_dict(item), ensure_ascii=False) + "\n"
 
 
 def _object(line: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Bookmarks as a Netscape bookmark file, which every browser and bookmark service exports.
 
-It is invalid HTML: closing tags are missing, a heading names a folder, and the list after it has the folder's contents.
+It is HTML without some closing tags. A heading names a folder, and the list after it has the folder's contents.
 https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
 
 The lists of links that Pocket and Instapaper export as HTML are read as well.
@@ -17,7 +17,7 @@ from bookmarks.models import Bookmark, Collection
 
 from .encodings import open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
-from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, split, to_dict, within
+from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, join_path, split_path, to_dict
 
 HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -28,7 +28,7 @@ HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 
 MAX_DEPTH = 1000  # lists; deeper ones are ignored, so that they take no memory
 
-MAX_TEXT_LENGTH = 64 * 1024  # characters; the rest is too long for a title, even with a reference for each character
+MAX_TEXT_LENGTH = 64 * 1024  # characters that are read of a title, which may be written as character references
 
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -62,7 +62,7 @@ class NetscapeReader:
         self.is_in_description = False
         self.names: list[str] = []
         """For each open list, the name of the collection for its links."""
-        self.kind = ""
+        self.list_tag = ""
         """The tag of the outermost list."""
         self.is_empty = False
         """Whether nothing has been read in the innermost list."""
@@ -121,11 +121,11 @@ class NetscapeReader:
             self.add_text(tag[0])
 
     def end_tag(self, name: str) -> None:
-        if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):
+        if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):  # not at an anchor in a heading
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(f"</{name}>")
-        if self.names and name == self.kind:
+        if self.names and name == self.list_tag:
             self.end_link()
             self.end_list()
 
@@ -140,7 +140,7 @@ class NetscapeReader:
         self.text = StringIO()
 
     def end_link(self) -> None:
-        """Complete the last link, unless it is open."""
+        """Add the record of the last link, unless its text has not ended."""
         if self.link and self.text is None:
             self.records.append(self.objects.record(self.link_line, self.link))
             self.link = {}
@@ -150,26 +150,26 @@ class NetscapeReader:
         if self.text is None:
             return
         text = decode(self.text.getvalue().replace("\0", ""))
-        text = text if is_closed else text.strip()
+        text = text if is_closed else text.strip()  # The white space before the next tag is not part of it.
         if self.link:
             self.link["title"] = text
         else:
-            path = within(self.collection, text) if text else ""
+            path = join_path(self.collection, text) if text else ""
             self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
         self.text, self.heading = None, {}
 
-    def start_list(self, kind: str) -> None:
+    def start_list(self, tag: str) -> None:
         if not self.names:
-            self.kind = kind
-        if kind != self.kind or len(self.names) == MAX_DEPTH:
+            self.list_tag = tag
+        if tag != self.list_tag or len(self.names) == MAX_DEPTH:
             return
         self.end_link()
-        is_title = self.is_title and kind == "dl"
+        is_title = self.is_title and tag == "dl"
         self.names.append(self.collection if is_title else self.next_name or self.collection)
         self.next_name, self.is_empty = "", True
 
     def end_list(self) -> None:
-        """Add the collection of a folder that turns out to be empty."""
+        """End the innermost list, and add the collection of its folder if the folder is empty."""
         if self.is_empty and self.collection:
             self.records.append(CollectionRecord(self.tokens.line, self.collection))
         self.names.pop()
@@ -185,7 +185,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
-    """Yield the file's text. The bookmarks must be ordered by collection. A collection stands for an empty one."""
+    """Yield the file's text. The bookmarks must be ordered by collection. A Collection among them is an empty one."""
     yield HEADER
     folders: list[str] = []
     last = None
@@ -198,7 +198,7 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
             yield from _move(folders, around)
             folders = around
             if item is collection:
-                # It needs a folder of its own, even if a folder with its name is open for the folders inside.
+                # Write a folder of its own, even if a folder with its name is open because it contains other folders.
                 yield f"<DT>{headings[-1]}\n<DL><p>\n</DL><p>\n"
         if isinstance(item, Bookmark):
             yield f"{_link(item)}\n"
@@ -214,10 +214,10 @@ def _move(folders: list[str], others: list[str]) -> Iterator[str]:
 
 
 def _headings(name: str) -> list[str]:
-    """Return the headings of the folders that stand for a collection, outermost first."""
-    if folders := split(name):
+    """Return the headings of the folders whose path is ``name``, outermost first, or else one heading with the name."""
+    if folders := split_path(name):
         return [f"<H3>{_escape(folder)}</H3>" for folder in folders]
-    return [f'<H3 COLLECTION="{_escape(name)}">{_escape(name)}</H3>']
+    return [f'<H3 COLLECTION="{_escape(name)}">{_escape(name)}</H3>']  # An import takes the name from the attribute.
 
 
 def _link(bookmark: Bookmark) -> str:
@@ -228,4 +228,4 @@ def _link(bookmark: Bookmark) -> str:
 
 
 def _escape(text: str) -> str:
-    return escape(text).replace("\r", "&#13;")
+    return escape(text).replace("\r", "&#13;")  # Browsers read CR as LF.

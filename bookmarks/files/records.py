@@ -1,6 +1,6 @@
-"""The records that readers yield, and what parsers cannot know about the files of programs.
+"""The records that the readers of all formats yield, and how values in files become their fields.
 
-This is the names of values and folders, the forms of dates, and the names of the collections that folders become.
+This includes other programs' names of values and folders, their forms of dates, and the names of collections.
 """
 
 import re
@@ -27,7 +27,7 @@ class Record(NamedTuple):
     created_at: Any = None
     """A value that ``parse_date`` converts; None or an empty string means now."""
     left_out: tuple[str, ...] = ()
-    """The names of what the file says about the bookmark and a bookmark has no place for, such as its tags."""
+    """The names of values that the file has for the bookmark and that are not imported, such as its tags."""
 
 
 class CollectionRecord(NamedTuple):
@@ -38,22 +38,22 @@ class CollectionRecord(NamedTuple):
 
 
 FIELDS = Record._fields[1:-1]
-"""The keys of a JSON object and the columns of a CSV file."""
+"""The keys of a JSON object and the columns of a CSV file in an export."""
 
-NOTHING = {"", "0", "false", "no", "[]"}
-"""Texts that say that a bookmark has no such property, in lower case."""
+EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
+"""Texts that mean that a bookmark does not have a property, in lower case."""
 
 
 def means_something(value: Any) -> bool:
-    """Return whether a value that is left out should be reported."""
-    return bool(value) and not (isinstance(value, str) and len(value) <= len("false") and value.lower() in NOTHING)
+    """Return whether a value should be reported if it is left out, because it is not empty."""
+    return bool(value) and not (isinstance(value, str) and len(value) <= len("false") and value.lower() in EMPTY_TEXTS)
 
 
 class InvalidRecord(NamedTuple):
     """A record that cannot be read or stored."""
 
     line: int
-    """As in Record."""
+    """The place in the file, as in ``Record.line``."""
     reason: str
     title: Any = None
 
@@ -62,7 +62,7 @@ FileRecord = Record | CollectionRecord | InvalidRecord
 
 
 def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text, as they are written to a file, or only that of an empty collection."""
+    """Return the FIELDS of a bookmark as text for an export, or only the name of an empty collection."""
     if isinstance(item, Collection):
         return {"collection": item.name}
     collection = item.collection.name if item.collection else None
@@ -81,19 +81,19 @@ NAMES = {
         "savedat",
     ),
 }  # fmt: skip
-"""The columns of CSV, keys of JSON and attributes of HTML for each field, in lower case.
+"""The names of columns in CSV, keys in JSON and attributes in HTML for each field, in lower case.
 
-If a record has several, the first one counts.
+If a record has several names for a field, the first one here counts.
 """
 
 PINBOARD_TITLE = "description"
-"""The title, if the URL is named ``href``."""
+"""Another name for the title if the URL is named ``href``, as in the JSON files of Pinboard."""
 
 IDENTIFIERS = {
     "_id", "content.type", "guid", "hash", "hashed_given_url", "hashed_url", "id", "index", "meta", "root", "slug",
     "type", "typecode", "uid",
 }  # fmt: skip
-"""Names of values that have no meaning outside of the program. Nobody needs to know that they are left out."""
+"""Names of values that have no meaning outside the program that wrote them, and are not reported as left out."""
 
 NESTED = "content"
 """The key under which Karakeep has an object with the URL."""
@@ -103,6 +103,7 @@ class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a record, by their positions."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        # Reversed, so that the first of several equal names counts.
         positions = {name.strip().casefold(): position for position, name in reversed(list(enumerate(names)))}
         accepted = dict(NAMES)
         if "href" in positions and "url" not in positions:
@@ -111,17 +112,17 @@ class FieldMap:
         self.positions = [
             next((positions[name] for name in accepted[field] if name in positions), self.length) for field in FIELDS
         ]
-        self.others = [
+        self.unmapped = [
             (position, name.strip())
             for position, name in enumerate(names)
             if position not in self.positions and name.strip().casefold() not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
-        """Return the record of the values, of which there are as many as names."""
-        values = [*values, None]  # the value of a field without a name
+        """Return the record of these values, one for each of the names."""
+        values = [*values, None]  # at the position ``length``, for fields that have no name
         url, *others = [values[position] for position in self.positions]
-        left_out = tuple(dict.fromkeys(name for position, name in self.others if means_something(values[position])))
+        left_out = tuple(dict.fromkeys(name for position, name in self.unmapped if means_something(values[position])))
         if url:
             return Record._make((line, url.strip() if isinstance(url, str) else url, *others, left_out))
         present = {field: value for field, value in zip(FIELDS[1:], others, strict=True) if value}
@@ -134,7 +135,7 @@ class ObjectReader:
     """Converts the objects of one file to records. They may be JSON objects, or the attributes of links."""
 
     def __init__(self) -> None:
-        self.field_map = lru_cache(maxsize=100)(FieldMap)
+        self.field_map = lru_cache(maxsize=100)(FieldMap)  # Most objects of a file have the same keys.
 
     def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
         if isinstance(nested := values.get(NESTED), dict):
@@ -144,7 +145,7 @@ class ObjectReader:
 
 # Folders
 
-LISTS = frozenset(
+LIST_KEYS = frozenset(
     {"bookmarks", "children", "collections", "data", "entries", "folders", "items", "links", "results", "roots"}
 )
 """Keys of arrays in JSON in which everything should be a bookmark or a folder."""
@@ -152,28 +153,28 @@ LISTS = frozenset(
 NOT_BOOKMARKS = frozenset({"annotations", "media", "pinnedLinks", "rssSubscriptions"})
 """Keys under which objects with URLs are not bookmarks: of wallabag, Raindrop and, the last two, Linkwarden."""
 
-KEYS = LISTS.union({PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values())
-"""Keys of values in JSON that are needed, in lower case."""
+NEEDED_KEYS = LIST_KEYS.union({PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values())
+"""Keys in JSON whose values the reader needs, in lower case."""
 
-FOLDER_TYPES = ("folder", "text/x-moz-place-container")
+FOLDER_TYPES = ("folder", "text/x-moz-place-container")  # values of ``type`` in JSON; those with "moz" are Firefox's
 SEPARATOR_TYPE = "text/x-moz-place-separator"
 
-TAGS = "tags________"
-"""The folder of Firefox that has the bookmarks of each tag again."""
+TAGS_FOLDER = "tags________"
+"""The ``guid`` of the folder in which Firefox repeats the bookmarks of each tag."""
 
 ROOTS = {
     "root________": "", "menu________": "", "toolbar_____": "Bookmarks Toolbar", "unfiled_____": "Other Bookmarks",
-    "mobile______": "Mobile Bookmarks", TAGS: "", "other": "", "synced": "",
+    "mobile______": "Mobile Bookmarks", TAGS_FOLDER: "", "other": "", "synced": "",
 }  # fmt: skip
 """The names of the folders that a browser has from the start, as in the HTML files that it exports.
 
-Firefox identifies them by ``guid``, and Chrome by their keys in ``roots``. Folders without a name are the top level of
-the HTML files.
+Firefox identifies them by ``guid``, and Chrome by their keys in ``roots``. The name is empty if the folder's bookmarks
+are at the top level of the HTML files.
 """
 
 
 def folder_name(values: Mapping[str, Any]) -> str | None:
-    """Return the name of a folder with these values in JSON, or None if it is not among them."""
+    """Return the name of the folder that has these values in JSON, or None if the name is not among them."""
     for key in ("guid", "root"):
         if (root := ROOTS.get(str(values.get(key)))) is not None:
             return root
@@ -184,16 +185,16 @@ def folder_name(values: Mapping[str, Any]) -> str | None:
 # Dates
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-EARLIEST = 10**8  # seconds since 1970
-WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+EARLIEST = 10**8  # seconds since 1970, in March 1973
+WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)  # the start of Chrome's dates
 
 
 def parse_date(value: Any) -> datetime | None:
-    """Return the time that a value of a file stands for, in UTC, or None if it stands for no time in the past.
+    """Convert a value of a file to a time in UTC, or return None if it is invalid or in the future.
 
     The value is text as in ISO 8601, also with slashes in the date or UTC at the end, or the number of seconds,
     milliseconds or microseconds since 1970 as a number or as text. Chrome's own files count microseconds since 1601. A
-    time without an offset is in UTC. A number stands for no time before 1973: 0 means that there is none, and other
+    time without an offset is in UTC. Numbers below EARLIEST are invalid: 0 means that there is no date, and other
     small numbers are mistakes.
     """
     try:
@@ -206,7 +207,7 @@ def parse_date(value: Any) -> datetime | None:
 
 def _from_text(text: str) -> datetime:
     text = text.strip()
-    if text.isdecimal():  # first, because digits may also be a compact date
+    if text.isdecimal():  # first, because fromisoformat() reads some numbers as dates without hyphens
         return _from_number(int(text))
     try:
         return datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
@@ -215,8 +216,8 @@ def _from_text(text: str) -> datetime:
 
 
 def _from_number(number: float) -> datetime:
-    """Convert the number of seconds or of smaller units, by its size. Raises ValueError if it is too small."""
-    if not number >= EARLIEST:
+    """Convert a number, whose size determines its unit. Raises ValueError if it is too small."""
+    if not number >= EARLIEST:  # also true for NaN
         raise ValueError
     if number < 10**11:
         return datetime.fromtimestamp(number, UTC)
@@ -229,27 +230,27 @@ def _from_number(number: float) -> datetime:
 
 SEPARATOR = " / "
 SLASHES = re.compile(r"(?:^|(?<= ))/+(?= |$)")
-"""What a separator could be mistaken for in the name of a folder."""
+"""Matches slashes in the name of a folder that could be mistaken for a separator."""
 
 MAX_PATH_LENGTH = 1000  # characters
-DIGEST_LENGTH = 8
+DIGEST_LENGTH = 8  # hexadecimal digits
 
 
-def within(path: str, folder: str) -> str:
-    """Return the name for a folder in the one with the name ``path``, which is empty for the outermost.
+def join_path(path: str, folder: str) -> str:
+    """Return the path of ``folder`` inside the folder with this ``path``, which is empty for the top level.
 
-    Different paths have different names: in a folder's name, slashes between spaces get one more, so that the folder
-    ``A / B`` becomes ``A // B``, and the folder ``B`` in ``A`` becomes ``A / B``. The name is shortened to 1,000
-    characters, so that deeply nested folders take little memory.
+    A path is the name of a collection. Different folders have different paths: a slash is added to slashes between
+    spaces, so that the folder ``A / B`` has the path ``A // B``, and the folder ``B`` in ``A`` has the path ``A / B``.
+    The path is shortened to 1,000 characters, so that deeply nested folders take little memory.
     """
     folder = SLASHES.sub(r"\g<0>/", folder)
     return shortened(path + SEPARATOR + folder if path else folder, MAX_PATH_LENGTH)
 
 
-def split(name: str) -> list[str] | None:
-    """Return the path of folders, outermost first, that ``within`` gives this name, or None if there is none."""
-    folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in name.split(SEPARATOR)]
-    return folders if all(folders) and reduce(within, folders, "") == name else None
+def split_path(path: str) -> list[str] | None:
+    """Return the names of the folders from which ``join_path`` makes this path, outermost first, or None."""
+    folders = [SLASHES.sub(lambda match: match[0][1:], part) for part in path.split(SEPARATOR)]
+    return folders if all(folders) and reduce(join_path, folders, "") == path else None
 
 
 def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:

@@ -1,4 +1,4 @@
-"""What an import did, for the command, the admin and the API."""
+"""The report of an import, which the command, the admin and the API show."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ MAX_LINES = 10  # for each reason
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 OTHER_NAMES = "…"
-"""The name under which further names are counted, together, when there are MAX_NAMES others."""
+"""The name under which all further names are counted together after MAX_NAMES names."""
 
 
 def printable(text: str) -> str:
@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 class NameCounts(Counter[str]):
-    """Counts names, which come from a file and may be many and long. Longer names are cut."""
+    """Counts names from a file in bounded memory: long names are cut, and MAX_NAMES names are counted separately."""
 
     def add(self, names: Iterable[str]) -> None:
         for name in names:
@@ -36,7 +36,7 @@ class Refusal:
     reason: str
     count: int = 0
     lines: list[int] = field(default_factory=list)
-    """The lines of the first ones, as in InvalidRecord."""
+    """The ``line`` of each of the first MAX_LINES records."""
 
 
 @dataclass
@@ -47,20 +47,20 @@ class Report:
     updated: int = 0
     """The number of existing bookmarks whose title or date the import has changed."""
     existing: int = 0
-    """The number of existing bookmarks that the import has not changed."""
+    """The number of bookmarks that already existed, or are repeated in the file, and that the import did not change."""
     refused: int = 0
     refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
     unusable_dates: int = 0
-    """The number of bookmarks with a date that stands for no time in the past. They have the date of the import."""
+    """The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."""
     shortened: int = 0
-    """The number of titles and of names of collections, counted for each bookmark, that were too long and were cut."""
+    """The number of shortened titles and collection names. A name counts once for each of its bookmarks."""
     left_out: NameCounts = field(default_factory=NameCounts)
-    """What the file has and a bookmark has no place for, with the number of bookmarks that have it."""
+    """The names of values that are not imported, with the number of bookmarks that have each."""
     error: str | None = None
-    """Why the import ended before the end of the file, if that is so."""
+    """Why the import ended before the end of the file, or None."""
 
     def refuse(self, line: int, reason: str) -> None:
-        """Add a record that was refused. ``line`` is as in InvalidRecord."""
+        """Count a record that was refused. ``line`` is its place in the file, as in ``Record.line``."""
         self.refused += 1
         reason = printable(reason)
         if reason not in self.refusals_by_reason and len(self.refusals_by_reason) >= MAX_REASONS:
@@ -82,7 +82,7 @@ class Report:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What people should know besides the counts and the refusals, in sentences."""
+        """Sentences about what else the import changed or left out, besides the counts and the refusals."""
         if self.unusable_dates:
             text = _("Bookmarks whose date cannot be used, so that they have the date of the import: %(count)s.")
             yield text % {"count": self.unusable_dates}

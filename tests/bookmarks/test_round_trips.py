@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
 from bookmarks.files.importing import read
-from bookmarks.files.records import Record, within
+from bookmarks.files.records import Record, join_path
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported
@@ -54,7 +54,7 @@ def fill(user_group, collections):
 
 
 folder_names = st.text("A/ \r\n<&é\t\"'~", min_size=1, max_size=12)
-paths = st.lists(folder_names, min_size=1, max_size=4).map(lambda path: reduce(within, path, ""))
+paths = st.lists(folder_names, min_size=1, max_size=4).map(lambda path: reduce(join_path, path, ""))
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
 name_and_size = st.tuples(st.none() | folder_names | paths | long_names, st.integers(0, 2))
 

@@ -12,7 +12,7 @@ from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
 from bookmarks.files import FORMATS_BY_TYPE
-from bookmarks.openapi import OF_EXPORTS
+from bookmarks.openapi import EXPORT_EXAMPLES
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from usergroups.tokens.openapi import operation as documented
@@ -167,8 +167,8 @@ def check_examples(document, contents):
 def test_each_type_of_a_file_has_an_example(document):
     operation = operations_of(document)["import_bookmarks"][2]
 
-    assert operation["requestBody"]["content"].keys() == {*OF_EXPORTS, "application/octet-stream"}
-    assert all(media_type in operation["description"] for media_type in FORMATS_BY_TYPE.keys() - OF_EXPORTS.keys())
+    assert operation["requestBody"]["content"].keys() == {*EXPORT_EXAMPLES, "application/octet-stream"}
+    assert all(media_type in operation["description"] for media_type in FORMATS_BY_TYPE.keys() - EXPORT_EXAMPLES.keys())
     assert operation["requestBody"]["required"]
     assert {"413", "415"} <= operation["responses"].keys()
     check_examples(document, operation["requestBody"]["content"])

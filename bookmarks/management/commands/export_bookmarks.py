@@ -21,9 +21,9 @@ def add_file_options(parser: CommandParser, formats: Iterable[str], help_of_coll
 
 
 def look_up(options: dict[str, Any], formats: Iterable[str]) -> tuple[UserGroup, Collection | None, str]:
-    """Return the user group, the collection if any, and the format that the options name. Raises CommandError."""
-    name: str | None = options["format"] or guess_format(options["file"])
-    if name is None or name not in formats:
+    """Return the user group, the collection if any, and the name of the format. Raises CommandError."""
+    format_name: str | None = options["format"] or guess_format(options["file"])
+    if format_name is None or format_name not in formats:
         raise CommandError(f"Specify the file's format with --format: {', '.join(formats)}.")
     team, environment, provided_id = options["team"], options["environment"], options["user_group"]
     groups = UserGroup.objects.for_write().filter(team__name=team, environment=environment, provided_id=provided_id)
@@ -33,7 +33,7 @@ def look_up(options: dict[str, Any], formats: Iterable[str]) -> tuple[UserGroup,
     collection = Collection.objects.find(user_group, options["collection"], for_write=True)
     if options["collection"] is not None and collection is None:
         raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
-    return user_group, collection, name
+    return user_group, collection, format_name
 
 
 class Command(OperatorCommand):
@@ -44,8 +44,8 @@ class Command(OperatorCommand):
         add_file_options(parser, EXPORT_FORMATS, help_of_collection="Export only the bookmarks in this collection.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user_group, collection, name = look_up(options, EXPORT_FORMATS)
-        text = EXPORT_FORMATS[name].write(load(user_group, collection))
+        user_group, collection, format_name = look_up(options, EXPORT_FORMATS)
+        text = EXPORT_FORMATS[format_name].write(load(user_group, collection))
         with nullcontext(sys.stdout.buffer) if options["file"] == "-" else open(options["file"], "wb") as file:
             file.writelines(chunk.encode() for chunk in text)
 

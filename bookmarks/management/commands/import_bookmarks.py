@@ -20,7 +20,7 @@ class Command(OperatorCommand):
         "export_bookmarks. It may be compressed with gzip. Existing bookmarks are not changed without --update, so an "
         "interrupted import can be run again."
     )
-    summary = ""
+    summary = ""  # until the import ends or fails
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to read, or - for standard input.")
@@ -35,25 +35,26 @@ class Command(OperatorCommand):
         parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user_group, collection, name = look_up(options, FORMATS)
+        user_group, collection, format_name = look_up(options, FORMATS)
         report, using = Report(), router.db_for_write(Bookmark)
         with nullcontext(sys.stdin.buffer) if options["file"] == "-" else open(options["file"], "rb") as file:
             try:
                 with rolled_back_if(options["dry_run"], using):
-                    store(user_group, read(file, name, options["encoding"]), report, collection, options["update"])
+                    records = read(file, format_name, options["encoding"])
+                    store(user_group, records, report, collection, options["update"])
             finally:
                 self.summarize(report, options)
                 for refusal in report.refusals:
-                    self.stderr.write(f"{positions(name, refusal)}: {refusal.reason}")
+                    self.stderr.write(f"{positions(format_name, refusal)}: {refusal.reason}")
                 for remark in report.remarks:
                     self.stderr.write(remark)
         if report.error:
             raise CommandError(f"{report.error} Only what comes before was read: {self.summary}")
-        read_rows = report.created + report.updated + report.existing
-        if not read_rows + report.refused:
+        accepted = report.created + report.updated + report.existing
+        if not accepted + report.refused:
             self.stderr.write("The file contains no bookmarks.")
         self.stdout.write(self.summary)
-        if report.refused and not read_rows:
+        if report.refused and not accepted:
             raise CommandError("All bookmarks were refused.")
 
     def summarize(self, report: Report, options: dict[str, Any]) -> None:
