@@ -33,7 +33,7 @@ class Listing:
         self.name, self.key, self.create = LISTS[name]
 
     def page(self, link="?"):
-        """Return the page that a link leads to, which may consist of only the query string."""
+        """Return the page that a link leads to. The link may be only a query string."""
         self.call.url = f"{self.base}?{link.partition('?')[2]}"
         response = self.call()
         assert response.status_code == 200

@@ -83,10 +83,10 @@ def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field
 
 def test_read_only_fields_are_ignored(update_user_group, user_group):
     before = UserGroup.objects.values().get()
-    mass = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
-            "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
+    read_only = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
+                 "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
 
-    response = update_user_group({**mass, "user_group_id": user_group.provided_id})
+    response = update_user_group({**read_only, "user_group_id": user_group.provided_id})
 
     assert response.status_code == 200
     assert UserGroup.objects.values().get() == before
