@@ -141,5 +141,5 @@ def call_usergroups(client, api_token):
 
 @pytest.fixture
 def update_user_group(client, api_token):
-    """Return a function that sends a body to ``PUT api/user`` with an API token of the fixture ``user_group``."""
+    """Return a function that sends a body to ``PUT api/user`` with ``api_token``."""
     return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)

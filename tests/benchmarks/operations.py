@@ -180,7 +180,7 @@ def compare(folder, url, calls, rounds, seconds):
         servers["service"] = stack.enter_context(Service(folder, url, **SERVICE))
         for number in range(rounds + 1):
             for operation in calls:
-                names = [name for name in servers if operation in RIVALS.get(name, calls)]
+                names = [name for name in servers if operation in RIVALS.get(name, calls)]  # The service has all.
                 for name in random.sample(names, len(names)):
                     if not number:
                         warm_up(servers[name], calls[operation])

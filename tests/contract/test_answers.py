@@ -17,14 +17,7 @@ from django.http import Http404
 from django.test import RequestFactory
 
 from tests.answers import detail, error_code, errors
-from tests.contract.conftest import (
-    ANSWERED_IN_JSON,
-    BATCHES,
-    ONE_OF_EACH_SCHEME,
-    OPERATIONS,
-    SINGLE_CALLS,
-    WRITES,
-)
+from tests.contract.conftest import ANSWERED_IN_JSON, BATCHES, ONE_OF_EACH_SCHEME, OPERATIONS, SINGLE_CALLS, WRITES
 from usergroups.contract.requests import read_body
 
 

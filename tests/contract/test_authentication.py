@@ -1,4 +1,8 @@
-"""Credentials of all operations: which are refused, with what answer, and what a read-only token may do."""
+"""Credentials of all operations: which are refused, with what answer, and what a read-only token may do.
+
+The fixture ``any_operation`` or ``operation`` (one with a body) calls an operation with a valid token. A test runs for
+each operation, or for those that it names in ``parametrize``.
+"""
 
 import pytest
 
@@ -7,7 +11,7 @@ from tests.contract.conftest import ONE_OF_EACH_SCHEME, READS, WRITES, WRITES_WI
 from usergroups.tokens import secret_format
 
 
-@pytest.mark.once
+@pytest.mark.once  # The result is the same on any database.
 @pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
 def test_missing_credentials_are_answered_with_the_required_scheme(any_operation, header):
     response = any_operation({}, HTTP_AUTHORIZATION=header)
@@ -71,7 +75,7 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
         pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
         pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="same prefix"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown token"),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)

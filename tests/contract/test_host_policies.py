@@ -1,4 +1,7 @@
-"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication."""
+"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication.
+
+The fixture ``any_operation`` calls an operation with a valid token. A test with it runs for each operation.
+"""
 
 import pytest
 from django.contrib.auth.models import User
@@ -101,7 +104,7 @@ def test_an_exception_whose_detail_is_an_object_gets_a_list_of_errors(call):
 
 
 @pytest.mark.parametrize(
-    ("policy", "with_token", "without"),
+    ("policy", "with_token", "without_token"),
     [
         ({"permission_classes": [AllowAny]}, 200, 401),
         ({"authentication_classes": [ApiTokenAuthentication, AuthenticateAnyone]}, 200, 401),
@@ -109,9 +112,9 @@ def test_an_exception_whose_detail_is_an_object_gets_a_list_of_errors(call):
     ],
     ids=["any permission", "a user without a token", "no authentication"],
 )
-def test_a_token_is_required_whatever_the_policies_are(call, policy, with_token, without):
+def test_a_token_is_required_whatever_the_policies_are(call, policy, with_token, without_token):
     assert call(**policy).status_code == with_token
-    assert error_code(call(authorization=None, **policy), without)
+    assert error_code(call(authorization=None, **policy), without_token)
 
 
 def test_authentication_without_tokens_is_refused_with_its_challenge(call):

@@ -1,4 +1,7 @@
-"""No input causes a server error, and every answer has the shape that the contract defines."""
+"""No input causes a server error, and every answer has the shape that the contract defines.
+
+The fixture ``operation`` calls an operation with a valid token. A test runs for each operation that has a JSON body.
+"""
 
 import json
 

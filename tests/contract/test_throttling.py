@@ -1,4 +1,8 @@
-"""Rate limits of tokens and of failed authentications, which are counted by address."""
+"""Rate limits of tokens and of failed authentications, which are counted by address.
+
+The fixture ``any_operation`` calls an operation with a valid token. A test runs for each operation, or for those that
+it names in ``parametrize``.
+"""
 
 from unittest.mock import Mock
 

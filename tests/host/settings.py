@@ -92,7 +92,5 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "PREPROCESSING_HOOKS": ["usergroups.tokens.openapi.exclude_contract_views"],
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
-    ],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"],
 }

@@ -30,14 +30,9 @@ def exactly(value):
 
 def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_user_group):
     user_group = UserGroupFactory(team=update_user_group.token.team, provided_id="ü", token="ugt_x")
-    body = {
-        "user_group_id": "ü",
-        "name": "Ü",
-        "mapping": {"40": "warehouse", "41": 113},
-        "properties": {"b": 1.0, "a": None},
-    }
+    mapping, properties = {"40": "warehouse", "41": 113}, {"b": 1.0, "a": None}
 
-    response = update_user_group(body)
+    response = update_user_group({"user_group_id": "ü", "name": "Ü", "mapping": mapping, "properties": properties})
 
     assert response.status_code == 200
     assert response.content.decode() == (
@@ -45,7 +40,7 @@ def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_us
         '"properties":{"b":1.0,"a":null},"api_environment_tag":null}}' % user_group.team_id
     )
     user_group.refresh_from_db()
-    assert user_group.mapping == {"40": "warehouse", "41": 113}
+    assert user_group.mapping == mapping
 
 
 def test_omitted_fields_are_unchanged(update_user_group):
