@@ -22,7 +22,7 @@ TESTS_OF_OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/user
         pytest.param("settings_labelled", ["tests/host/test_labels.py"], id="other labels"),
     ],
 )
-def test_the_apps_work_in_a_foreign_host(host, tests):
+def test_the_tests_pass_with_the_settings_of_a_host_project(host, tests):
     assert run_tests(f"tests.host.{host}", *tests)
 
 
@@ -47,7 +47,7 @@ class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
 class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
     pass
 """
-NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"
+NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"  # A missing icon would be an error.
 
 
 @pytest.fixture

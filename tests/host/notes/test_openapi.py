@@ -70,7 +70,7 @@ def test_the_document_of_the_host_has_only_its_own_paths(client):
 
 
 @pytest.mark.django_db
-def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
+def test_the_document_of_the_apps_is_not_changed_by_the_hooks_of_the_host(client):
     of_the_apps = document_at(client, "/links/schema/")
 
     expected = document(WITHOUT_HOOKS, api_urls.urlpatterns)

@@ -20,8 +20,8 @@ def routers():
     """Keep the router of the host, which the fixture of this name in ``tests/host/conftest.py`` removes."""
 
 
-READS_OF_ONE_OBJECT = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
-"""Their response is 404 if the replica lacks the object, or the user group whose access tokens are listed."""
+NOT_FOUND = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
+"""The reads of one object, and of the access tokens of one user group. Other reads return an empty list."""
 
 
 @pytest.fixture
@@ -62,16 +62,16 @@ def test_a_write_succeeds_although_the_replica_is_empty(client, user_group, body
 def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
     response = caller(client, user_group, name)(body if OPERATIONS[name].has_body else b"")
 
-    assert response.status_code == (404 if name in READS_OF_ONE_OBJECT else 200)
+    assert response.status_code == (404 if name in NOT_FOUND else 200)
     lists = [value for value in response.json().values() if isinstance(value, list)]
-    assert name in READS_OF_ONE_OBJECT or lists == [[]]
+    assert name in NOT_FOUND or lists == [[]]
 
 
 @pytest.mark.parametrize("name", ["get_user_group", "get_bookmark"])
 def test_a_revoked_token_is_refused_before_the_replica_knows(client, user_group, body, name):
     call = caller(client, user_group, name)
     for row in (user_group.team, user_group, call.token):
-        row.save(using="replica", force_insert=True)
+        row.save(using="replica", force_insert=True)  # the state before the token is revoked
     call.token.revoke()
 
     assert call(body).status_code == 401
