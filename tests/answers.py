@@ -1,6 +1,6 @@
-"""The responses of the service: the shape of errors and the representation of objects."""
+"""Check the shape of error responses, and represent objects as responses do."""
 
-NOT_ABOUT_A_FIELD = {"parse_error", "bad_request"}
+CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request"}
 
 
 def errors(response, status=400):
@@ -19,10 +19,10 @@ def errors(response, status=400):
     return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
-def error_type(status, listed):
+def error_type(status, listed_errors):
     if status >= 500:
         return "server_error"
-    if status == 400 and not NOT_ABOUT_A_FIELD.intersection(error["code"] for error in listed):
+    if status == 400 and not CLIENT_ERRORS_WITH_STATUS_400 & {error["code"] for error in listed_errors}:
         return "validation_error"
     return "client_error"
 

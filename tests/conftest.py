@@ -22,9 +22,9 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import FixedWindowThrottle
 
-# Without deadlines, which a busy machine misses.
+# No deadlines for examples, because a busy machine would miss them.
 settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)
-# For runs in a host project or with other dependencies.
+# Fewer examples, for runs that repeat the tests on another database, in a host project or with other dependencies.
 settings.register_profile("few", max_examples=10, derandomize=True, deadline=None)
 
 SECRETS: set[str] = set()
@@ -34,10 +34,11 @@ LOG = StringIO()
 """Everything that was logged in this process."""
 
 LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "holds_on_partitions", "test_faults")
+"""The tests that take longest: those with one of these texts in their node id."""
 
 
 def pytest_configure() -> None:
-    """Collect the static files, without which the server does not start, once before all tests."""
+    """Collect the static files, which the server needs to start. The workers of pytest-xdist do not repeat this."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
         settings_of_the_service = "--settings=bookmarks_service.settings"
@@ -65,32 +66,35 @@ def no_secret_is_logged():
         logging.getLogger().addHandler(handler)
         yield
         logging.getLogger().removeHandler(handler)
-    found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))
+    found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))  # the format of a secret
     assert not found & SECRETS
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Divide the tables of the test database into TEST_PARTITIONS partitions, if that is set."""
+    """Partition the tables of bookmarks and collections if TEST_PARTITIONS, the number of partitions, is set."""
     if "TEST_PARTITIONS" in os.environ:
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             partition(cursor, int(os.environ["TEST_PARTITIONS"]))
 
 
 class Caller:
-    """Call an operation with Django's test client."""
+    """Calls an operation with Django's test client, with the secret of a token from a factory."""
 
     def __init__(self, client: Client, method: str, url: str, scheme: str, token: Any) -> None:
         self.client, self.method, self.url, self.scheme, self.token = client, method, url, scheme, token
 
-    def __call__(self, body: Any = b"", **extra: Any) -> HttpResponse:
-        """Send ``body``, as JSON if it is not bytes. ``extra`` changes the WSGI environment, where None removes."""
+    def __call__(self, body: Any = b"", method: str = "", **extra: Any) -> HttpResponse:
+        """Send ``body``, encoded as JSON unless it is bytes. ``extra`` sets WSGI variables, or removes them with None.
+
+        The ``method`` replaces that of the operation.
+        """
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        return self.client.generic(extra.pop("method", self.method), self.url, body, **extra)
+        return self.client.generic(method or self.method, self.url, body, **extra)
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
@@ -101,7 +105,7 @@ def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 def reset_rate_limits(monkeypatch):
-    """Reset the rate limits before each test, during which their windows do not end."""
+    """Reset the rate limits, and stop their clock at 1.5 seconds, so that no window ends during a test."""
     cache.clear()
     FixedWindowThrottle.cache_fails_until = 0
     monkeypatch.setattr(FixedWindowThrottle, "timer", lambda self: 1.5)
@@ -120,12 +124,13 @@ def user_group(db):
 
 @pytest.fixture
 def api_token(user_group):
+    """Return an API token that gives access to ``user_group``."""
     return ApiTokenFactory(team=user_group.team, environment=user_group.environment, recently_used=True)
 
 
 @pytest.fixture
 def call_usergroups(client, api_token):
-    """Return a function that calls the view with this URL name, with an API token of the team."""
+    """Return a function that calls the view with this URL name, with ``api_token`` by default."""
 
     def call(method, url_name, body=b"", query=None, token=api_token):
         query = f"?{urlencode(query)}" if query else ""
@@ -136,4 +141,5 @@ def call_usergroups(client, api_token):
 
 @pytest.fixture
 def update_user_group(client, api_token):
+    """Return a function that sends a body to ``PUT api/user`` with ``api_token``."""
     return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)

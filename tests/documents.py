@@ -23,9 +23,9 @@ def blocks(text, language):
 
 def rows(text):
     """Return the cells of each row of all tables."""
-    return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in re.findall(r"^\| .*", text, re.MULTILINE)]
+    return [line.strip("| ").split(" | ") for line in re.findall(r"^\| .*", text, re.MULTILINE)]
 
 
 def names(text):
-    """Return the first words of the texts in code style in the first column of all tables."""
+    """Return the first word of each text in backticks in the first column of all tables."""
     return {name for row in rows(text) for name in re.findall(r"`([\w.]+)[^`]*`", row[0])}

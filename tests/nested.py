@@ -1,4 +1,4 @@
-"""Run tests in a process of their own, with other settings or on a distributed database."""
+"""Run tests in a process of their own, with other settings or on a partitioned database."""
 
 import os
 import re
@@ -9,10 +9,10 @@ from tests.servers import TIMEOUT
 
 
 def run_tests(settings, *arguments, **variables):
-    """Run tests with these settings and return the number of tests that passed. All must pass."""
+    """Run tests with other settings and environment variables. Return how many passed; all must pass."""
     environment = {**os.environ}
     if "DATABASE_URL" in environment:
-        # The outer run uses the test database with the original name.
+        # The outer run uses the test database of the original name, and each of its workers may call this function.
         environment["DATABASE_URL"] += f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
     result = subprocess.run(
         [sys.executable, "-m", "pytest", f"--ds={settings}",

@@ -59,7 +59,7 @@ def concurrently(before: str, *statements: str) -> Iterator[None]:
 
 
 def on_another_connection(action: Callable[[], Any]) -> None:
-    """Run ``action`` on another connection, or on SQLite, whose test database has only one, on this connection.
+    """Run ``action`` on another connection. On SQLite, whose test database has only one connection, use that one.
 
     Raises what ``action`` raises.
     """
@@ -82,9 +82,7 @@ def row_locked(row: models.Model) -> Iterator[None]:
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            columns = {"id": row.pk, **({"user_group_id": row.user_group_id} if hasattr(row, "collection_id") else {})}
-            condition = " AND ".join(f'"{column}" = %s' for column in columns)
-            cursor.execute(f'SELECT 1 FROM "{row._meta.db_table}" WHERE {condition} FOR UPDATE', [*columns.values()])
+            cursor.execute(f'SELECT 1 FROM "{row._meta.db_table}" WHERE id = %s FOR UPDATE', [row.pk])
             yield
     finally:
         other.close()
@@ -94,39 +92,35 @@ def row_locked(row: models.Model) -> Iterator[None]:
 def deadlock(
     statement: str, locked: models.QuerySet[Any], wait: Callable[[str], Any], ending: str = ""
 ) -> Iterator[list[str]]:
-    """Make the first statement that begins with ``statement`` the victim of a deadlock with another transaction.
+    """Make the first statement that begins with ``statement`` and ends with ``ending`` the victim of a deadlock.
 
-    It also ends with ``ending``, if that is given.
-
-    The other transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
-    ``wait`` with the alias of its connection, which must wait for a lock of the statement, and is then rolled back.
-    Yields the list of the statements that begin with ``statement``.
+    Another transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
+    ``wait`` with the alias of its connection, which must wait for a lock of this one. PostgreSQL then cancels the
+    statement, and the other transaction is rolled back. Yields the list of all such statements, including retries.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
     statements: list[str] = []
     is_locked = threading.Event()
 
-    def other() -> None:
+    def run_other_transaction() -> None:
         with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "SET LOCAL deadlock_timeout = '600s'"
-                )  # The other transaction does not detect the deadlock.
+            with connection.cursor() as cursor:  # The transaction that detects a deadlock is its victim.
+                cursor.execute("SET LOCAL deadlock_timeout = '600s'")
             list(locked.all())
             is_locked.set()
-            wait_until_waiting()
+            wait_for_blocked_connection()
             wait(connection.alias)
             raise RollBack
 
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(statement) and sql.endswith(ending):
             if statements:
-                thread.join(timeout=TIMEOUT)  # or else there may be another deadlock
+                thread.join(timeout=TIMEOUT)  # so that a retry does not deadlock with the other transaction again
             statements.append(sql)
         return execute(sql, params, many, context)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=run_other_transaction)
     thread.start()
     assert is_locked.wait(TIMEOUT)
     with connection.execute_wrapper(wrapper):
@@ -138,7 +132,7 @@ class RollBack(Exception):
     pass
 
 
-def wait_until_waiting() -> None:
+def wait_for_blocked_connection() -> None:
     """Wait until another connection to this database waits for a lock."""
     sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     with closing(connection.copy()) as other, other.cursor() as cursor:

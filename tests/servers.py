@@ -17,11 +17,11 @@ TIMEOUT = 600
 """A time limit in seconds that a slow machine does not reach. It only prevents a test from waiting for ever."""
 
 CERTIFICATES = ssl.create_default_context()
-"""For calls with httpx, which would load all certificates for each call, also without TLS. That takes 40 ms."""
+"""For the argument ``verify`` of httpx, which would otherwise load all certificates for each call, in 40 ms."""
 
 SETPRIV = shutil.which("setpriv")
-ENDED_WITH_ITS_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []
-"""Linux ends a server that is started with this prefix when the process that started it is killed."""
+END_WITH_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []
+"""A prefix of a command. On Linux, the program ends when the process that started it is killed."""
 
 
 def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
@@ -33,23 +33,23 @@ def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> Non
 
 
 PORTS = itertools.count(10_000 + os.getpid() % 20_000)
-"""Ports outside the range of those of outgoing connections. Most processes of tests begin at different ones."""
+"""Ports below those that Linux uses for outgoing connections. Test processes rarely begin at the same port."""
 
-RESERVED: list[socket.socket] = []
+RESERVATIONS: list[socket.socket] = []
 
 
 def free_port() -> int:
     """Return a port that no server of this machine and no other test uses.
 
-    A socket with the same port on another address reserves it for this process, since a server may start much later.
+    As the server may start much later, a socket with the same port on another address keeps other tests from taking it.
     """
     for port in itertools.islice(PORTS, 100):
         with suppress(OSError), socket.socket() as server, ExitStack() as stack:
             server.bind(("127.0.0.1", port))
             reservation = stack.enter_context(socket.socket())
             reservation.bind(("127.255.255.254", port))
-            stack.pop_all()
-            RESERVED.append(reservation)
+            stack.pop_all()  # keeps the reservation open
+            RESERVATIONS.append(reservation)
             return port
     raise AssertionError("None of 100 ports is free.")
 
@@ -70,7 +70,7 @@ def start_server(
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*ENDED_WITH_ITS_PARENT, *command], stdout=output, stderr=output, start_new_session=True, **options
+            [*END_WITH_PARENT, *command], stdout=output, stderr=output, start_new_session=True, **options
         )
     try:
         wait_until(lambda: process.poll() is not None or is_ready(), timeout)

@@ -1,4 +1,4 @@
-"""The service's own settings, as far as a test run allows."""
+"""The settings of the service, with a few changes for tests."""
 
 import os
 
@@ -7,7 +7,7 @@ os.environ.setdefault("SECRET_KEY", "not-a-secret")
 from bookmarks_service.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # tests log in often
-# Without the hashes of collected files, so that the tests of pages need none.
+# Without hashes in the names of static files, so that pages can be tested before the files are collected.
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

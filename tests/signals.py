@@ -50,4 +50,5 @@ def recorded() -> Iterator[list[Sent]]:
 
 
 def expected(name: str, *instances: models.Model, actor: Any = None, **arguments: Any) -> Sent:
+    """Return a signal to compare with one that was sent. Django compares instances by primary key."""
     return Sent(name, type(instances[0]), {"instances": [*instances], "actor": actor, "using": "default", **arguments})

@@ -1,4 +1,4 @@
-"""How the packages depend on each other."""
+"""The packages import each other in one direction, and their classes have unique names."""
 
 import ast
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 
 from tests.documents import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
 SHARED_MODULES = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
-"""The modules of the app ``usergroups`` that its packages may import as well."""
+"""Modules of the app ``usergroups`` that its subpackages may import as well."""
 
 MAY_IMPORT = {
     "usergroups/contract": [],
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "bookmarks": ["usergroups"],
     "bookmarks_service": ["usergroups", "bookmarks"],
 }
-"""The packages that a package may import besides itself."""
+"""The packages and modules of this project that each package may import besides itself."""
 
 
 def imports_of(path):
@@ -46,11 +46,11 @@ def is_within(name, package):
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_imports_run_one_way(folder):
     allowed = [folder.replace("/", "."), *MAY_IMPORT[folder]]
-    names = {name for path in (ROOT / folder).rglob("*.py") for name in imports_of(path)}
-    own = {name for name in names if any(is_within(name, package) for package in APPS_AND_SERVICE)}
+    imported = {name for path in (ROOT / folder).rglob("*.py") for name in imports_of(path)}
+    of_this_project = {name for name in imported if any(is_within(name, package) for package in APPS_AND_SERVICE)}
 
-    assert own
-    assert {name for name in own if not any(is_within(name, package) for package in allowed)} == set()
+    assert of_this_project
+    assert {name for name in of_this_project if not any(is_within(name, package) for package in allowed)} == set()
 
 
 def test_no_two_classes_have_the_same_name():
@@ -66,7 +66,6 @@ def test_no_two_classes_have_the_same_name():
     assert {name: count for name, count in names.items() if count > 1} == {}
 
 
-@pytest.mark.once
 def test_the_benchmarks_can_be_imported():
     """Benchmarks are run by hand, so no other test fails if a name that they import has moved."""
     command = "from tests.benchmarks import capacity, operations, readers"

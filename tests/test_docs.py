@@ -25,7 +25,7 @@ README = ROOT / "README.md"
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ROOT / "tests/bookmarks/programs"
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
 
 
 # The calls, with their answers
@@ -43,14 +43,14 @@ def run_curl(command, live_server, folder):
 
 
 def filled_in(shown, actual, values):
-    """Return what a document shows with its placeholders replaced. A new placeholder takes its value from ``actual``.
+    """Return what a document shows with its placeholders replaced by ``values``.
 
-    A placeholder has the same value in the whole document, except ``<TIME>``.
+    A new placeholder takes its value from ``actual`` and keeps it in the rest of the document, except ``<TIME>``.
     """
     if isinstance(shown, dict):
         return {key: filled_in(value, actual.get(key), values) for key, value in shown.items()}
     if isinstance(shown, list):
-        return [filled_in(each, other, values) for each, other in zip(shown, actual, strict=True)]
+        return [filled_in(item, actual_item, values) for item, actual_item in zip(shown, actual, strict=True)]
     if shown == "<TIME>":
         return actual
     if isinstance(shown, str) and re.fullmatch("<[A-Z_]+>", shown):
@@ -66,10 +66,11 @@ def test_the_documented_calls_have_the_documented_answers(live_server, document)
         "<API_TOKEN>": ApiTokenFactory(team=user_group.team).secret,
         "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
     }
+    text = document.read_text()
     example = r"```sh\n(curl (?!-o).*?)```.*?The response has the status (\d+):\n\n```json\n(.*?)```"
-    calls = re.findall(example, document.read_text(), re.DOTALL)
+    calls = re.findall(example, text, re.DOTALL)
 
-    assert len(calls) == document.read_text().count("```sh\ncurl ") - document.read_text().count("```sh\ncurl -o")
+    assert len(calls) == len(re.findall(r"```sh\ncurl (?!-o)", text))  # The next test runs the call with -o.
     for command, documented_status, shown in calls:
         filled = re.sub("<[A-Z_]+>", lambda match: values[match[0]], command)
         output, status = run_curl(filled, live_server, PROGRAMS)
@@ -92,7 +93,7 @@ def test_the_documented_export_can_be_read(live_server, tmp_path):
 
 
 @pytest.mark.django_db
-def test_the_documented_error_is_the_one_of_an_empty_body(client):
+def test_the_documented_error_is_the_answer_to_an_empty_object(client):
     [shown] = blocks(section("api", "Errors"), "json")
     headers = {"Authorization": f"Bearer {AccessTokenFactory().secret}"}
 
@@ -105,7 +106,7 @@ def test_the_documented_error_is_the_one_of_an_empty_body(client):
 
 
 def run_block(text, containing):
-    """Run the only Python block that contains a text, and return its names."""
+    """Run the only Python block that contains a text, and return a module with the names that it defines."""
     [source] = [block for block in blocks(text, "python") if containing in block]
     module = ModuleType("documented")
     exec(compile(source, "plug-in.md", "exec"), vars(module))
@@ -137,13 +138,13 @@ def test_the_documented_receiver_works():
 
 
 @pytest.mark.parametrize("heading", ["Change the views", "Tokens of your own", "Dashboards"])
-def test_the_examples_for_a_host_project_are_those_of_a_tested_one(heading):
-    host = source_of("tests/host/notes")
+def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
+    code_of_the_host = source_of("tests/host/notes")
     examples = blocks(section("plug-in", heading), "python")
 
     assert examples
     for paragraph in "\n".join(examples).split("\n\n"):
-        assert paragraph.strip("\n") in host
+        assert paragraph.strip("\n") in code_of_the_host
 
 
 # The tables
@@ -157,7 +158,7 @@ def test_all_calls_are_documented():
     paths = SchemaGenerator().get_schema(public=True)["paths"]
     operations = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
 
-    # The tables of calls describe one call in a row, by a sentence. Other tables contain several calls or fragments.
+    # Rows of calls have one call and a sentence, which begins with a capital letter. Rows of other tables do not match.
     assert set(re.findall(r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE)) == operations
 
 
@@ -174,7 +175,7 @@ def test_all_settings_of_the_service_are_documented():
 
     documented = names(section("deploy", "Settings"))
     assert documented >= set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
-    assert documented >= set(re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE))
+    assert documented >= set(re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE))  # without the server's
 
 
 def test_the_example_settings_pass_the_checks_for_deployment():
@@ -195,7 +196,7 @@ def test_all_settings_and_system_checks_of_the_apps_are_documented():
 
 def test_the_documented_time_limits_are_those_of_the_service():
     limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)  # such as ('lock_timeout', '10s')
-    assert len(limits) == 2
+    assert len(limits) == 2  # for a lock and for a statement
     for name, value in limits:
         assert f"`{name} = '{value}'`" in page("deploy")
         assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("scaling")

@@ -24,12 +24,13 @@ def test_the_environment_has_the_versions_of_its_name(settings):
 
 
 @pytest.mark.skipif("-lowest-" not in ENVIRONMENT, reason="runs with the lowest dependencies")
-def test_the_lowest_environment_has_the_lower_bounds():
+def test_the_lowest_environment_has_the_lower_bounds_of_the_dependencies():
+    extras = ("service", "postgres", "test")  # those that tox installs
     requirements = [
         each
         for each in map(Requirement, requires("django-usergroups-bookmarks"))
-        if each.name != "django"
-        and any(not each.marker or each.marker.evaluate({"extra": e}) for e in ("service", "postgres", "test"))
+        if each.name != "django"  # Its version is in the name of the environment.
+        and any(not each.marker or each.marker.evaluate({"extra": extra}) for extra in extras)
     ]
     lowest = {each.name: Version(re.search(r">=([\d.]+)", str(each.specifier))[1]) for each in requirements}
 

@@ -1,4 +1,4 @@
-"""The package of the apps."""
+"""The package of the apps, without the service."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from tests.documents import ROOT, section
 from usergroups import __version__
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def wheel(tmp_path_factory):
     return path
 
 
-def test_the_version_is_in_the_changelog(wheel):
+def test_the_version_of_the_wheel_is_in_the_changelog_or_unreleased(wheel):
     changelog = (ROOT / "CHANGELOG.md").read_text()
 
     assert wheel.name.split("-")[1] == __version__
@@ -46,6 +46,6 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
 def test_the_lower_bounds_of_the_apps_are_documented():
     requirements = [each for each in map(Requirement, requires("django-usergroups-bookmarks")) if not each.marker]
     lowest = {each.name: str(each.specifier).partition(">=")[2] for each in requirements if each.name != "django"}
-    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())
+    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())  # "can_ada" is can-ada
 
     assert {name: bound for name, bound in lowest.items() if f"{name} {bound}" not in documented} == {}

@@ -15,11 +15,11 @@ from django.apps import apps
 from tests.documents import ROOT, section
 
 APPS = ("usergroups", "bookmarks", "bookmarks_service")
-[MAKE] = re.findall(r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages"))
+[MAKEMESSAGES] = re.findall(r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages"))
 CATALOG = "locale/de/LC_MESSAGES/django.po"
 
 pytestmark = [
-    pytest.mark.once,
+    pytest.mark.once,  # The results are the same on any database.
     pytest.mark.skipif(shutil.which("msgfmt") is None, reason="no gettext is installed"),
 ]
 
@@ -35,12 +35,12 @@ def without_date(text):
 
 @pytest.fixture(scope="module")
 def remade(tmp_path_factory):
-    """Return a folder with a copy of the sources, in which the catalogs were made again."""
+    """Return a folder with a copy of the sources, in which ``makemessages`` has updated the catalogs."""
     folder = tmp_path_factory.mktemp("sources")
     for name in ("usergroups", "bookmarks", "bookmarks_service", "templates"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", folder)
-    run(sys.executable, *MAKE.split(), cwd=folder)
+    run(sys.executable, *MAKEMESSAGES.split(), cwd=folder)
     return folder
 
 
@@ -63,7 +63,7 @@ def test_a_catalog_is_complete_and_compiled(tmp_path, app):
 
 
 def texts_of(folder):
-    """Return the translations of a German catalog by message."""
+    """Return the translations in the German catalog of an app's folder, by message."""
     return gettext.translation("django", folder / "locale", ["de"], fallback=True).__dict__.get("_catalog", {})
 
 
@@ -77,4 +77,4 @@ def test_a_catalog_agrees_with_those_of_django(app):
     shared = {(text, ours[text], other[text]) for other in others for text in (ours.keys() & other.keys()) - {""}}
 
     assert {text for text, german, other in shared if german != other} == set()
-    assert sum(map(len, others)) > 500
+    assert sum(map(len, others)) > 500  # so that the test fails if it does not find the catalogs of Django

@@ -1,4 +1,4 @@
-"""Benchmarks: commands that print figures, without the log of each call. ``rivals/`` is a part of ``operations``."""
+"""Benchmarks: commands that print figures. ``rivals/`` has the applications with which ``operations`` compares."""
 
 import logging
 import os
@@ -7,4 +7,4 @@ import django
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 django.setup()
-logging.disable(logging.INFO)
+logging.disable(logging.INFO)  # the log of each call

@@ -1,9 +1,9 @@
-"""Measure the bytes for each row, as in docs/measurements.md, and how fast a file is imported.
+"""Measure the size of a row, for docs/measurements.md, and how fast a file is imported.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.capacity [BOOKMARKS]
 
-Fills a database of its own, prints the bytes for each row of each table and index, and imports a file. Needs the rights
-of a superuser of PostgreSQL.
+Fills a new database with BOOKMARKS bookmarks (2 million by default), prints the bytes for each row of each table and
+index, and imports a file. Needs the rights of a superuser of PostgreSQL.
 """
 
 import json
@@ -18,11 +18,12 @@ from django.db import connection
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import UserGroup
 
-# Expressions of SQL, which FILL contains.
+# SQL expressions for the user group, the time and the collection of the bookmark with the number n.
 GROUP = "1 + abs(hashint4(n::int)::bigint) % {groups}"
 MOMENT = "'2025-11-22'::timestamptz + n * interval '1 year' / {bookmarks}"
 COLLECTION = "md5({group} || '/' || abs(hashint4((n + 7)::int)::bigint) % 10)::uuid"
-# Rows of different groups follow each other, as in a service in use, and every index is in place from the beginning.
+# Rows of different groups follow each other, and every index exists from the beginning, as in a service in use. Ids of
+# bookmarks are UUIDs of version 7, which begin with the time. Braces are doubled, because the statements are formatted.
 FILL = [
     "INSERT INTO usergroups_team (name) SELECT 'Team ' || n FROM generate_series(1, {teams}) n",
     """INSERT INTO usergroups_usergroup
@@ -71,7 +72,7 @@ def fill(bookmarks):
         execute(statement.format(**values))
     execute("RESET session_replication_role")
     execute("VACUUM ANALYZE")
-    execute("CHECKPOINT")  # so that no writing of these pages slows the import down
+    execute("CHECKPOINT")  # so that writing these pages does not slow down the import
 
 
 def print_sizes():

@@ -1,10 +1,10 @@
-"""Compare the service with two applications that do the same by other means.
+"""Compare the service with two small applications that have some of its operations.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.operations [ROUNDS] [SECONDS]
 
 The applications in ``tests/benchmarks/rivals/`` use the same database and tables as the service: plain Django views
-with the ORM, and plain Django views with prepared SQL, which only write. The database is a new one, on SQLite without
-DATABASE_URL. Run ``collectstatic`` before.
+with the ORM, and plain Django views with prepared SQL, which have only the two writes. The database is a new one, on
+SQLite if DATABASE_URL is not set. Run ``collectstatic`` before.
 
 All three servers run at once, each with two processes of eight threads: the service on Granian as docs/deploy.md says,
 and the others on gunicorn's ``gthread`` worker. They are loaded one after another with wrk: 16 connections, 50 user
@@ -41,13 +41,13 @@ from usergroups.models import ApiToken, Team, UserGroup
 
 HERE = Path(__file__).parent
 PUT, POST, GET, LIST = "PUT /api/user", "POST /v1/bookmarks", "GET /v1/bookmarks/{id}", "GET /v1/bookmarks"
-RIVALS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}
-GROUPS, BOOKMARKS = 50, 60
-PAUSE = 0.2  # seconds, in which the server ends the last calls of wrk
+RIVALS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}  # the operations of each
+GROUPS, BOOKMARKS_PER_GROUP = 50, 60
+PAUSE = 0.2  # seconds, in which a server completes the calls that wrk has abandoned at the end
 COMMON = {"SECRET_KEY": "not-a-secret", "PYTHONPATH": f"{HERE}:{ROOT}"}
 SERVICE = {**COMMON, "USERGROUPS_CALL_RATE": "1000000000/min"}
-METRICS = {"calls/s": 0, "p50 ms": 2, "p99 ms": 2, "CPU ms": 3}
-UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}  # of wrk, in milliseconds
+METRICS = {"calls/s": 0, "p50 ms": 2, "p99 ms": 2, "CPU ms": 3}  # with the digits to print after the point
+UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}  # the units that wrk prints, in milliseconds
 
 serial = count()
 
@@ -62,7 +62,7 @@ WRK = """
         return wrk.format(method, path, headers, method ~= "GET" and body or nil)
     end
 """
-"""A script for wrk, which sends the calls in a file in turn: method, path, token and body, separated by tabs."""
+"""A script for wrk, which sends the calls of a file in turn. A line has method, path, token and body, between tabs."""
 
 
 class Call(NamedTuple):
@@ -80,7 +80,7 @@ def create_accounts():
     for number in range(GROUPS):
         team, _ = Team.objects.get_or_create(name=f"Team {number // 10}")
         group = UserGroup.objects.create(team=team, provided_id=f"customer_{number}", name="Customer")
-        items = [{"url": f"https://example.com/{number}", "title": f"Title {number}"} for number in range(BOOKMARKS)]
+        items = [{"url": f"https://example.com/{n}", "title": f"Title {n}"} for n in range(BOOKMARKS_PER_GROUP)]
         bookmark, _ = Bookmark.objects.add_many(group, items)[0]
         api_token = f"Token {ApiToken.objects.issue(team=team)[1]}"
         access_token = f"Bearer {AccessToken.objects.issue(user_group=group)[1]}"
@@ -116,6 +116,7 @@ class Rival(Service):
 
 
 def cpu_seconds(pids):
+    """Return the CPU time of processes: ``utime`` and ``stime`` of /proc, which count hundredths of a second."""
     fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
     return sum(int(each[11]) + int(each[12]) for each in fields) / 100
 
@@ -155,7 +156,8 @@ def load(server, calls, folder, seconds, connections=16):
 def ratios(values, base):
     """Return the median and the quartiles of the ratios of the values to those of the same rounds in ``base``."""
     found = [value / other for value, other in zip(values, base, strict=True)]
-    low, median, high = statistics.quantiles(found * 2 if len(found) == 1 else found, n=4, method="inclusive")
+    found = found * 2 if len(found) == 1 else found  # quantiles() needs two values.
+    low, median, high = statistics.quantiles(found, n=4, method="inclusive")
     return f"{median:.2f} ({low:.2f}-{high:.2f})"
 
 
@@ -178,7 +180,7 @@ def compare(folder, url, calls, rounds, seconds):
         servers["service"] = stack.enter_context(Service(folder, url, **SERVICE))
         for number in range(rounds + 1):
             for operation in calls:
-                names = [name for name in servers if operation in RIVALS.get(name, calls)]
+                names = [name for name in servers if operation in RIVALS.get(name, calls)]  # The service has all.
                 for name in random.sample(names, len(names)):
                     if not number:
                         warm_up(servers[name], calls[operation])
@@ -189,8 +191,7 @@ def compare(folder, url, calls, rounds, seconds):
         print_table(operation, by_name)
 
 
-def main():
-    rounds, seconds = [int(each) for each in sys.argv[1:]] + [8, 1][len(sys.argv) - 1 :]
+def main(rounds=8, seconds=1):
     with tempfile.TemporaryDirectory() as name, empty_database(Path(name)) as url:
         connection.settings_dict["NAME"] = dj_database_url.parse(url)["NAME"]
         call_command("migrate", verbosity=0)
@@ -200,4 +201,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

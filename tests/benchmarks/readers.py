@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.readers [megabytes ...] [format ...]
 
-The files are of 1, 10 and 100 MB unless told otherwise, which takes some minutes for each format. Some are what
-programs write, the others try to make the reader slow: the time for each byte must be about the same for all sizes.
-Each file is read by a process of its own, as it is made, so that the memory is that of the reader.
+By default, the files have 1, 10 and 100 MB, which takes some minutes for each format. Some are like those that programs
+write. The others try to make the reader slow: the time for each byte must be about the same for all sizes. A process of
+its own generates and reads each file piece by piece, so that the measured memory is that of the reader.
 """
 
 import io
@@ -100,10 +100,10 @@ The part is a string, or a function that returns one for each of the numbers 0, 
 
 
 class GeneratedFile(io.RawIOBase):
-    """A file that is made while it is read."""
+    """A file that is generated while it is read."""
 
     def __init__(self, beginning, part, size):
-        # To join short parts would take more time than the reader takes to read them.
+        # Repeat short strings beforehand. To join them one by one would take longer than to read them.
         parts = map(part, itertools.count()) if callable(part) else itertools.repeat(part * (4096 // len(part) + 1))
         self.parts = itertools.chain([beginning], parts)
         self.remaining, self.buffer = size, b""
@@ -121,13 +121,13 @@ class GeneratedFile(io.RawIOBase):
 
 
 def read(format_name, name, size):
-    """Print what it takes to read a file: nanoseconds for each byte, MiB more than before, and records."""
+    """Read a file and print the CPU time for each byte in nanoseconds, the additional memory and the records."""
     beginning, part = INPUTS[format_name][name]
-    made = io.BufferedReader(GeneratedFile(beginning, part, size), 1 << 20)
+    file = io.BufferedReader(GeneratedFile(beginning, part, size), 1 << 20)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     records = 0
     with suppress(UnreadableFile):
-        for _ in importing.read(made, format_name):
+        for _ in importing.read(file, format_name):
             records += 1
     nanoseconds = (time.process_time() - start) / size * 1e9
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

@@ -1,12 +1,12 @@
-"""Hash partitions of PostgreSQL, whose keys and statements are those of a database that Citus has distributed."""
+"""Hash partitions of PostgreSQL, which stand in for the shards of Citus. Their tables have the same keys."""
 
 from typing import Any
 
-COLLECTIONS, BOOKMARKS = TABLES = ["bookmarks_collection", "bookmarks_bookmark"]
+TABLES = ["bookmarks_collection", "bookmarks_bookmark"]
 
 
 def statements_of(cursor: Any, table: str) -> list[str]:
-    """Return the statements that recreate the indexes and the foreign keys of a table."""
+    """Return the statements that recreate the indexes and the foreign keys of a table, with the keys of Citus."""
     cursor.execute(
         "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary", [table]
     )
@@ -16,15 +16,15 @@ def statements_of(cursor: Any, table: str) -> list[str]:
         [table],
     )
     for name, definition in cursor.fetchall():
-        keys = definition.replace("(collection_id)", "(user_group_id, collection_id)")
-        keys = keys.replace(f"{COLLECTIONS}(id)", f"{COLLECTIONS}(user_group_id, id)")
-        statements.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {keys}")
+        foreign_key = definition.replace("(collection_id)", "(user_group_id, collection_id)")
+        foreign_key = foreign_key.replace("bookmarks_collection(id)", "bookmarks_collection(user_group_id, id)")
+        statements.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {foreign_key}")
     return statements
 
 
 def partition(cursor: Any, number: int) -> None:
     """Divide the empty tables of collections and bookmarks into this number of partitions by user group."""
-    later = [statement for table in TABLES for statement in statements_of(cursor, table)]
+    indexes_and_keys = [statement for table in TABLES for statement in statements_of(cursor, table)]
     for table in TABLES:
         cursor.execute(
             f"CREATE TABLE new (LIKE {table} INCLUDING ALL EXCLUDING INDEXES) PARTITION BY HASH (user_group_id)"
@@ -35,5 +35,5 @@ def partition(cursor: Any, number: int) -> None:
         cursor.execute(f"DROP TABLE {table} CASCADE")
         cursor.execute(f"ALTER TABLE new RENAME TO {table}")
         cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (id, user_group_id)")
-    for statement in later:
+    for statement in indexes_and_keys:
         cursor.execute(statement)

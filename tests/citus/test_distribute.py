@@ -1,7 +1,7 @@
-"""The command ``distribute`` with functions in place of those of Citus."""
+"""The command ``distribute`` on PostgreSQL without Citus, whose functions are replaced."""
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from io import StringIO
 
 import pytest
@@ -22,7 +22,7 @@ CITUS = """
         AS 'INSERT INTO pg_dist_partition VALUES (name::regclass)';
     CREATE FUNCTION truncate_local_data_after_distributing_table(name text) RETURNS void LANGUAGE sql AS '';
 """
-"""What the script uses of Citus."""
+"""Replacements of the functions of Citus that distribute.sql calls. They record the distributed tables."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ CONSTRAINTS = """
 
 
 @postgresql
-def test_a_filled_database_is_distributed_once(with_citus):
+def test_distributing_a_filled_database_changes_its_keys(with_citus):
     collection = CollectionFactory()
     BookmarkFactory(user_group=collection.user_group, collection=collection)
     before = dict(rows(CONSTRAINTS))
@@ -121,8 +121,7 @@ def test_the_database_refuses_a_collection_of_another_group(with_citus):
     distribute()
     collection, bookmark = CollectionFactory(), BookmarkFactory()
 
-    # The error aborts the transaction of the test, which nothing may use after that.
-    with closing(connection), pytest.raises(IntegrityError, match="foreign key"):
+    with pytest.raises(IntegrityError, match="foreign key"):
         Bookmark.objects.filter(pk=bookmark.pk).update(collection=collection)
 
 

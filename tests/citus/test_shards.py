@@ -1,6 +1,6 @@
 """Each statement of the API, of imports and of exports names the user group, so that it uses one shard or partition.
 
-The contract holds on hash partitions of PostgreSQL, whose keys and statements are those of Citus.
+Hash partitions of PostgreSQL stand in for the shards of Citus. All tests of the contract run again with them.
 """
 
 import os
@@ -19,19 +19,20 @@ from tests.nested import run_tests
 from tests.queries import queries_of
 from tests.signals import received
 
-CONTRACT = ["tests/contract", "tests/citus/test_shards.py", "tests/bookmarks_service/test_concurrency.py"]
+TESTS_OF_THE_CONTRACT = ["tests/contract", "tests/citus/test_shards.py", "tests/bookmarks_service/test_concurrency.py"]
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
 @pytest.mark.skipif("TEST_PARTITIONS" in os.environ, reason="the database has partitions already")
 def test_the_contract_holds_on_partitions():
-    assert run_tests("tests.settings", "-m", "not once", *CONTRACT, TEST_PARTITIONS="4")
+    assert run_tests("tests.settings", "-m", "not once", *TESTS_OF_THE_CONTRACT, TEST_PARTITIONS="4")
 
 
 JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_group_id"'
 
 
 def names_user_group(sql, table):
+    """Return whether a statement inserts the user group of the table's rows, or selects the rows by it or by JOIN."""
     if sql.startswith(("INSERT", "COPY")):
         return '"user_group_id"' in sql.partition("VALUES")[0]
     # Django names the table of a subquery U0, since 6.1 in quotation marks.
@@ -48,7 +49,7 @@ def shards_of(sql):
 
 
 def check(statements):
-    """Check that each statement on the two tables names the user group, and how a distributed database executes it."""
+    """Check that each statement on the two tables names the user group and, on partitions, uses at most one of them."""
     checked = [(sql, table) for sql in statements for table in TABLES if f'"{table}"' in sql]
     assert checked
     assert [sql for sql, table in checked if not names_user_group(sql, table)] == []
@@ -67,16 +68,16 @@ def bookmarks(user_group, collection):
 
 def bodies(user_group, collection, bookmarks):
     """Yield bodies that make an operation find some rows, create others and fail for others."""
-    for place in (str(collection.pk), None):
+    for collection_id in (str(collection.pk), None):
         for url in (bookmarks[0].url, "https://example.com/new"):
             yield {
-                "user_group_id": user_group.provided_id, "name": "A name", "url": url, "collection": place,
-                "bookmarks": [{"url": url, "collection": place}, {"url": f"{url}/2"}],
+                "user_group_id": user_group.provided_id, "name": "A name", "url": url, "collection": collection_id,
+                "bookmarks": [{"url": url, "collection": collection_id}, {"url": f"{url}/2"}],
                 "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]], "user_groups": [], "token": user_group.token,
             }  # fmt: skip
 
 
-ON_BOOKMARKS = [
+OPERATIONS_ON_BOOKMARKS = [
     *(name for name, operation in OPERATIONS.items() if operation.url_name.startswith("bookmarks:")),
     "delete_user_group",
 ]
@@ -90,7 +91,7 @@ def receivers(request):
 
 
 @pytest.mark.usefixtures("receivers")
-@pytest.mark.parametrize("name", ON_BOOKMARKS)
+@pytest.mark.parametrize("name", OPERATIONS_ON_BOOKMARKS)
 def test_each_statement_of_an_operation_names_the_user_group(client, user_group, collection, bookmarks, name):
     call = caller(client, user_group, name)
 
@@ -116,14 +117,14 @@ def test_each_statement_of_a_list_names_the_user_group(call_bookmarks, bookmarks
     check(queries_of(lambda: call_bookmarks("GET", "bookmarks", query=query)))
 
 
-@pytest.mark.parametrize("way", ["INSERT", "UPDATE"])
-def test_an_import_names_the_user_group(user_group, bookmarks, way):
+@pytest.mark.parametrize("update", [False, True], ids=["new bookmarks", "with update"])
+def test_each_statement_of_an_import_names_the_user_group(user_group, bookmarks, update):
     urls = ["https://example.com/new", bookmarks[0].url]
     names = ("A", bookmarks[0].collection.name, None)
     records = [Record(1, url, "New", collection=name) for url in urls for name in names]
 
     with received():
-        statements = queries_of(lambda: store(user_group, records, update=way == "UPDATE"))
+        statements = queries_of(lambda: store(user_group, records, update=update))
 
     check(statements)
-    assert any(sql.strip().startswith("UPDATE") for sql in statements) == (way == "UPDATE")
+    assert any(sql.strip().startswith("UPDATE") for sql in statements) == update

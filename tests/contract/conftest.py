@@ -15,6 +15,7 @@ class Operation(NamedTuple):
     method: str
     url_name: str
     has_body: bool = False
+    """Whether it takes a JSON object as body. The body of ``import_bookmarks`` is a file."""
     object_in_path: str | None = None
     """The kind of object whose id is in the path."""
     has_group_in_query: bool = False
@@ -68,7 +69,7 @@ WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
 
 
 class DownloadingCaller(Caller):
-    """A caller that reads streamed answers."""
+    """A caller that reads streamed answers completely."""
 
     def __call__(self, *args, **extra):
         answer = super().__call__(*args, **extra)
@@ -78,23 +79,24 @@ class DownloadingCaller(Caller):
 
 
 def caller(client, user_group, name):
+    """Return a function, with the attribute ``operation``, that calls this operation with a valid token."""
     operation = OPERATIONS[name]
     if operation.url_name.startswith(("usergroups:", "access_tokens:")):
         scheme, token = "Token", ApiTokenFactory(team=user_group.team, recently_used=True)
     else:
         scheme, token = "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True)
-    things = {
+    create_ids = {
         None: lambda: [],
         "bookmark": lambda: [BookmarkFactory(user_group=user_group).pk],
         "collection": lambda: [CollectionFactory(user_group=user_group).pk],
         "access token": lambda: [AccessTokenFactory(user_group=user_group).public_id],
     }
-    url = reverse(operation.url_name, args=things[operation.object_in_path]())
+    url = reverse(operation.url_name, args=create_ids[operation.object_in_path]())
     if operation.has_group_in_query:
         url += f"?user_group_id={user_group.provided_id}"
-    made = DownloadingCaller(client, operation.method, url, scheme, token)
-    made.operation = operation
-    return made
+    call = DownloadingCaller(client, operation.method, url, scheme, token)
+    call.operation = operation
+    return call
 
 
 @pytest.fixture(params=WITH_A_BODY)
@@ -111,7 +113,7 @@ def any_operation(request, client, user_group):
 
 @pytest.fixture
 def valid_body(user_group):
-    """Return a body that every operation accepts."""
+    """Return a body that every operation accepts, because unknown fields are ignored."""
     return {
         "user_group_id": user_group.provided_id,
         "name": "A name",

@@ -2,7 +2,7 @@
 
 The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. A test
 runs for each operation (``operation`` only for those with a body), or for those that it names in ``parametrize``. The
-fixture ``valid_body`` is a body that all operations accept.
+fixture ``valid_body`` is a body that all operations accept. Tests with the mark ``once`` do not run on each database.
 """
 
 import json
@@ -17,14 +17,7 @@ from django.http import Http404
 from django.test import RequestFactory
 
 from tests.answers import detail, error_code, errors
-from tests.contract.conftest import (
-    ANSWERED_IN_JSON,
-    BATCHES,
-    ONE_OF_EACH_SCHEME,
-    OPERATIONS,
-    SINGLE_CALLS,
-    WRITES,
-)
+from tests.contract.conftest import ANSWERED_IN_JSON, BATCHES, ONE_OF_EACH_SCHEME, OPERATIONS, SINGLE_CALLS, WRITES
 from usergroups.contract.requests import read_body
 
 
@@ -107,7 +100,7 @@ def test_json_that_databases_or_parsers_read_differently_is_refused(operation, v
         pytest.param(rb'"a": "\\u0000"', id="a backslash before u0000"),
         pytest.param(rb'"a": "\ud83d\ude00"', id="surrogate pair"),
         pytest.param(b'"a": 1e-400', id="underflow"),
-        pytest.param(b'"a": 1e308', id="largest doubles"),
+        pytest.param(b'"a": 1e308', id="large double"),
     ],
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -176,7 +169,7 @@ def test_the_limit_can_be_lowered(operation, valid_body, settings):
 
 
 @pytest.mark.parametrize("operation", BATCHES, indirect=True)
-def test_a_lower_limit_does_not_hold_for_batches(operation, valid_body, settings):
+def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings):
     settings.USERGROUPS_MAX_BODY_SIZE = 10
 
     assert operation(valid_body).status_code == 200
@@ -231,14 +224,6 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
 
     assert response.status_code in (200, 201)
     assert response["Content-Type"] == "application/json"
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("name", ["update_since", "\N{GRINNING FACE}", ""])
-def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
-    any_operation.url += f"{'&' if '?' in any_operation.url else '?'}{urlencode({name: '2999-01-01T00:00:00Z'})}"
-
-    assert errors(any_operation(valid_body), 400) == [(name or None, "unknown_parameter")]
 
 
 # Accept-Language
@@ -327,16 +312,24 @@ def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, 
     assert b"inside story" not in response.content
 
 
-# Paths
+# Paths and query strings
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
 def test_paths_are_exact(any_operation, valid_body, suffix):
     path = any_operation.url.partition("?")[0] + suffix
-    any_operation.url = path.replace("/batchx", "/batch/x/y")  # because "batchx" could be an id
+    any_operation.url = path.replace("/batchx", "/batch/x/y")  # because "batchx" could be the id of a bookmark
 
     assert error_code(any_operation(valid_body), 404).endswith("not_found")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", ["update_since", "\N{GRINNING FACE}", ""])
+def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
+    any_operation.url += f"{'&' if '?' in any_operation.url else '?'}{urlencode({name: '2999-01-01T00:00:00Z'})}"
+
+    assert errors(any_operation(valid_body), 400) == [(name or None, "unknown_parameter")]
 
 
 @pytest.mark.once
@@ -350,14 +343,14 @@ def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query)
 
 # Repeated writes
 
-REPEATED = {
+STATUSES_OF_REPETITIONS = {
     "delete_user_group": 404,
     "delete_bookmark": 404,
     "delete_collection": 404,
     "create_collection": 409,
     "issue_access_token": 201,
 }
-"""The statuses of writes that are sent again after they were done, if they are not 200."""
+"""The responses to writes that are sent for the second time. All others have the status 200."""
 
 
 @pytest.mark.parametrize("any_operation", WRITES, indirect=True)
@@ -367,4 +360,4 @@ def test_a_write_can_be_sent_again(any_operation, valid_body, request):
     first, again = any_operation(valid_body), any_operation(valid_body)
 
     assert first.status_code in (200, 201)
-    assert again.status_code == REPEATED.get(name, 200)
+    assert again.status_code == STATUSES_OF_REPETITIONS.get(name, 200)

@@ -1,4 +1,8 @@
-"""Credentials of all operations: which are refused, with what answer, and what a read-only token may do."""
+"""Credentials of all operations: which are refused, with what answer, and what a read-only token may do.
+
+The fixture ``any_operation`` or ``operation`` (one with a body) calls an operation with a valid token. A test runs for
+each operation, or for those that it names in ``parametrize``.
+"""
 
 import pytest
 
@@ -7,9 +11,9 @@ from tests.contract.conftest import ONE_OF_EACH_SCHEME, READS, WRITES, WRITES_WI
 from usergroups.tokens import secret_format
 
 
-@pytest.mark.once
+@pytest.mark.once  # The result is the same on any database.
 @pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
-def test_missing_credentials_are_answered_with_the_scheme(any_operation, header):
+def test_missing_credentials_are_answered_with_the_required_scheme(any_operation, header):
     response = any_operation({}, HTTP_AUTHORIZATION=header)
 
     assert error_code(response, 401) == "not_authenticated"
@@ -32,7 +36,7 @@ USAGE = {
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_another_scheme_is_answered_with_the_right_one(any_operation, header):
+def test_another_scheme_is_answered_with_the_required_one(any_operation, header):
     other = {"Token": "Bearer", "Bearer": "Token"}[any_operation.scheme]
 
     response = any_operation({}, HTTP_AUTHORIZATION=header.format(other=other, secret=any_operation.token.secret))
@@ -42,14 +46,14 @@ def test_another_scheme_is_answered_with_the_right_one(any_operation, header):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"])
+@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"], ids=["API token", "access token", "user group token"])
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_a_token_of_another_kind_is_answered_with_the_right_one(any_operation, prefix):
+def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
     secret = secret_format.generate(prefix)
 
     response = any_operation({}, HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
 
-    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:
+    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:  # the kind that the operation takes
         expected = ("authentication_failed", "The token is unknown, expired or revoked.")
     else:
         expected = ("wrong_token_kind", f"The token is of another kind. {USAGE[any_operation.scheme]}")
@@ -71,7 +75,7 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
         pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
         pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown token"),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -81,6 +85,7 @@ def test_invalid_credentials_are_refused(any_operation, header):
     response = any_operation({}, HTTP_AUTHORIZATION=sent)
 
     assert error_code(response, 401) == "authentication_failed"
+    # RFC 6750: only a request with a bearer token gets an error code. Without a space, there is no token.
     error = ', error="invalid_token"' if any_operation.scheme == "Bearer" and " " in sent else ""
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 

@@ -13,12 +13,12 @@ from usergroups.contract.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
 
-BAD = {str(number): [] for number in range(10_000)}
+INVALID_MAPPING = {str(schema_id): [] for schema_id in range(10_000)}
 
 
 @pytest.fixture
 def validations(monkeypatch):
-    """List the values of mappings that are validated."""
+    """Return a list to which each value of a mapping is added when it is validated."""
     values = []
     run_validation = DataSourceField.run_validation
     monkeypatch.setattr(
@@ -29,7 +29,7 @@ def validations(monkeypatch):
 
 @pytest.mark.parametrize(("number", "listed"), [(99, 99), (100, 100), (101, 100), (10_000, 100)])
 def test_at_most_100_errors_are_listed(update_user_group, number, listed):
-    mapping = dict(list(BAD.items())[:number])
+    mapping = dict(list(INVALID_MAPPING.items())[:number])
 
     errors = update_user_group({"user_group_id": "a", "mapping": mapping}).json()["errors"]
 
@@ -38,8 +38,8 @@ def test_at_most_100_errors_are_listed(update_user_group, number, listed):
     assert (errors[-1] == TOO_MANY) == (number > 100)
 
 
-def test_validation_stops_at_the_errors_that_are_listed(update_user_group, validations):
-    update_user_group({"user_group_id": "a", "mapping": BAD})
+def test_validation_stops_when_there_are_more_errors_than_are_listed(update_user_group, validations):
+    update_user_group({"user_group_id": "a", "mapping": INVALID_MAPPING})
 
     assert len(validations) == 101
 
@@ -62,7 +62,7 @@ def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert peak < 40 * len(body)
+    assert peak < 40 * len(body)  # 25 for empty objects, which take the most
 
 
 # Short requests for many large user groups
@@ -83,7 +83,7 @@ def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypa
         ids += [group["provided_id"] for group in page["user_groups"]]
         sizes.append(len(page["user_groups"]))
 
-    assert sizes == [3, 3, 3, 2]
+    assert sizes == [3, 3, 3, 2]  # The last one is ``user_group``, which is small.
     assert ids[:10] == [group.provided_id for group in reversed(large_groups)]
 
 
@@ -94,7 +94,7 @@ def test_a_page_has_at_least_one_row(client, call_usergroups, large_groups, monk
 
 
 def test_a_batch_whose_answer_would_be_too_large_is_refused(call_usergroups, large_groups):
-    items = [{"user_group_id": group.provided_id, "name": "New"} for group in large_groups] * 4
+    items = [{"user_group_id": group.provided_id, "name": "New"} for group in large_groups] * 4  # 40 MiB, over 32 MiB
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})
 
@@ -104,7 +104,7 @@ def test_a_batch_whose_answer_would_be_too_large_is_refused(call_usergroups, lar
     assert call_usergroups("POST", "users-batch", {"user_groups": items[:30]}).status_code == 200
 
 
-def test_a_batch_that_repeats_a_large_group_is_refused(call_usergroups):
+def test_a_batch_that_would_repeat_a_large_group_in_its_answer_is_refused(call_usergroups):
     items = [{"user_group_id": "a", "properties": {"text": "a" * MIB}}, *[{"user_group_id": "a"}] * 999]
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})

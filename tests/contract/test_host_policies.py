@@ -1,4 +1,7 @@
-"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication."""
+"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication.
+
+The fixture ``any_operation`` calls an operation with a valid token. A test with it runs for each operation.
+"""
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,7 +19,7 @@ from usergroups.authentication import ApiTokenAuthentication
 from usergroups.tokens.views import TokenView
 from usergroups.views import UserGroupView
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
 
 
 class Suspended(BasePermission):
@@ -27,33 +30,33 @@ class Suspended(BasePermission):
         return False
 
 
-class Refusal(APIException):
+class PlanTooSmall(APIException):
     status_code = 403
 
     def __init__(self):
         self.detail = {"plan": ["Too small."]}
 
 
-class Refusing(BasePermission):
+class RequiresLargerPlan(BasePermission):
     def has_permission(self, request, view):
-        raise Refusal
+        raise PlanTooSmall
 
 
 class OncePerDay(AnonRateThrottle):
     rate = "1/day"
 
 
-class Never(BaseThrottle):
+class RefuseAll(BaseThrottle):
     def allow_request(self, request, view):
         return False
 
 
-class SomeUser(BaseAuthentication):
+class AuthenticateAnyone(BaseAuthentication):
     def authenticate(self, request):
         return User(username="user"), None
 
 
-class CallerSerializer(Serializer):
+class RequestAndViewSerializer(Serializer):
     path = SerializerMethodField()
 
     def get_path(self, fields):
@@ -81,14 +84,14 @@ def suspended(monkeypatch):
 
 
 def test_a_permission_can_be_put_before_those_of_all_views(any_operation, valid_body, suspended):
-    type(any_operation.token).objects.update(read_only=True)
+    type(any_operation.token).objects.update(read_only=True)  # The view's own permission would refuse a write.
 
     response = any_operation(valid_body)
 
     assert (error_code(response, 403), detail(response)) == ("suspended", "The organisation is suspended.")
 
 
-def test_the_permission_of_all_views_is_documented(suspended):
+def test_a_permission_of_all_views_is_in_the_openapi_document(suspended):
     document = SchemaGenerator(patterns=[path("user", UserGroupView.as_view())]).get_schema(public=True)
 
     refusals = {method: each["responses"]["403"]["$ref"] for method, each in document["paths"]["/user"].items()}
@@ -97,25 +100,25 @@ def test_the_permission_of_all_views_is_documented(suspended):
 
 
 def test_an_exception_whose_detail_is_an_object_gets_a_list_of_errors(call):
-    assert errors(call(permission_classes=[Refusing]), 403) == [("plan", "error")]
+    assert errors(call(permission_classes=[RequiresLargerPlan]), 403) == [("plan", "error")]
 
 
 @pytest.mark.parametrize(
-    ("policy", "with_token", "without"),
+    ("policy", "with_token", "without_token"),
     [
         ({"permission_classes": [AllowAny]}, 200, 401),
-        ({"authentication_classes": [ApiTokenAuthentication, SomeUser]}, 200, 401),
+        ({"authentication_classes": [ApiTokenAuthentication, AuthenticateAnyone]}, 200, 401),
         ({"authentication_classes": []}, 403, 403),
     ],
-    ids=["any permission", "another user", "no authentication"],
+    ids=["any permission", "a user without a token", "no authentication"],
 )
-def test_a_token_is_required_whatever_the_policies_are(call, policy, with_token, without):
+def test_a_token_is_required_whatever_the_policies_are(call, policy, with_token, without_token):
     assert call(**policy).status_code == with_token
-    assert error_code(call(authorization=None, **policy), without)
+    assert error_code(call(authorization=None, **policy), without_token)
 
 
-def test_authentication_without_tokens_is_answered_with_its_challenge(call):
-    User.objects.create_user("x", password="y")
+def test_authentication_without_tokens_is_refused_with_its_challenge(call):
+    User.objects.create_user("x", password="y")  # "eDp5" is "x:y" in base64.
 
     response = call(authorization="Basic eDp5", authentication_classes=[BasicAuthentication])
 
@@ -129,8 +132,8 @@ def test_the_throttles_of_rest_framework_work(call):
     assert first.status_code == 200
     assert error_code(second, 429) == "throttled"
     assert int(second["Retry-After"]) > 0
-    assert call(throttle_classes=[Never])["Retry-After"] == "1"  # It knows no waiting time.
+    assert call(throttle_classes=[RefuseAll])["Retry-After"] == "1"  # This throttle has no waiting time.
 
 
 def test_serializers_know_the_request_and_the_view(call):
-    assert call(response_serializers={"PUT": CallerSerializer}).json() == {"path": "/host HostView"}
+    assert call(response_serializers={"PUT": RequestAndViewSerializer}).json() == {"path": "/host HostView"}

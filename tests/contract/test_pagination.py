@@ -1,4 +1,4 @@
-"""The pages of lists."""
+"""The pages of lists. Their items are user groups, bookmarks or collections: the tests run for each of them."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -33,7 +33,7 @@ class Listing:
         self.name, self.key, self.create = LISTS[name]
 
     def page(self, link="?"):
-        """Return the page that a link leads to, which may consist of only the query string."""
+        """Return the page that a link leads to. The link may be only a query string."""
         self.call.url = f"{self.base}?{link.partition('?')[2]}"
         response = self.call()
         assert response.status_code == 200
@@ -58,7 +58,7 @@ class Listing:
 
 @pytest.fixture(params=LISTS)
 def listing(request, client, user_group):
-    UserGroup.objects.update(environment="Testing")  # so that it is not in the list of groups
+    UserGroup.objects.update(environment="Testing")  # so that ``user_group`` is not in the list of user groups
     return Listing(caller(client, user_group, request.param), user_group, request.param)
 
 
@@ -90,12 +90,12 @@ def test_new_rows_do_not_shift_the_following_pages(listing):
     made = [listing.make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
     first = listing.page("?limit=2")
 
-    listing.make(MOMENT.replace(month=2))
-    late = listing.make(MOMENT)
+    listing.make(MOMENT.replace(month=2))  # newer than the first page
+    on_a_later_page = listing.make(MOMENT)
 
     shown = [key for keys in listing.follow(first["next"]) for key in keys]
     assert listing.keys(first) == made[:2]
-    assert [key for key in shown if key != late] == made[2:]
+    assert [key for key in shown if key != on_a_later_page] == made[2:]
 
 
 def test_deleted_rows_do_not_shift_the_following_pages(listing):
@@ -104,13 +104,13 @@ def test_deleted_rows_do_not_shift_the_following_pages(listing):
     assert listing.keys(first) == made[:2]
 
     for model in (UserGroup, Bookmark, Collection):
-        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the row in the cursor
+        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the last row of the page
 
     assert listing.follow(first["next"]) == [made[2:4], made[4:6]]
 
 
-def test_a_list_of_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(listing):
-    stood = [listing.make(MOMENT.replace(day=day)) for day in range(1, 6)]
+def test_a_list_from_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(listing):
+    made_before = [listing.make(MOMENT.replace(day=day)) for day in range(1, 6)]
     page = listing.page("?limit=2&order=oldest")
     shown = listing.keys(page)
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_a_list_of_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(l
         page = listing.page(page["next"])
         shown += listing.keys(page)
 
-    assert shown == stood
+    assert shown == made_before
     assert page["next"] is None
     assert set(added) <= set(listing.keys(listing.page("?limit=200&order=oldest")))
 
@@ -128,7 +128,7 @@ def test_the_limit_sets_the_size_of_a_page(listing):
         listing.make(MOMENT)
 
     pages = [listing.page(query) for query in ("?", "?limit=200", "?limit=201", "?limit=1")]
-    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]
+    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]  # 50 by default, at most 200
 
 
 def test_links_keep_the_filters(listing):
@@ -141,7 +141,8 @@ def test_links_keep_the_filters(listing):
     assert link.startswith("http://testserver/")
 
 
-def cursor(value):
+def encoded(value):
+    """Encode a cursor: [created_at, key, backwards] and, in a list of the oldest, the bound of ``created_at``."""
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
@@ -154,15 +155,15 @@ TIME = "2026-01-01T00:00:00+00:00"
         pytest.param("x", id="not base64"),
         pytest.param("=", id="padding"),
         pytest.param("\N{GRINNING FACE}", id="not ASCII"),
-        pytest.param(cursor(None), id="null"),
-        pytest.param(cursor([]), id="empty"),
-        pytest.param(cursor(["2026-01-01", "x", True]), id="date without a time"),
-        pytest.param(cursor(["0001-01-01T00:00:00+14:00", "x", True]), id="before the first year in UTC"),
-        pytest.param(cursor([TIME, "\0", True]), id="U+0000 for a key"),
-        pytest.param(cursor([TIME, 1, 1]), id="numbers"),
-        pytest.param(cursor([TIME, "x", False, "2026-01-01T00:00:00"]), id="bound without an offset"),
-        pytest.param(cursor([TIME, "x", False, 1]), id="number for a bound"),
-        pytest.param(cursor([TIME, "x", False, TIME, TIME]), id="two bounds"),
+        pytest.param(encoded(None), id="null"),
+        pytest.param(encoded([]), id="empty"),
+        pytest.param(encoded(["2026-01-01", "x", True]), id="date without a time"),
+        pytest.param(encoded(["0001-01-01T00:00:00+14:00", "x", True]), id="before the first year in UTC"),
+        pytest.param(encoded([TIME, "\0", True]), id="key with U+0000"),
+        pytest.param(encoded([TIME, 1, 1]), id="numbers for the key and for backwards"),
+        pytest.param(encoded([TIME, "x", False, "2026-01-01T00:00:00"]), id="bound without an offset"),
+        pytest.param(encoded([TIME, "x", False, 1]), id="number for a bound"),
+        pytest.param(encoded([TIME, "x", False, TIME, TIME]), id="two bounds"),
     ],
 )
 def test_an_invalid_cursor_is_refused(client, user_group, cursor):

@@ -1,4 +1,7 @@
-"""No input causes a server error, and every answer has the shape that the contract defines."""
+"""No input causes a server error, and every answer has the shape that the contract defines.
+
+The fixture ``operation`` calls an operation with a valid token. A test runs for each operation that has a JSON body.
+"""
 
 import json
 
@@ -27,10 +30,10 @@ bodies = (
 
 # Servers pass on any bytes except control characters, decoded as Latin-1.
 header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
-robust = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+with_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def check(response, statuses):
+def check_answer(response, statuses):
     succeeded = response.json()["success"]
     assert response.status_code in statuses
     assert response["Content-Type"] == "application/json"
@@ -38,18 +41,18 @@ def check(response, statuses):
     assert succeeded or errors(response, response.status_code)
 
 
-@robust
+@with_fixtures
 @given(body=bodies)
 def test_any_body_is_answered(operation, body):
-    check(operation(body), {200, 201, 400, 404, 409})
+    check_answer(operation(body), {200, 201, 400, 404, 409})
 
 
-@robust
+@with_fixtures
 @given(
     authorization=header_values | header_values.map("Token {}".format) | header_values.map("Bearer {}".format),
     content_type=header_values,
     accept=header_values,
 )
 def test_any_header_is_answered(operation, authorization, content_type, accept):
-    check(operation(b"{}", CONTENT_TYPE=content_type, HTTP_ACCEPT=accept), {200, 400, 415})
-    check(operation(b"{}", HTTP_AUTHORIZATION=authorization), {401})
+    check_answer(operation(b"{}", CONTENT_TYPE=content_type, HTTP_ACCEPT=accept), {200, 400, 415})
+    check_answer(operation(b"{}", HTTP_AUTHORIZATION=authorization), {401})

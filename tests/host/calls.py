@@ -1,4 +1,4 @@
-"""Calls to which every host gives the same responses, if it gets them in this order.
+"""Calls to which every host gives the same responses if it receives them in this order.
 
 They cover each operation and each kind of error.
 """
@@ -16,52 +16,52 @@ ARABIC = {"Accept-Language": "ar"}
 
 
 class Call(NamedTuple):
-    """A request. ``{name}`` in the path, the body or the header stands for a seeded secret."""
+    """A request. ``{name}`` in the path, the body or the authorization stands for a value in ``hosts.SEEDED``."""
 
     method: str
     path: str
     body: object = None
-    """Sent as JSON if it is a dict. A tuple is sent in chunks, without Content-Length."""
+    """Sent as JSON if it is a dict, and without Content-Length, in chunks, if it is a tuple."""
     headers: dict[str, str] = {}
     authorization: str | None = "valid"
-    """None for no token, the state of a seeded token of the right scheme, or a whole header."""
+    """The state of the seeded token to send, such as "expired", or else the whole header. None sends no header."""
 
 
 COLLECTION, OTHER_COLLECTION = COLLECTIONS
 BOOKMARK, OTHER_BOOKMARK, THIRD_BOOKMARK = BOOKMARKS
-GROUP = "/api/user?user_group_id=group%201"
-FIELDS = {"user_group_id": "group 2", "name": "A", "mapping": {"40": 1234567}, "properties": {"someKey": {"a_b": 1.5}}}
+GROUP_1 = "/api/user?user_group_id=group%201"
+GROUP_2 = {"user_group_id": "group 2", "name": "A", "mapping": {"40": 1234567}, "properties": {"someKey": {"a_b": 1.5}}}
 STALE = {"If-Match": '"1"'}
 
 CALLS = {
     # Reads
-    "read a user group": Call("GET", GROUP),
-    "read only the headers": Call("HEAD", GROUP),
+    "read a user group": Call("GET", GROUP_1),
+    "read only the headers": Call("HEAD", GROUP_1),
     "list user groups": Call("GET", "/api/users?limit=1"),
     "resolve a user group token": Call("POST", "/api/user/resolve", {"token": "{user group 1}"}),
     "list access tokens": Call("GET", "/api/user/access-tokens?user_group_id=group%201&limit=2"),
     "read a bookmark": Call("GET", f"/v1/bookmarks/{BOOKMARK}"),
     "list bookmarks": Call("GET", "/v1/bookmarks?limit=2"),
-    "search": Call("GET", "/v1/bookmarks?q=%D9%84%D8%BA%D8%A9"),
+    "search": Call("GET", "/v1/bookmarks?q=%D9%84%D8%BA%D8%A9"),  # the Arabic title of each seeded bookmark
     "filter by URL": Call("GET", "/v1/bookmarks?url=https%3A%2F%2Fexample.com%2F11%3Fa_b%3D1.000"),
     "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
     "list collections": Call("GET", "/v1/collections"),
     # Content negotiation, which the API does not offer
-    "accept HTML": Call("GET", GROUP, headers={"Accept": "text/html"}),
-    "ask for a format": Call("GET", f"{GROUP}&format=api"),
-    "read in German": Call("GET", GROUP, headers=GERMAN),
+    "accept HTML": Call("GET", GROUP_1, headers={"Accept": "text/html"}),
+    "ask for a format": Call("GET", f"{GROUP_1}&format=api"),
+    "read in German": Call("GET", GROUP_1, headers=GERMAN),
     "cookies of a browser": Call("POST", "/api/user", {}, {**JSON, "Cookie": "csrftoken=" + 32 * "a"}),
     "another origin": Call("POST", "/api/user", {}, {"Origin": "https://evil.example"}),
     # Authentication
-    "no token": Call("GET", GROUP, authorization=None),
-    "no token, in German": Call("GET", GROUP, headers=GERMAN, authorization=None),
-    "malformed token": Call("GET", GROUP, authorization="Token a b"),
+    "no token": Call("GET", GROUP_1, authorization=None),
+    "no token, in German": Call("GET", GROUP_1, headers=GERMAN, authorization=None),
+    "malformed token": Call("GET", GROUP_1, authorization="Token a b"),
     "unknown token": Call("GET", "/v1/bookmarks", authorization="Bearer unknown"),
-    "wrong scheme": Call("GET", GROUP, authorization="Bearer {Bearer valid}"),
-    "expired token": Call("GET", GROUP, authorization="expired"),
+    "wrong scheme": Call("GET", GROUP_1, authorization="Bearer {Bearer valid}"),
+    "expired token": Call("GET", GROUP_1, authorization="expired"),
     "revoked token": Call("GET", "/v1/bookmarks", authorization="revoked"),
     "write with a read-only token": Call("POST", "/v1/bookmarks", {}, authorization="read-only"),
-    "token in the query string": Call("GET", f"{GROUP}&token=unknown", authorization=None),
+    "token in the query string": Call("GET", f"{GROUP_1}&token=unknown", authorization=None),
     # Methods and paths
     "wrong method": Call("DELETE", "/v1/bookmarks"),
     "OPTIONS": Call("OPTIONS", "/v1/bookmarks", authorization=None),
@@ -100,13 +100,13 @@ CALLS = {
     "unknown bookmark": Call("GET", "/v1/bookmarks/unknown"),
     "unknown access token": Call("DELETE", "/api/user/access-tokens/unknown"),
     "stale version, in German": Call("DELETE", f"/v1/collections/{COLLECTION}", headers={**STALE, **GERMAN}),
-    "version of a user group": Call("PUT", "/api/user", {**FIELDS, "user_group_id": "group 1"}, STALE),
+    "version of a user group": Call("PUT", "/api/user", {**GROUP_2, "user_group_id": "group 1"}, STALE),
     # Writes
     "get or create": Call("POST", "/api/user", {"user_group_id": "group 1"}),
     "create": Call("POST", "/api/user", {"user_group_id": "group 3/ü", "name": "٢٬٣٤٥"}),
-    "update": Call("PUT", "/api/user", FIELDS),
+    "update": Call("PUT", "/api/user", GROUP_2),
     "rotate": Call("POST", "/api/user/token", {"user_group_id": "group 2"}),
-    "batch of user groups": Call("POST", "/api/users/batch", {"user_groups": [FIELDS, {"user_group_id": 1}]}),
+    "batch of user groups": Call("POST", "/api/users/batch", {"user_groups": [GROUP_2, {"user_group_id": 1}]}),
     "issue": Call("POST", "/api/user/access-tokens", {"user_group_id": "group 2", "expires_in": 60}),
     "revoke": Call("DELETE", "/api/user/access-tokens/{id of Bearer expired}"),
     "create a bookmark": Call("POST", "/v1/bookmarks", {"url": "https://example.com/ü", "title": "Ü"}),

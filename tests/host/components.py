@@ -1,4 +1,4 @@
-"""What the settings of the host projects name: middleware, an error handler, a database router and other labels."""
+"""Middleware, an exception handler, a database router and app configs for the settings of the host projects."""
 
 from contextlib import suppress
 
@@ -33,7 +33,7 @@ def add_header(get_response):
 
 
 def exception_handler(exception, context):
-    raise AssertionError("the host's handler was called")
+    raise AssertionError("The views of the apps must not call the host's exception handler.")
 
 
 class ReplicaRouter:

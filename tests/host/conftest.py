@@ -1,11 +1,11 @@
-"""Some tests run with the settings of a host project: see test_host.py."""
+"""Ignore the tests for the settings of a host project in a run with other settings. test_host.py starts their runs."""
 
 import pytest
 from django.conf import settings
 
-SETTINGS = {"notes": "tests.host.settings", "test_labels.py": "tests.host.settings_labelled"}
+SETTINGS_OF_TESTS = {"notes": "tests.host.settings", "test_labels.py": "tests.host.settings_labelled"}
 
-collect_ignore = [path for path, name in SETTINGS.items() if name != settings.SETTINGS_MODULE]
+collect_ignore = [path for path, name in SETTINGS_OF_TESTS.items() if name != settings.SETTINGS_MODULE]
 
 
 @pytest.fixture(autouse=True)

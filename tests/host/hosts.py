@@ -26,6 +26,7 @@ SECRETS = {
        for state in ("valid", "read-only", "expired", "revoked")},
     **{f"user group {number}": secret_format.generate("ugt") for number in (1, 2)},
 }  # fmt: skip
+"""The secret of each token, such as "Token expired", and of each user group, which all hosts have."""
 IDS = {f"id of {name}": secret_format.digest(secret).hex() for name, secret in SECRETS.items()}
 SEEDED = {**SECRETS, **IDS}
 
@@ -48,6 +49,7 @@ class Host(NamedTuple):
 
     @property
     def options(self) -> dict[str, object]:
+        """The folder and the environment of the host's processes, as options of Popen."""
         environment = {**os.environ, "PYTHONPATH": f"{self.folder}:{ROOT}", **self.environment}
         return {"cwd": self.folder, "env": environment}
 
@@ -83,6 +85,7 @@ class Host(NamedTuple):
 
 
 def service(database_url: str) -> Host:
+    """Return the service itself as a host."""
     command = ["granian", "--interface=wsgi", "--port={port}", "bookmarks_service.wsgi:application"]
     environment = {
         "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
@@ -104,11 +107,13 @@ def new_project(folder: Path, command: list[str], *settings: str) -> Host:
 
 
 def asgi(folder: Path) -> Host:
+    """Return a new project that runs under ASGI."""
     settings = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']", "MIDDLEWARE += ['tests.host.components.add_header']")
     return new_project(folder, ["uvicorn", "--port={port}", "--log-level=warning", "host.asgi:application"], *settings)
 
 
 def hostile(folder: Path) -> Host:
+    """Return the project with tests/host/settings.py, which contradict the contract wherever they can."""
     command = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.host.settings",

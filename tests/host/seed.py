@@ -1,4 +1,4 @@
-"""Migrate the database of a host and create the same rows as in every host, with secrets from standard input."""
+"""Migrate the database of a host and create the same rows as in every other, with secrets from standard input."""
 
 import json
 import sys
@@ -14,6 +14,7 @@ BOOKMARKS = [UUID(int=number) for number in (11, 12, 13)]
 
 
 def dates(hours):
+    """Return the dates of a row that was created this many hours after START, so that rows have a known order."""
     return {"created_at": START + timedelta(hours=hours), "updated_at": START + timedelta(hours=hours)}
 
 
@@ -26,7 +27,7 @@ def issue(model, secret, **fields):
 
 
 def fill(secrets):
-    """Create a team with two user groups, two collections, three bookmarks and a token in each state."""
+    """Create a team with two user groups, and tokens of both kinds in each state. The first group has all bookmarks."""
     from bookmarks.models import AccessToken, Bookmark, Collection  # noqa: PLC0415
     from usergroups.models import ApiToken, Team, UserGroup  # noqa: PLC0415
 
@@ -61,5 +62,5 @@ if __name__ == "__main__":
     django.setup()
     from django.core.management import call_command
 
-    call_command("migrate", run_syncdb=True, verbosity=0)
+    call_command("migrate", run_syncdb=True, verbosity=0)  # The app ``notes`` has no migrations.
     fill(json.load(sys.stdin))

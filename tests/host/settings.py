@@ -1,7 +1,7 @@
 """A host project whose settings differ from those of the service, and from the contract, wherever they can.
 
-It has a user model with UUIDs as primary keys, Django's own admin on two sites, an app with models that refer to ours,
-and a read replica.
+It has a user model with UUIDs as primary keys, two admin sites, an app with models that refer to ours, and a read
+replica.
 """
 
 import os
@@ -44,7 +44,8 @@ MIDDLEWARE = [
 APPEND_SLASH = True
 
 DATABASE = dj_database_url.parse(os.environ.get("DATABASE_URL", "sqlite://:memory:"))
-DATABASES = {"default": {**DATABASE, "ATOMIC_REQUESTS": True}, "replica": DATABASE}  # two databases if in memory
+# If they are in memory, these are two separate databases.
+DATABASES = {"default": {**DATABASE, "ATOMIC_REQUESTS": True}, "replica": DATABASE}
 DATABASE_ROUTERS = ["tests.host.components.ReplicaRouter"]
 
 TIME_ZONE = "Asia/Tokyo"
@@ -91,7 +92,5 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "PREPROCESSING_HOOKS": ["usergroups.tokens.openapi.exclude_contract_views"],
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields",
-    ],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"],
 }

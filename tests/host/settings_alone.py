@@ -1,4 +1,4 @@
-"""The same host with usergroups and without bookmarks."""
+"""The host project of settings.py with usergroups and without bookmarks."""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS

@@ -1,4 +1,4 @@
-"""The same host with other labels of the apps, as if it had apps with ours of its own."""
+"""The host project of settings.py, in which other apps could have the labels ``usergroups`` and ``bookmarks``."""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS

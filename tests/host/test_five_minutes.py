@@ -1,4 +1,4 @@
-"""The steps of docs/plug-in.md, from an empty directory to a call, and back again."""
+"""Follow the steps of docs/plug-in.md: install the apps in a new project, make a call, and uninstall them."""
 
 import json
 import os
@@ -17,7 +17,9 @@ from tests.documents import blocks, section
 from tests.servers import TIMEOUT, free_port, listens, running_server
 from tests.test_packaging import wheel  # noqa: F401
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
+
+INSTALL, START_PROJECT, MIGRATE_AND_CREATE_TOKEN, SERVE, CALL = blocks(section("plug-in", "Installation"), "sh")
 
 
 class Project:
@@ -46,7 +48,7 @@ class Project:
         return result.stdout
 
     def share_dependencies(self):
-        """Make the packages of this test run importable. An editable install of the repository is not."""
+        """Make the packages of this test run importable, except an editable install of the repository."""
         [packages] = self.folder.glob(".venv/lib/python*/site-packages")
         (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
 
@@ -58,19 +60,18 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory, wheel):  # noqa: F811
-    """Follow the section on the installation until the server starts."""
+    """Follow the section on the installation up to the start of the server."""
     project = Project(tmp_path_factory.mktemp("project"))
-    install, start, prepare, *_ = blocks(section("plug-in", "Installation"), "sh")
     in_settings, in_urls = blocks(section("plug-in", "Installation"), "python")
 
-    project.run(install.replace("<CLONE>", shlex.quote(str(wheel))))
+    project.run(INSTALL.replace("<CLONE>", shlex.quote(str(wheel))))
     project.share_dependencies()
-    project.run(start)
+    project.run(START_PROJECT)
     project.run(".venv/bin/python manage.py migrate")
     project.original = project.settings.read_text(), project.urls.read_text(), project.database()
     project.settings.write_text(project.original[0] + in_settings)
     project.urls.write_text(project.original[1] + in_urls)
-    project.secret = project.run(prepare).splitlines()[-1]
+    project.secret = project.run(MIGRATE_AND_CREATE_TOKEN).splitlines()[-1]
     return project
 
 
@@ -78,9 +79,8 @@ def project(tmp_path_factory, wheel):  # noqa: F811
 def server(project, tmp_path_factory):
     """Run the documented server on a free port, and return its address."""
     port = free_port()
-    command = blocks(section("plug-in", "Installation"), "sh")[3]
     with running_server(
-        [*shlex.split(command), "--noreload", str(port)],
+        [*shlex.split(SERVE), "--noreload", str(port)],
         tmp_path_factory.mktemp("server") / "log", lambda: listens(port), cwd=project.folder, env=project.environment,
     ):  # fmt: skip
         yield f"http://127.0.0.1:{port}"
@@ -88,7 +88,7 @@ def server(project, tmp_path_factory):
 
 def test_the_documented_call_has_the_documented_answer(project, server):
     text = section("plug-in", "Installation")
-    call = blocks(text, "sh")[4].replace("<API_TOKEN>", project.secret).replace("http://localhost:8000", server)
+    call = CALL.replace("<API_TOKEN>", project.secret).replace("http://localhost:8000", server)
     [documented] = blocks(text, "json")
 
     answer, status = project.run(call.replace("curl", "curl -s -w '\n%{http_code}'", 1)).splitlines()
@@ -123,7 +123,7 @@ def test_the_documented_steps_leave_nothing_of_the_apps(project):
     """The database is the same as before the installation, and the project runs without the package."""
     drop, forget, uninstall = blocks(section("plug-in", "Uninstall"), "sh")
     settings, urls, database = project.original
-    assert project.database() > database
+    assert project.database() > database  # These are sets: rows and tables were only added.
 
     project.run(drop)
     project.settings.write_text(settings)

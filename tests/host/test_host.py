@@ -9,26 +9,26 @@ from tests.admin.browser import browser, log_in, needs_chromium, new_context, ne
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The results are the same on any database.
 
-OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/usergroups/test_user_groups.py"]
+TESTS_OF_OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/usergroups/test_user_groups.py"]
 
 
 @pytest.mark.parametrize(
     ("host", "tests"),
     [
         pytest.param("settings", ["tests/host/notes"], id="an app, a site and a replica of the host"),
-        pytest.param("settings_alone", OPERATIONS, id="usergroups without bookmarks"),
+        pytest.param("settings_alone", TESTS_OF_OPERATIONS, id="usergroups without bookmarks"),
         pytest.param("settings_labelled", ["tests/host/test_labels.py"], id="other labels"),
     ],
 )
-def test_the_apps_work_in_a_foreign_host(host, tests):
+def test_the_tests_pass_with_the_settings_of_a_host_project(host, tests):
     assert run_tests(f"tests.host.{host}", *tests)
 
 
-# Unfold
+# Unfold, a theme for the admin of Django
 
-UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'host']"
+INSTALL_UNFOLD = "INSTALLED_APPS = ['unfold', *INSTALLED_APPS, 'host']"
 ADMIN = """
 from django.contrib import admin
 from unfold.admin import ModelAdmin
@@ -47,13 +47,13 @@ class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
 class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
     pass
 """
-NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"
+NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"  # A missing icon would be an error.
 
 
 @pytest.fixture
 def unfold_page(browser, tmp_path):  # noqa: F811
     """Log in to a project with the admin classes above. The test fails if the browser reports an error."""
-    host = new_project(tmp_path, ["django", "runserver", "--noreload", "{port}"], UNFOLD, NO_FAVICON)
+    host = new_project(tmp_path, ["django", "runserver", "--noreload", "{port}"], INSTALL_UNFOLD, NO_FAVICON)
     (tmp_path / "host" / "admin.py").write_text(ADMIN)
     host.environment.update(DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error")
     with host.serve(tmp_path / "log") as address:
@@ -65,7 +65,7 @@ def unfold_page(browser, tmp_path):  # noqa: F811
 
 
 @needs_chromium
-def test_no_page_of_unfold_has_an_error_or_is_wider_than_the_screen(unfold_page):
+def test_with_unfold_pages_fit_the_screen_and_a_token_can_be_revoked(unfold_page):
     for model in ("usergroups/usergroup", "usergroups/apitoken"):
         for path in ("", "add/", "1/change/", "1/history/"):
             unfold_page.goto(f"/admin/{model}/{path}")

@@ -21,9 +21,9 @@ class TokenFactory(factory.django.DjangoModelFactory):
         revoked = factory.Trait(revoked_at=hours_ago(1))
         expired = factory.Trait(expires_at=hours_ago(1))
         rotated = factory.Trait(rotated_at=hours_ago(1))
-        expiring = factory.Trait(expires_at=hours_ago(-24))
-        unused = factory.Trait(created_at=hours_ago(91 * 24))
-        recently_used = factory.Trait(last_used_at=hours_ago(0))
+        expiring = factory.Trait(expires_at=hours_ago(-24))  # in a day
+        unused = factory.Trait(created_at=hours_ago(91 * 24))  # The admin reports tokens not used for 90 days.
+        recently_used = factory.Trait(last_used_at=hours_ago(0))  # so that calls do not write the last use
 
     @classmethod
     def _create(cls, model_class, **fields):

@@ -5,59 +5,59 @@ from django.test import override_settings
 
 from usergroups.checks import check_databases
 
-pytestmark = pytest.mark.django_db  # Django's own checks ask the database what it can do
+pytestmark = pytest.mark.django_db  # Django's own checks query the database.
 
 
-def found(**settings):
+def ids_of_errors(**settings):
     with override_settings(**settings):
         return [message.id for message in run_checks() if message.id.startswith("usergroups.")]
 
 
 def test_the_defaults_pass_all_checks():
-    assert found() == []
+    assert ids_of_errors() == []
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "1", None, True])
 def test_the_body_limit_must_be_a_positive_integer(size):
-    assert found(USERGROUPS_MAX_BODY_SIZE=size) == ["usergroups.E001"]
+    assert ids_of_errors(USERGROUPS_MAX_BODY_SIZE=size) == ["usergroups.E001"]
 
 
 def test_time_zone_support_is_required():
-    assert found(USE_TZ=False) == ["usergroups.E002"]
+    assert ids_of_errors(USE_TZ=False) == ["usergroups.E002"]
 
 
 @pytest.mark.parametrize("setting", ["USERGROUPS_CALL_RATE", "USERGROUPS_FAILURE_RATE"])
 @pytest.mark.parametrize("rate", ["", "x", "0/min", "10", "10/year", "-1/s", 10])
 def test_invalid_rates_are_reported(setting, rate):
-    assert found(**{setting: rate}) == ["usergroups.E003"]
+    assert ids_of_errors(**{setting: rate}) == ["usergroups.E003"]
 
 
 @pytest.mark.parametrize("proxies", [-1, "1", None, True])
-def test_the_number_of_trusted_proxies_must_be_an_integer(proxies):
-    assert found(USERGROUPS_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
+def test_the_number_of_trusted_proxies_must_be_an_integer_from_zero(proxies):
+    assert ids_of_errors(USERGROUPS_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
 
 
-class RefuseMigrations:
+class RefuseMigrationsRouter:
     def allow_migrate(self, db, app_label, **hints):
         return False
 
 
-def databases_found(**kwargs):
+def ids_of_database_errors(**kwargs):
     return [message.id for message in check_databases(**kwargs)]
 
 
-def test_other_databases_are_refused(monkeypatch):
+def test_databases_other_than_postgresql_and_sqlite_are_refused(monkeypatch):
     monkeypatch.setattr(connection, "vendor", "mysql")
 
-    assert databases_found() == ["usergroups.E005"]
+    assert ids_of_database_errors() == ["usergroups.E005"]
 
 
-@pytest.mark.parametrize(("version", "problems"), [((3, 34, 1), 1), ((3, 35, 0), 0), ((3, 100, 0), 0)])
-def test_sqlite_needs_a_certain_version(monkeypatch, version, problems):
+@pytest.mark.parametrize(("version", "errors"), [((3, 34, 1), 1), ((3, 35, 0), 0), ((3, 100, 0), 0)])
+def test_sqlite_must_have_at_least_the_version_3_35(monkeypatch, version, errors):
     monkeypatch.setattr(connection, "vendor", "sqlite")
     monkeypatch.setattr(connection, "get_database_version", lambda: version)
 
-    assert len(databases_found()) == problems
+    assert len(ids_of_database_errors()) == errors
 
 
 @pytest.fixture
@@ -70,10 +70,10 @@ def legacy_database(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("routers", "problems"), [([], 1), ([f"{__name__}.RefuseMigrations"], 0)], ids=["allowed", "refused"]
+    ("routers", "errors"), [([], 1), ([f"{__name__}.RefuseMigrationsRouter"], 0)], ids=["allowed", "refused"]
 )
-def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(legacy_database, settings, routers, problems):
+def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(legacy_database, settings, routers, errors):
     settings.DATABASE_ROUTERS = routers
 
-    assert databases_found() == []
-    assert len(databases_found(databases=["default", "legacy"])) == problems
+    assert ids_of_database_errors() == []
+    assert len(ids_of_database_errors(databases=["default", "legacy"])) == errors

@@ -1,4 +1,4 @@
-"""The signals about teams, user groups and tokens, and what holds for all signals."""
+"""The signals about teams, user groups and tokens, and the rules for all signals."""
 
 from copy import copy
 from datetime import timedelta
@@ -73,22 +73,22 @@ def test_a_batch_sends_a_signal_for_each_set_of_fields(call_usergroups, user_gro
         {"user_group_id": first.provided_id, "name": "First"},
         {"user_group_id": second.provided_id, "name": "Second"},
         {"user_group_id": third.provided_id, "mapping": {"1": "x"}},
-        {"user_group_id": user_group.provided_id},
-        {"user_group_id": ""},
+        {"user_group_id": user_group.provided_id},  # changes nothing
+        {"user_group_id": ""},  # is invalid
     ]
 
     with recorded() as sent:
         call_usergroups("POST", "users-batch", {"user_groups": items})
 
     new = UserGroup.objects.get(provided_id="new")
-    by_name = sorted(sent, key=lambda each: (each.name, len(each.arguments["instances"])))
-    [names] = [arguments["instances"] for _, _, arguments in sent if arguments.get("fields") == {"name"}]
-    assert by_name == [
+    in_fixed_order = sorted(sent, key=lambda each: (each.name, len(each.arguments["instances"])))
+    [renamed] = [arguments["instances"] for _, _, arguments in sent if arguments.get("fields") == {"name"}]
+    assert in_fixed_order == [
         expected("created", new, actor=api_token),
         expected("updated", third, actor=api_token, fields={"mapping"}),
-        expected("updated", *names, actor=api_token, fields={"name"}),
+        expected("updated", *renamed, actor=api_token, fields={"name"}),
     ]
-    assert {group.name for group in names} == {"First", "Second"}
+    assert {group.name for group in renamed} == {"First", "Second"}
 
 
 # Tokens
@@ -157,8 +157,8 @@ def test_methods_of_django_are_announced():
 def test_deletions_of_instances_and_querysets_are_announced(factory):
     first, second, third = factory.create_batch(3)
 
+    # delete() sets the primary key of ``first`` to None.
     expected_signals = [expected("deleted", copy(first)), expected("deleted", second, third)]
-
     with recorded() as sent:
         first.delete()
         type(second).objects.filter(pk__in=[second.pk, third.pk]).delete()
@@ -176,9 +176,9 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
             team = Team.objects.create(name="Acme")
             group, _ = UserGroup.objects.get_or_add("a", {"team_id": team.pk, "environment": ""}, {})
             UserGroup.objects.change("a", {"team_id": team.pk, "environment": ""}, name="New")
-            before = list(sent)
+            sent_before_the_commit = list(sent)
 
-        assert before == []
+        assert sent_before_the_commit == []
         assert sent == [
             expected("created", team),
             expected("created", group),

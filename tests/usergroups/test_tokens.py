@@ -26,7 +26,7 @@ def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
 
 
 def test_the_checksum_is_the_crc_32_in_base62():
-    # The CRC-32 of it is 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52: the digits 0 7 y 0 e q.
+    # The text has the CRC-32 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52: the digits 0 7 y 0 e q.
     assert secret_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
 
 
@@ -55,7 +55,7 @@ def test_only_a_digest_is_stored_and_nothing_shows_the_secret():
     stored = ApiToken.objects.filter(pk=token.pk).values().get()
     assert len(bytes(stored["digest"])) == 32
     assert secret.startswith(stored["hint"])
-    assert len(secret) - len(stored["hint"]) == 34
+    assert len(secret) - len(stored["hint"]) == 34  # The hint has the prefix and 4 of 38 characters.
     assert secret not in str(stored)
     assert secret not in f"{token} {token!r} {vars(token)}"
 
@@ -70,7 +70,7 @@ def test_a_revoked_or_expired_token_is_not_found(trait):
 
 
 @pytest.mark.django_db
-def test_a_filtered_queryset_authenticates_only_its_own_tokens():
+def test_a_filtered_queryset_authenticates_only_tokens_that_match_the_filter():
     token, other = ApiTokenFactory.create_batch(2)
     tokens = ApiToken.objects.filter(team=token.team)
 
@@ -122,7 +122,7 @@ def last_used_at(token):
     return ApiToken.objects.values_list("last_used_at", flat=True).get(pk=token.pk)
 
 
-def refuse(execute, sql, params, many, context):
+def refuse_updates(execute, sql, params, many, context):
     if sql.startswith("UPDATE"):
         raise OperationalError("The disk is full.")
     return execute(sql, params, many, context)
@@ -132,7 +132,7 @@ def refuse(execute, sql, params, many, context):
 def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
     token = ApiTokenFactory()
 
-    with connection.execute_wrapper(refuse):
+    with connection.execute_wrapper(refuse_updates):
         token.mark_used(REQUEST)
         assert queries_of(token.mark_used, REQUEST) == []
 
@@ -160,7 +160,7 @@ def test_a_failed_write_leaves_an_outer_transaction_usable():
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has row locks")
 @pytest.mark.django_db(transaction=True)
-def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
+def test_on_postgresql_a_locked_row_is_skipped_and_not_retried_for_a_minute(caplog):
     token = ApiTokenFactory()
     with row_locked(token), transaction.atomic():
         with connection.cursor() as cursor:
@@ -172,7 +172,7 @@ def test_on_postgresql_the_write_does_not_wait_for_a_row_lock(caplog):
     assert last_used_at(token) is None
 
 
-def test_the_address_and_the_user_agent_are_written_in_the_same_statement(update_user_group, api_token):
+def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_use(update_user_group, api_token):
     ApiToken.objects.update(last_used_at=None)
     queries = queries_of(lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8"))
 
@@ -194,9 +194,9 @@ SECRET = "uga_" + "x" * 38
         pytest.param("a\0b\r\nc\x1b[31m", "a b c [31m", id="control characters"),
         pytest.param("Grüße".encode().decode("latin-1"), "Grüße", id="UTF-8"),
         pytest.param("\xff\xfe", "��", id="not UTF-8"),
-        pytest.param("\u202eabc\ud800", "?abc?", id="direction"),
+        pytest.param("\u202eabc\ud800", "?abc?", id="not Latin-1"),
         pytest.param(f"agent/{SECRET}", "agent/uga_…", id="secret"),
-        pytest.param("x" * 240 + SECRET, "x" * 240 + "uga_…", id="secret at the end"),
+        pytest.param("x" * 240 + SECRET, "x" * 240 + "uga_…", id="secret across the 255th character"),
         pytest.param("y" * 100_000, "y" * 255, id="long"),
     ],
 )

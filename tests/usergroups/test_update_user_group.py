@@ -30,14 +30,9 @@ def exactly(value):
 
 def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_user_group):
     user_group = UserGroupFactory(team=update_user_group.token.team, provided_id="ü", token="ugt_x")
-    body = {
-        "user_group_id": "ü",
-        "name": "Ü",
-        "mapping": {"40": "warehouse", "41": 113},
-        "properties": {"b": 1.0, "a": None},
-    }
+    mapping, properties = {"40": "warehouse", "41": 113}, {"b": 1.0, "a": None}
 
-    response = update_user_group(body)
+    response = update_user_group({"user_group_id": "ü", "name": "Ü", "mapping": mapping, "properties": properties})
 
     assert response.status_code == 200
     assert response.content.decode() == (
@@ -45,7 +40,7 @@ def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_us
         '"properties":{"b":1.0,"a":null},"api_environment_tag":null}}' % user_group.team_id
     )
     user_group.refresh_from_db()
-    assert user_group.mapping == {"40": "warehouse", "41": 113}
+    assert user_group.mapping == mapping
 
 
 def test_omitted_fields_are_unchanged(update_user_group):
@@ -83,10 +78,10 @@ def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field
 
 def test_read_only_fields_are_ignored(update_user_group, user_group):
     before = UserGroup.objects.values().get()
-    mass = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
-            "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
+    read_only = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
+                 "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
 
-    response = update_user_group({**mass, "user_group_id": user_group.provided_id})
+    response = update_user_group({**read_only, "user_group_id": user_group.provided_id})
 
     assert response.status_code == 200
     assert UserGroup.objects.values().get() == before

@@ -1,5 +1,7 @@
 """The operations on user groups, except the update."""
 
+from math import ceil
+
 import pytest
 from django.db import IntegrityError, connection
 
@@ -61,7 +63,7 @@ def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
 def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups, user_group, url_name):
-    UserGroup.objects.all().delete()
+    UserGroup.objects.all().delete()  # so that the statements below can delete the team
 
     with concurrently("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
         response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
@@ -73,13 +75,13 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups,
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})])
 def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name, properties):
-    """A batch updates the group; a single call returns it unchanged."""
-    made = (
+    """A batch updates the group. A single call returns it unchanged. Both ignore the other's fields in the body."""
+    insert = (
         "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
         f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
     )
 
-    with concurrently("INSERT", made):
+    with concurrently("INSERT", insert):
         body = {"user_group_id": "a", "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}]}
         response = call_usergroups("POST", url_name, body)
 
@@ -89,7 +91,7 @@ def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_
 
 
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_conflict_in_each_attempt_is_logged_with_its_cause(call_usergroups, caplog, url_name):
+def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(call_usergroups, caplog, url_name):
     attempts = []
 
     def conflict(execute, sql, params, many, context):
@@ -134,7 +136,7 @@ def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
 # POST api/user/resolve
 
 
-def test_the_group_of_a_token_is_found(call_usergroups, user_group):
+def test_a_group_is_found_by_its_user_group_token(call_usergroups, user_group):
     UserGroupFactory(team=user_group.team)
 
     response = call_usergroups("POST", "user-resolve", {"token": user_group.token})
@@ -145,12 +147,12 @@ def test_the_group_of_a_token_is_found(call_usergroups, user_group):
 @pytest.mark.parametrize(
     ("token", "code"), [(None, "null"), ("", "blank"), (1, "invalid"), ("a" * 65, "max_length"), ([], "invalid")]
 )
-def test_an_invalid_token_is_refused(call_usergroups, token, code):
+def test_an_invalid_user_group_token_is_refused(call_usergroups, token, code):
     assert errors(call_usergroups("POST", "user-resolve", {"token": token})) == [("token", code)]
 
 
 @pytest.mark.parametrize("token", ["", "unknown", "\0", "\ud800", "ugt_\u2028"])
-def test_any_text_may_be_looked_up(user_group, token):
+def test_any_text_that_is_not_a_token_raises_does_not_exist(user_group, token):
     with pytest.raises(UserGroup.DoesNotExist):
         UserGroup.objects.get_by_token(token)
 
@@ -171,7 +173,7 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})
 
-    name = user_group.name
+    old_name = user_group.name
     user_group.refresh_from_db()
     new = UserGroup.objects.exclude(pk=user_group.pk).get()
     assert response.status_code == 200
@@ -188,7 +190,7 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     assert results[2]["errors"][1]["attr"] == "mapping.1"
     assert [result["errors"][0]["attr"] for result in results[3:6]] == ["user_group_id", None, None]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
-    assert (user_group.name, user_group.mapping) == (name, {"40": "eu"})
+    assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
 
 
 @pytest.mark.parametrize(
@@ -206,17 +208,18 @@ def test_invalid_batches_are_refused(call_usergroups, body, code):
 
 
 def test_a_batch_takes_few_statements(call_usergroups, user_group):
-    there = UserGroupFactory.create_batch(400, team=user_group.team)
-    ids = [*(group.provided_id for group in there), *(f"new_{n}" for n in range(600))]
+    existing = UserGroupFactory.create_batch(400, team=user_group.team)
+    ids = [*(group.provided_id for group in existing), *(f"new_{n}" for n in range(600))]
     body = {"user_groups": [{"user_group_id": provided_id, "name": "New"} for provided_id in ids]}
 
     queries = queries_of(lambda: call_usergroups("POST", "users-batch", body))
 
-    # The token with its team, the size of the answer, the stored groups, the insert, the inserted groups, the update.
-    in_pieces = connection.features.max_query_params or 10**6
-    rows_each = in_pieces // 9
+    # bulk_create() inserts the new groups and updates the others (ON CONFLICT). It needs several statements if the
+    # database limits the parameters of a statement: a new group has 9, and another one 10, with its id.
+    max_parameters = connection.features.max_query_params or 10**6
     inserts = sum(sql.startswith("INSERT") for sql in queries)
-    assert inserts == -(-600 // rows_each) + -(-400 // (in_pieces // 10))
+    assert inserts == ceil(600 / (max_parameters // 9)) + ceil(400 / (max_parameters // 10))
+    # The others read the token with its team, the size of the answer, the stored groups and the inserted groups.
     assert len(queries) - inserts == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 
@@ -226,7 +229,7 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 
 def test_groups_are_listed_newest_first(call_usergroups, user_group):
     others = UserGroupFactory.create_batch(2, team=user_group.team)
-    UserGroupFactory()
+    UserGroupFactory()  # of another team
     UserGroupFactory(team=user_group.team, environment="Testing")
 
     response = call_usergroups("GET", "users")
@@ -255,16 +258,16 @@ def test_an_incomplete_time_of_update_is_refused(call_usergroups, time, code):
 
 
 @pytest.mark.parametrize(
-    ("beginning", "found"),
+    ("prefix", "names"),
     [("A", {"Alpha", "A%b"}), ("a", {"alpha"}), ("A%", {"A%b"}), ("Ü", {"Über"}), ("lpha", set()), (" ", {" spaced"})],
 )
-def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_group, beginning, found):
+def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_group, prefix, names):
     for name in ("Alpha", "alpha", "A%b", "Über", " spaced"):
         UserGroupFactory(team=user_group.team, name=name)
 
-    response = call_usergroups("GET", "users", query={"name": beginning})
+    response = call_usergroups("GET", "users", query={"name": prefix})
 
-    assert {group["name"] for group in response.json()["user_groups"]} == found
+    assert {group["name"] for group in response.json()["user_groups"]} == names
 
 
 # Statements
@@ -273,21 +276,21 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
 @pytest.mark.parametrize(
     ("call", "number"),
     [
-        pytest.param(("GET", "user", b"", {"user_group_id": "there"}), 2, id="read"),  # the token, the group
-        pytest.param(("POST", "user-resolve", {"token": "ugt_there"}), 2, id="resolve"),  # the token, the group
+        pytest.param(("GET", "user", b"", {"user_group_id": "existing"}), 2, id="read"),  # the token, the group
+        pytest.param(("POST", "user-resolve", {"token": "ugt_existing"}), 2, id="resolve"),  # the token, the group
         pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),  # the token, the search, the insert
         pytest.param(("GET", "users"), 3, id="list"),  # the token, the sizes of the rows, the page
     ],
 )
 def test_an_operation_takes_few_statements(call_usergroups, api_token, call, number):
     UserGroupFactory.create_batch(60, team=api_token.team)
-    UserGroupFactory(team=api_token.team, provided_id="there", token="ugt_there")
+    UserGroupFactory(team=api_token.team, provided_id="existing", token="ugt_existing")
 
     assert len(queries_of(call_usergroups, *call)) == number
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_an_id_in_the_body_is_asked_for_in_the_query(call_usergroups, user_group, method):
+def test_an_id_in_the_body_is_refused_with_a_hint_at_the_query_string(call_usergroups, user_group, method):
     response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
 
     assert errors(response) == [("user_group_id", "required")]

@@ -14,6 +14,7 @@ from usergroups.models import ApiToken, UserGroup
 
 
 def authenticate(request, model):
+    """Return the active token of a model with its owner. Raises DoesNotExist."""
     secret = request.headers["Authorization"].partition(" ")[2]
     tokens = model.objects.select_related(model.owner_field)
     token = tokens.get(digest=hashlib.sha256(secret.encode()).digest(), revoked_at=None)

@@ -20,7 +20,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 elif RIVAL == "sql":
-    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}  # None, Django's default, prevents prepare=True
+    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}  # With None, Django's default, psycopg never prepares.
 
 INSTALLED_APPS = [
     "usergroups",

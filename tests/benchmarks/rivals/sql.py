@@ -1,4 +1,4 @@
-"""Plain Django views with one statement of SQL for each step, prepared by PostgreSQL. They only write."""
+"""The two writes as plain Django views, with one SQL statement for each step, which PostgreSQL prepares."""
 
 import hashlib
 import json
@@ -46,18 +46,19 @@ def first_row(sql, *params):
     raw = connection.connection
     if connection.vendor == "sqlite":
         return next(iter(raw.execute(sql.replace("%s", "?"), params).fetchall()), None)
-    from psycopg import Cursor  # noqa: PLC0415  # PostgreSQL only; Django's class of cursors does not prepare
+    from psycopg import Cursor  # noqa: PLC0415  # PostgreSQL only; Django's cursors do not prepare
 
     with Cursor(raw) as cursor:
         return cursor.execute(sql, params, prepare=True).fetchone()
 
 
-def digest(request):
+def token_digest(request):
     secret = request.headers["Authorization"].partition(" ")[2]
     return hashlib.sha256(secret.encode()).digest()
 
 
 def now():
+    """Return the time as Django would pass it to the driver."""
     moment = timezone.now()
     return str(moment.replace(tzinfo=None)) if connection.vendor == "sqlite" else moment
 
@@ -76,19 +77,19 @@ def group_fields(row):
 
 def user(request):
     """PUT /api/user"""
-    scope = first_row(API_TOKEN, digest(request))
+    team_id, environment = first_row(API_TOKEN, token_digest(request))
     fields = json.loads(request.body)
     provided_id = fields.pop("user_group_id")
     assignments = ", ".join(f"{name} = %s" for name in ("name", "mapping", "properties") if name in fields)
     values = [fields[name] for name in ("name", "mapping", "properties") if name in fields]
-    values = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    row = first_row(UPDATE.format(assignments=assignments), *values, now(), *scope, provided_id)
+    values = [value if isinstance(value, str) else json.dumps(value) for value in values]  # stored as text
+    row = first_row(UPDATE.format(assignments=assignments), *values, now(), team_id, environment, provided_id)
     return JsonResponse({"success": 1, "user_group": group_fields(row)})
 
 
 def bookmarks(request):
     """POST /v1/bookmarks"""
-    group_id, *group = first_row(ACCESS_TOKEN, digest(request))
+    group_id, *group = first_row(ACCESS_TOKEN, token_digest(request))
     fields = json.loads(request.body)
     key, moment, url_digest = uuid7(), now(), web_url.digest(fields["url"])
     stored_key = key.hex if connection.vendor == "sqlite" else key

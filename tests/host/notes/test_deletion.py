@@ -18,8 +18,8 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
     note = Note.objects.create(user_group=user_group, team=user_group.team)
     Note.objects.create(user_group=user_group, above=note)
     Mention.objects.create(token=user_group)
-    Mark.objects.create(user_group=user_group)
-    Step.objects.create(user_group=user_group, note=note)
+    Mark.objects.create(user_group=user_group)  # SET_NULL
+    Step.objects.create(user_group=user_group, note=note)  # RESTRICT, which permits it since the note is deleted too
 
     page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
 
@@ -32,7 +32,7 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
 @pytest.mark.parametrize("owner", ["user_group", "team"])
 def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
     BookmarkFactory.create_batch(3, user_group=user_group)
-    Pin.objects.create(user_group=user_group)
+    Pin.objects.create(user_group=user_group)  # PROTECT
 
     with pytest.raises(ProtectedError):
         {"user_group": user_group, "team": user_group.team}[owner].delete()
@@ -41,7 +41,7 @@ def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
     assert Bookmark.objects.count() == 3
 
 
-@pytest.mark.parametrize("model", [Pin, Step])
+@pytest.mark.parametrize("model", [Pin, Step], ids=["PROTECT", "RESTRICT"])
 def test_the_admin_names_the_rows_that_prevent_a_deletion(admin_client, user_group, model):
     row = model.objects.create(user_group=user_group)
 
@@ -53,7 +53,7 @@ def test_the_admin_names_the_rows_that_prevent_a_deletion(admin_client, user_gro
     assert not LogEntry.objects.exists()
 
 
-def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, monkeypatch):
+def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(call_usergroups, user_group, monkeypatch):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 2)
     for _ in range(3):
         Mention.objects.create(token=user_group)
@@ -63,7 +63,7 @@ def test_the_rows_of_the_host_count_as_dependants(call_usergroups, user_group, m
     assert (response.status_code, Mention.objects.count()) == (409, 3)
 
 
-def test_a_page_does_not_link_to_unregistered_models(admin_client, user_group):
+def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(admin_client, user_group):
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
     names = {link["name"] for link in page.context["related"]}

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.urls("tests.host.notes.urls")
 
 WITHOUT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
 DEFAULT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums"]}
-OF_THE_HOST = [pattern for pattern in urls.urlpatterns if str(pattern.pattern).startswith("own/")]
+URLS_OF_THE_HOST = [pattern for pattern in urls.urlpatterns if str(pattern.pattern).startswith("own/")]
 
 
 with_and_without_hooks = pytest.mark.parametrize("hooks", [WITHOUT_HOOKS, DEFAULT_HOOKS], ids=["no hooks", "defaults"])
@@ -25,6 +25,7 @@ def document(hooks, patterns=None):
 
 
 def document_at(client, path):
+    """Return a document that the host serves. Its settings require a version in the Accept header."""
     response = client.get(path, {"format": "json"}, headers={"Accept": "application/vnd.oai.openapi+json; version=9"})
     assert response.status_code == 200
     return json.loads(response.content)
@@ -38,15 +39,15 @@ def test_the_document_of_a_host_has_no_warnings(tmp_path, hooks):
 
 @with_and_without_hooks
 @pytest.mark.parametrize("kind", ["schemas", "securitySchemes"])
-def test_the_components_of_a_host_stay_as_they_are(hooks, kind):
-    alone = document(hooks, OF_THE_HOST)["components"][kind]
-    beside = document(hooks)["components"][kind]
+def test_the_components_of_a_host_are_the_same_with_and_without_the_apps(hooks, kind):
+    alone = document(hooks, URLS_OF_THE_HOST)["components"][kind]
+    with_the_apps = document(hooks)["components"][kind]
 
     assert alone
-    assert {name: beside[name] for name in alone} == alone
+    assert {name: with_the_apps[name] for name in alone} == alone
 
 
-def test_a_changed_view_is_described_as_it_is():
+def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
     whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
     schemas, operation = whole["components"]["schemas"], whole["paths"]["/links/v1/bookmarks"]["post"]
 
@@ -55,7 +56,7 @@ def test_a_changed_view_is_described_as_it_is():
     envelope = schemas["NotesNewRatedBookmarkEnvelope"]["properties"]
     assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesRatedBookmark"}
     assert "is_secure" in schemas["NotesRatedBookmark"]["required"]
-    assert "examples" not in created  # They would lack the field.
+    assert "examples" not in created  # The example of the apps lacks ``is_secure``.
     assert "examples" in operation["requestBody"]["content"]["application/json"]
     assert operation["responses"]["403"]["$ref"].endswith("/UsergroupsInsufficientScopeOrPlanRequired")
 
@@ -69,7 +70,7 @@ def test_the_document_of_the_host_has_only_its_own_paths(client):
 
 
 @pytest.mark.django_db
-def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
+def test_the_document_of_the_apps_is_not_changed_by_the_hooks_of_the_host(client):
     of_the_apps = document_at(client, "/links/schema/")
 
     expected = document(WITHOUT_HOOKS, api_urls.urlpatterns)
@@ -77,4 +78,4 @@ def test_the_document_of_the_apps_is_not_changed_by_hooks(client):
     assert of_the_apps["components"] == expected["components"]
     assert "provided_id" in of_the_apps["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
     assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
-    assert len(of_the_apps["paths"]) == 16
+    assert len(of_the_apps["paths"]) == 16  # all paths of both apps

@@ -1,4 +1,4 @@
-"""A read replica that lags behind: it stays empty."""
+"""Calls and the admin with a read replica that lags behind. In these tests it stays empty."""
 
 import io
 
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
 @pytest.fixture(autouse=True)
 def routers():
-    """Keep the router of the host."""
+    """Keep the router of the host, which the fixture of this name in ``tests/host/conftest.py`` removes."""
 
 
-MISSING = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
-"""The reads of one object, and of the tokens of one user group."""
+NOT_FOUND = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
+"""The reads of one object, and of the access tokens of one user group. Other reads return an empty list."""
 
 
 @pytest.fixture
 def primary(user_group):
-    """Return the user group and its objects, which only the primary database has."""
+    """Return the user group and its objects, which are only in the primary database."""
     return {
         "collection": CollectionFactory(user_group=user_group, name="Fresh"),
         "bookmark": BookmarkFactory(user_group=user_group),
@@ -51,27 +51,27 @@ def body(primary):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_depends_on_nothing_in_the_replica(client, user_group, body, name):
+def test_a_write_succeeds_although_the_replica_is_empty(client, user_group, body, name):
     response = caller(client, user_group, name)(body)
 
     assert response.status_code in (200, 201), response.content
     assert {result["status"] for result in response.json().get("results", [])} <= {200, 201}
 
 
-@pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])
+@pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])  # which is not in JSON
 def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
     response = caller(client, user_group, name)(body if OPERATIONS[name].has_body else b"")
 
-    assert response.status_code == (404 if name in MISSING else 200)
+    assert response.status_code == (404 if name in NOT_FOUND else 200)
     lists = [value for value in response.json().values() if isinstance(value, list)]
-    assert name in MISSING or lists == [[]]
+    assert name in NOT_FOUND or lists == [[]]
 
 
 @pytest.mark.parametrize("name", ["get_user_group", "get_bookmark"])
 def test_a_revoked_token_is_refused_before_the_replica_knows(client, user_group, body, name):
     call = caller(client, user_group, name)
     for row in (user_group.team, user_group, call.token):
-        row.save(using="replica", force_insert=True)
+        row.save(using="replica", force_insert=True)  # the state before the token is revoked
     call.token.revoke()
 
     assert call(body).status_code == 401

@@ -1,4 +1,4 @@
-"""The admin of the apps on a second admin site."""
+"""The admin of the apps on a second admin site. The fixture ``everything`` has an object of each model."""
 
 import re
 
@@ -20,7 +20,7 @@ def url(name, *args):
 
 
 def sites_in_links(page):
-    """Return the first part of the addresses to which a page links."""
+    """Return the first part of the addresses to which a page links, without that of static files."""
     assert page.status_code == 200
     return set(re.findall(r'(?:href|action|data-ajax--url)="/(\w+)/', page.content.decode())) - {"assets"}
 
@@ -40,7 +40,7 @@ def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa:
     assert [sites_in_links(page) for page in pages] == [{"second"}] * len(pages)
 
 
-def test_pages_of_their_own_link_to_their_own_site(admin_client, everything):  # noqa: F811
+def test_the_pages_of_imports_and_new_tokens_link_to_their_own_site(admin_client, everything):  # noqa: F811
     file = SimpleUploadedFile("file.csv", b"url\nhttps://example.com/\n")
     upload = {"user_group": everything["usergroups_usergroup"].pk, "file": file}
     token = {"team": everything["usergroups_team"].pk, "environment": ""}
@@ -65,10 +65,10 @@ def test_find_leads_to_the_page_on_its_own_site(admin_client, everything):  # no
     assert found.url == url("usergroups_apitoken_change", token.pk)
     assert found_of_the_host.url == url("notes_reporttoken_change", of_the_host.pk)
     assert 'action="/second/find/"' in page.content.decode()
-    assert sites_in_links(admin_client.post(url("find"), {"text": "Findable"})) == {"second"}
+    assert sites_in_links(admin_client.post(url("find"), {"text": "Findable"})) == {"second"}  # a list of results
 
 
-def test_find_is_only_on_sites_that_have_it(admin_client, everything):  # noqa: F811
+def test_an_admin_site_of_another_class_has_no_find_field(admin_client, everything):  # noqa: F811
     changelist = reverse("admin:usergroups_apitoken_changelist")
 
     response = admin_client.get(changelist, {"q": everything["usergroups_apitoken"].secret})

@@ -1,4 +1,4 @@
-"""What docs/plug-in.md shows a host to write: subclasses of views, a kind of token of its own, and a dashboard."""
+"""The examples of docs/plug-in.md: views that a host has changed, a kind of token of its own, and a dashboard."""
 
 import pytest
 from django.test import Client
@@ -54,7 +54,7 @@ def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token
     assert not Bookmark.objects.exists()
 
 
-def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
+def test_the_throttle_of_the_host_limits_the_calls(create_bookmark, monkeypatch):
     monkeypatch.setattr(BookmarksThrottle, "rate", "2/day")
 
     first, _, third = [create_bookmark(BODY) for _ in range(3)]
@@ -63,7 +63,7 @@ def test_the_throttle_of_the_host_counts(create_bookmark, monkeypatch):
     assert errors(third, 429) == [(None, "throttled")]
 
 
-def test_the_results_of_a_batch_may_have_another_serializer(client, access_token):
+def test_the_results_of_a_batch_have_the_field_of_the_host(client, access_token):
     create_bookmarks = Caller(client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token)
 
     created, invalid = create_bookmarks({"bookmarks": [BODY, {"url": "example.com"}]}).json()["results"]
