@@ -154,7 +154,7 @@ class WritingQuerySet(models.QuerySet[M]):
                     raise TooManyDependants(rows.model)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
-        """Yield, by relation, the rows that are deleted along with these keys. Subclasses add rows that are detached."""
+        """Yield, by relation, the rows that are deleted along with these keys. A subclass adds those it detaches."""
         for relation, path in cascading_relations(self.model):
             yield relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
 

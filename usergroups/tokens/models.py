@@ -145,8 +145,8 @@ def _look_up(
     queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]
 ) -> CompiledSelect[T]:
     """Return the statement that reads an active token and its owner. Its ``expires_at`` is the current time."""
-    given = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using).active(given["expires_at"]).filter(digest=given["digest"])
+    placeholders = parameters(model, "digest", "expires_at")
+    tokens = queryset(model, using=using).active(placeholders["expires_at"]).filter(digest=placeholders["digest"])
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
     return CompiledSelect(tokens, model.owner_field, deferred)
 
