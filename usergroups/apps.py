@@ -10,5 +10,5 @@ class UserGroupsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401, PLC0415
-        from .tokens import openapi  # noqa: F401, PLC0415
+        from . import checks  # noqa: F401, PLC0415  # registers the system checks
+        from .tokens import openapi  # noqa: F401, PLC0415  # registers the authentication schemes

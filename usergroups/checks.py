@@ -41,9 +41,9 @@ def require_integer(name: str, value: Any, minimum: int, error_id: str) -> list[
 
 @register
 def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Return an error for each unsupported database that the models use or may be migrated to.
+    """Return an error for each unsupported database that the apps' models use or may be migrated to.
 
-    On such a database, migrations would succeed, but constraints would be missing, or text compared differently.
+    On such a database, migrations would succeed, but constraints would be missing, or text would compare differently.
     """
     aliases: set[str] = set()
     for model in apps.get_models():

@@ -2,11 +2,11 @@
 
 The ORM takes several times as long to build and compile a query as the database takes to execute it. The statements of
 the most frequent calls are therefore compiled from querysets with a Parameter in place of each value, and kept. They
-work for every kind of token and owner, including those of a host, and the models remain the only description of the
-schema. SQL by hand would have to repeat it, and the conversions of values on SQLite.
+work for every kind of token and owner, including those of a host project, and the models remain the only description
+of the schema. Handwritten SQL would have to repeat the schema, and the conversions of values on SQLite.
 
-With psycopg 3, PostgreSQL gets the values apart from the statement, and prepares the statement if the connection has a
-``prepare_threshold``, which is an option of Django's DATABASES setting.
+With psycopg 3, PostgreSQL receives the values separately from the statement, and prepares the statement if the
+connection has a ``prepare_threshold``, which is an option of Django's DATABASES setting.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Parameter(models.Expression):
         self.name = name
 
     def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
-        return "%s", [self]
+        return "%s", [self]  # CompiledStatement replaces it with a value.
 
 
 def parameters(model: type[models.Model], *names: str) -> dict[str, Parameter]:
@@ -58,7 +58,7 @@ class CompiledStatement(Generic[M]):
         deferred: Sequence[str] = (),
     ) -> None:
         self.model, self.using, self.sql, self.params = model, using, sql, params
-        self.given = [(position, each) for position, each in enumerate(params) if isinstance(each, Parameter)]
+        self.placeholders = [(index, param) for index, param in enumerate(params) if isinstance(param, Parameter)]
         options: Any = model._meta
         connection = connections[using]
         self.relation = options.get_field(related) if related else None
@@ -76,9 +76,9 @@ class CompiledStatement(Generic[M]):
 
     def __call__(self, **values: Any) -> list[M]:
         """Execute the statement with these values of its parameters, and return the instances of its rows."""
-        connection, own = connections[self.using], len(self.names)
+        connection, own_columns = connections[self.using], len(self.names)
         params, converted = [*self.params], dict[str, Any]()
-        for position, parameter in self.given:
+        for position, parameter in self.placeholders:
             name = parameter.name
             if name not in converted:
                 converted[name] = parameter.output_field.get_db_prep_save(values[name], connection)
@@ -88,9 +88,9 @@ class CompiledStatement(Generic[M]):
             row = [*returned]
             for position, converter, expression in self.converters:
                 row[position] = converter(row[position], expression, connection)
-            instance = self.model.from_db(self.using, self.names, row[:own])
+            instance = self.model.from_db(self.using, self.names, row[:own_columns])
             if self.relation:
-                related = self.relation.related_model.from_db(self.using, self.related_names, row[own:])
+                related = self.relation.related_model.from_db(self.using, self.related_names, row[own_columns:])
                 self.relation.set_cached_value(instance, related)
             instances.append(instance)
         return instances
@@ -98,13 +98,13 @@ class CompiledStatement(Generic[M]):
     def execute(self, connection: Any, params: Sequence[Any], is_repeated: bool = False) -> list[Sequence[Any]]:
         """Execute the statement with these parameters and return its rows.
 
-        In an atomic block, Django's own cursor runs it, because a failure there aborts the transaction, and the
-        statement could not be repeated. Outside of one, psycopg 3's cursor sends the values apart from the statement,
-        and loads times in C, which takes 0.1 µs for each instead of 3.
+        Outside of an atomic block, psycopg 3's cursor sends the values separately from the statement, and loads times
+        in C, which takes 0.1 µs for each instead of 3. In an atomic block, Django's own cursor runs the statement,
+        because a failure of a prepared statement would abort the transaction, and the statement could not be repeated.
 
         The statement is repeated on a new connection if PostgreSQL refuses to run the prepared statement, because a
         migration has changed the type of a column. A statement that only reads is also repeated if the connection is
-        broken. This replaces Django's check of the connection, which takes a statement of its own.
+        broken. This replaces Django's health check of the connection, which takes a query of its own.
         """
         if not self.reads:
             connection.close_if_health_check_failed()
@@ -124,7 +124,7 @@ class CompiledStatement(Generic[M]):
                 rows: list[Sequence[Any]] = cursor.fetchall()
         except (NotSupportedError, InterfaceError, OperationalError) as error:
             is_outdated = isinstance(error, NotSupportedError)  # the prepared statement, after a migration
-            # Not without a connection: if the server is unreachable, connecting again would take as long again.
+            # If there is no connection, the server is unreachable. A second attempt would take as long as the first.
             may_repeat = not is_repeated and connection.connection is not None and in_autocommit(connection)
             is_broken = may_repeat and self.reads and not connection.is_usable()
             if not may_repeat or not (is_outdated or is_broken):
@@ -143,8 +143,8 @@ class CompiledSelect(CompiledStatement[M]):
     def __init__(self, rows: models.QuerySet[M], related: str | None = None, deferred: Sequence[str] = ()) -> None:
         names = [field.attname for field in _fields(rows.model, deferred)]
         if related:
-            other: Any = rows.model._meta.get_field(related).related_model
-            names += [f"{related}__{field.attname}" for field in _fields(other, deferred)]
+            related_model: Any = rows.model._meta.get_field(related).related_model
+            names += [f"{related}__{field.attname}" for field in _fields(related_model, deferred)]
         sql, params = rows.values_list(*names).query.get_compiler(rows.db).as_sql()
         super().__init__(rows.model, rows.db, sql, params, related=related, deferred=deferred)
 
@@ -157,9 +157,9 @@ class CompiledUpdate(CompiledStatement[M]):
 
     def __init__(self, rows: models.QuerySet[M], *changes: str, deferred: Sequence[str] = ()) -> None:
         query: Any = rows.query.chain(UpdateQuery)  # as in QuerySet.update()
-        given = parameters(rows.model, *changes, "updated_at")
-        now = given.pop("updated_at")
-        query.add_update_values({**given, "updated_at": time_of_change(rows.model, given, now)})
+        values = parameters(rows.model, *changes, "updated_at")
+        now = values.pop("updated_at")
+        query.add_update_values({**values, "updated_at": time_of_change(rows.model, values, now)})
         sql, params = query.get_compiler(rows.db).as_sql()
         quote = connections[rows.db].ops.quote_name
         returned = ", ".join(quote(field.column) for field in _fields(rows.model, deferred))

@@ -15,7 +15,7 @@ class UnknownUserGroupToken(UserGroupNotFound):
 
 
 class TooLargeToDelete(APIException):
-    """A TooManyDependants, in the response to an API call."""
+    """More objects belong to an object than can be deleted while the client waits."""
 
     status_code = 409
     default_code = "too_large_to_delete"

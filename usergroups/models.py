@@ -15,7 +15,7 @@ from .transactions import DatedModel, WritingModel, WritingQuerySet
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
 MAX_DATA_SOURCE_LENGTH = 255
-MAX_ENVIRONMENT_LENGTH = 8
+MAX_ENVIRONMENT_LENGTH = 8  # of "Customer"
 MAX_USER_GROUP_TOKEN_LENGTH = 64
 USER_GROUP_TOKEN_PREFIX = "ugt"  # noqa: S105
 
@@ -41,7 +41,7 @@ class Team(WritingModel):
     class Meta:
         verbose_name = _("team")
         verbose_name_plural = _("teams")
-        # A field with unique=True would be validated on a read replica.
+        # Django validates a constraint on the database for writes, but unique=True on the one for reads.
         constraints = [models.UniqueConstraint(fields=["name"], name="usergroups_team_name")]
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class ApiToken(Token):
 
 
 def new_user_group_token() -> str:
-    """Return the default of ``UserGroup.token``."""
+    """Return a new random user group token, the default of ``UserGroup.token``."""
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
@@ -127,9 +127,9 @@ class UserGroup(DatedModel):
         verbose_name = _("user group")
         verbose_name_plural = _("user groups")
         permissions = [("reveal_usergroup_token", "Can reveal user group token")]
-        constraints = [
+        constraints = [  # The first one also serves as the index of ``team``.
             models.UniqueConstraint(fields=["team", "environment", "provided_id"], name="usergroups_provided_id"),
-            # With unique=True, Django would also create an index for LIKE.
+            # With unique=True, Django would also create an index for LIKE on PostgreSQL.
             models.UniqueConstraint(fields=["token"], name="usergroups_token"),
         ]
         indexes = [
@@ -143,7 +143,7 @@ class UserGroup(DatedModel):
     def assign(self, values: dict[str, Any]) -> bool:
         """Set these fields without saving the instance, and return whether they change. If so, set ``updated_at``."""
         fields: list[Any] = [self._meta.get_field(name) for name in values]
-        before = [field.pre_save(self, add=False) for field in fields]
+        before = [field.pre_save(self, add=False) for field in fields]  # JSON as text, in which 1 and 1.0 differ
         for name, value in values.items():
             setattr(self, name, value)
         changes = before != [field.pre_save(self, add=False) for field in fields]

@@ -32,7 +32,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         groups = self
         if updated_since:
             groups = groups.filter(updated_at__gte=updated_since)
-        if name:  # by comparison, since LIKE ignores the letter case on SQLite
+        if name:  # not with __startswith, because LIKE ignores the letter case on SQLite
             groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
         return groups
 
@@ -45,9 +45,10 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     ) -> "UserGroup":
         """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
 
-        ``scope`` is the team and environment. Other fields are not written, so that concurrent updates of different
-        fields all take effect. Without ``versions``, a statement that is compiled once does it. It does not read the
-        mapping, because the response to an update lacks it. This is for the manager: filters of a queryset are ignored.
+        ``scope`` is the team and environment. ``versions`` are the accepted values of ``updated_at``, or None for any.
+        Other fields are not written, so that concurrent updates of different fields all take effect. Without
+        ``versions``, this executes a statement that is compiled once, and that does not load the mapping, because the
+        response to an update lacks it. Call this on the manager: that statement ignores the filters of a queryset.
         """
         using = self.db_for_write
         if not changes or versions is not None:
@@ -60,7 +61,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             updated = update(**scope, provided_id=provided_id, **changes, updated_at=now)
             if not updated:
                 raise self.model.DoesNotExist
-            if updated[0].updated_at == now:
+            if updated[0].updated_at == now:  # Otherwise, the group had these values already.
                 announce_update(updated, using, changes)
             return updated[0]
 
@@ -77,14 +78,14 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         groups = self.for_write().filter(provided_id=provided_id)
 
         def rotate() -> "UserGroup":
-            group = groups.update_version(None, token=self.model._meta.get_field("token").get_default())
+            group = groups.update_version(versions=None, token=self.model._meta.get_field("token").get_default())
             announce(signals.rotated, [group], groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
 
     def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
-        """Delete the group and its dependants.
+        """Delete the group and its dependants. ``versions`` are the accepted values of ``updated_at``, or None for any.
 
         Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``, TooManyDependants.
         """
@@ -106,12 +107,12 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         A group counts once for each of its items. New properties of a group that occurs once are not counted, because
         the request body already limits them.
         """
-        times = Counter(item["provided_id"] for item in items)
-        sizes = Counter(dict(self.for_write().filter(provided_id__in=times).values_list("provided_id", JSON_SIZE)))
+        counts = Counter(item["provided_id"] for item in items)
+        sizes = Counter(dict(self.for_write().filter(provided_id__in=counts).values_list("provided_id", JSON_SIZE)))
         for item in items:
-            if times[item["provided_id"]] > 1:
+            if counts[item["provided_id"]] > 1:
                 sizes[item["provided_id"]] += len(json.dumps(item.get("properties"), ensure_ascii=False))
-        return sum(times[key] * size for key, size in sizes.items())
+        return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
     def upsert(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
         """Update or create a group for each item. Return the groups, and whether each was created.
@@ -121,7 +122,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         Raises IntegrityError if the team is deleted.
         """
         groups = self.for_write().filter(**scope)
-        wanted: dict[str, dict[str, Any]] = {}
+        wanted: dict[str, dict[str, Any]] = {}  # the merged items by ``provided_id``
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
         stored, created = retry_on_conflict(lambda: groups._upsert(wanted, scope), groups.db)
@@ -142,7 +143,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             self.bulk_create(new, update_conflicts=True, unique_fields=UNIQUE_FIELDS, update_fields=["provided_id"])
             stored |= self.locked(missing)
             tokens = {group.token for group in new}
-            created = {key for key in missing if stored[key].token in tokens}
+            created = {key for key in missing if stored[key].token in tokens}  # and not by another transaction
         changed = [stored[key] for key in wanted.keys() - created if stored[key].assign(wanted[key])]
         # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
         self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
@@ -155,7 +156,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         return stored, created
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
-        """Return the groups with these ids, by id, and lock their rows until the transaction ends."""
+        """Lock the groups with these ids until the transaction ends, and return a dict of them by id."""
         groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
         return {group.provided_id: group for group in groups}
 
@@ -164,9 +165,9 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 def _update(
     queryset: type[UserGroupQuerySet], model: "type[UserGroup]", using: str, key: Sequence[str], changes: Sequence[str]
 ) -> "CompiledUpdate[UserGroup]":
-    """Return the UPDATE of one group. ``key`` names the fields that select it, and ``changes`` those that it sets.
+    """Return the UPDATE of a group. ``key`` names the fields that select the group, and ``changes`` the fields to set.
 
-    The statement takes the values of both. Each combination of names is compiled once.
+    A call of the statement takes the values of these fields. Each combination of names is compiled once.
     """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
     return CompiledUpdate(groups, *changes, deferred=["mapping"])

@@ -1,4 +1,4 @@
-"""Signals about the writes of both apps, sent after the commit."""
+"""Signals sent after the commit of a write in usergroups or bookmarks, with ``instances``, ``actor`` and ``using``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ from typing import Any
 from django.dispatch import Signal
 
 created = Signal()
-updated = Signal()
+updated = Signal()  # also with ``fields``, the names of the written fields
 deleted = Signal()
-rotated = Signal()
+rotated = Signal()  # A user group got a new token, or tokens got their ``successors``.
 revoked = Signal()
 
 actor: ContextVar[Any] = ContextVar("actor", default=None)
-"""Who writes: the token of an API call, or the argument of ``acting_as``."""
+"""The ``actor`` of the signals: the token of an API call, or the argument of ``acting_as``."""
 
 
 @contextmanager
 def acting_as(writer: Any) -> Iterator[None]:
-    """Send the signals of all writes in the block with the ``actor`` ``writer``."""
+    """Make ``writer`` the ``actor`` in the signals of all writes in the block."""
     actor_before = actor.set(writer)
     try:
         yield

@@ -23,12 +23,11 @@ M = TypeVar("M", bound=models.Model)
 ATTEMPTS = 4
 CONFLICTS = {"40001", "40P01"}  # the SQLSTATEs serialization_failure and deadlock_detected
 
-MAX_DELETED = 2_000  # rows in one query with their keys
+MAX_DELETED = 2_000  # rows at a time, because the query contains their primary keys
 MAX_DEPENDANTS = 100_000
 """The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
 
-MAX_FOREIGN_KEYS = 5  # between a dependant and a row, because models may refer to each other in a cycle
-CASCADING_OR_PROTECTING = (models.CASCADE, models.PROTECT, models.RESTRICT)
+MAX_FOREIGN_KEYS = 5  # in a chain from a row to its dependants, because models may refer to each other in a cycle
 
 
 class Modified(Exception):
@@ -53,15 +52,15 @@ def announce(signal: Signal, instances: Sequence[models.Model], using: str, **ar
     def send() -> None:
         signal.send_robust(type(copies[0]), instances=copies, actor=writer, using=using, **arguments)
 
-    transaction.on_commit(send, using=using, robust=True)  # Logging an error of a receiver may itself fail.
+    transaction.on_commit(send, using=using, robust=True)  # robust, because logging a receiver's error may itself fail
 
 
 def announce_update(instances: Sequence[models.Model], using: str, written: Iterable[str]) -> None:
-    """Announce that the fields with the names ``written`` were written, unless none of them is editable."""
+    """Announce the update of the editable fields among those with the names ``written``, if there are any."""
     if instances and updated.has_listeners(type(instances[0])):
         names = set(written)
-        public = (field for field in instances[0]._meta.concrete_fields if field.editable)
-        if fields := {field.name for field in public if names & {field.name, field.attname}}:
+        editable = (field for field in instances[0]._meta.concrete_fields if field.editable)
+        if fields := {field.name for field in editable if names & {field.name, field.attname}}:
             announce(updated, instances, using, fields=fields)
 
 
@@ -75,9 +74,9 @@ def announce_save(sender: type[models.Model], instance: models.Model, using: str
 
 
 class WritingQuerySet(models.QuerySet[M]):
-    """A queryset with methods that write.
+    """A queryset with methods that write and announce what they have written.
 
-    Their argument ``versions`` holds the values of ``updated_at`` that the row may have, or is None for any.
+    Their argument ``versions`` contains the accepted values of the row's ``updated_at``, or is None for any.
     """
 
     @property
@@ -100,8 +99,8 @@ class WritingQuerySet(models.QuerySet[M]):
             self.require_version(versions)
         else:
             rows = self if versions is None else self.filter(updated_at__in=versions)
-            updated = rows.update(**changes, updated_at=time_of_change(self.model, changes, Value(now)))
-            if not updated and versions is not None and self.exists():
+            count = rows.update(**changes, updated_at=time_of_change(self.model, changes, Value(now)))
+            if not count and versions is not None and self.exists():
                 raise Modified
         row = self.get()
         if row.updated_at == now:  # type: ignore[attr-defined]
@@ -127,10 +126,11 @@ class WritingQuerySet(models.QuerySet[M]):
     delete.queryset_only = True  # type: ignore[attr-defined]  # as in Django: managers do not have it
 
     def _delete(self) -> tuple[int, dict[str, int]]:
+        """Do what ``delete()`` does, in the current transaction and database."""
         is_announced = deleted.has_listeners(self.model)
         if not is_announced and not self.model._meta.related_objects:
             return super().delete()
-        rows, numbers = self.select_related(None).defer(None).order_by("pk"), Counter[str]()
+        rows, counts = self.select_related(None).defer(None).order_by("pk"), Counter[str]()
         if rows.query.distinct or rows.query.group_by:  # PostgreSQL cannot lock the rows of such a query.
             rows = type(self)(self.model, using=self.db).filter(pk__in=list(rows.values_list("pk", flat=True)))
         # Lock the rows first, so that a concurrent insert of a dependant waits, and then fails.
@@ -140,8 +140,8 @@ class WritingQuerySet(models.QuerySet[M]):
         self.release_dependants(keys)
         for start in range(0, len(keys), MAX_DELETED):
             chunk = rows.order_by().filter(pk__in=keys[start : start + MAX_DELETED])
-            numbers.update(super(WritingQuerySet, chunk).delete()[1])
-        return numbers.total(), dict(numbers)
+            counts.update(super(WritingQuerySet, chunk).delete()[1])
+        return counts.total(), dict(counts)
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         """Detach the dependants that are kept when the rows with these keys are deleted. By default, there are none."""
@@ -154,10 +154,9 @@ class WritingQuerySet(models.QuerySet[M]):
                     raise TooManyDependants(rows.model)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
-        """Yield the rows of each model that are deleted or detached when the rows with these keys are deleted."""
-        for relation, path in dependants(self.model):
-            if relation.on_delete is models.CASCADE:
-                yield relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
+        """Yield, by relation, the rows that are deleted along with these keys. A subclass adds those it detaches."""
+        for relation, path in cascading_relations(self.model):
+            yield relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
 
     def require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None. Raises DoesNotExist or Modified."""
@@ -193,7 +192,7 @@ def time_of_change(model: type[models.Model], changes: Mapping[str, Any], now: A
 
 
 class WritingModel(models.Model):
-    """A model whose writes are announced. Its manager has a WritingQuerySet."""
+    """A model whose writes are announced by signals. Its manager is made from a WritingQuerySet."""
 
     class Meta:
         abstract = True
@@ -203,7 +202,7 @@ class WritingModel(models.Model):
         post_save.connect(announce_save, sender=cls)
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Do what the method of the queryset does, for this row."""
+        """Delete this row as ``WritingQuerySet.delete()`` does."""
         rows = type(self)._default_manager.using(using or router.db_for_write(type(self), instance=self))
         return rows.filter(pk=self.pk).delete()
 
@@ -219,22 +218,22 @@ class DatedModel(WritingModel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
+        if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):  # a new row with both defaults
             self.updated_at = self.created_at
 
 
-def dependants(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
-    """Yield the relations that cascade or protect, each with the lookup from the related model to ``model``."""
+def cascading_relations(model: type[models.Model], path: str = "") -> Iterator[tuple[models.ForeignObjectRel, str]]:
+    """Yield the direct and indirect relations by which deletions in ``model`` cascade, with the lookups back to it."""
     for relation in model._meta.get_fields(include_hidden=True):
-        if isinstance(relation, models.ManyToOneRel) and relation.on_delete in CASCADING_OR_PROTECTING:
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete is models.CASCADE:
             lookup = f"{relation.field.name}__{path}".removesuffix("__")
             yield relation, lookup
-            if relation.on_delete is models.CASCADE and lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
-                yield from dependants(relation.related_model, lookup)
+            if lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
+                yield from cascading_relations(relation.related_model, lookup)  # ``path`` is the end of each lookup
 
 
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether a statement commits by itself."""
+    """Return whether each statement commits by itself, because no transaction is open."""
     return not connection.in_atomic_block and connection.get_autocommit()
 
 
@@ -249,7 +248,7 @@ def retry_on_conflict(
     error of the last one is raised. After an IntegrityError, ``explain`` is called outside the transaction. It raises a
     clearer exception, or returns if it finds no reason, since the conflicting row may have been deleted.
     """
-    attempts, atomic = 1, atomic or not in_autocommit(connections[using])
+    attempts, atomic = 1, atomic or not in_autocommit(connections[using])  # An outer transaction needs a savepoint.
     while True:
         try:
             with transaction.atomic(using=using) if atomic else nullcontext():

@@ -62,7 +62,7 @@ class UserGroupView(ApiTokenView):
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
         user_group = self.user_groups.get(**self.validated())
-        return self.respond({"user_group": user_group}, tagged=user_group)
+        return self.respond({"user_group": user_group}, tagged=user_group)  # with the ETag of the group
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
@@ -101,7 +101,7 @@ class RotateUserGroupTokenView(ApiTokenView):
 class ResolveView(ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupTokenSerializer}
     response_serializers = {"POST": serializers.UserGroupDetailEnvelope}
-    safe_methods = ("POST",)
+    safe_methods = ("POST",)  # A read-only token may use them.
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
     @openapi.resolve_user_group
@@ -141,8 +141,8 @@ class UserGroupBatchView(ApiTokenView):
             valid = batch.valid(items)
             if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
                 raise ResponseTooLarge
-            stored = (
+            valid_results = (
                 {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
                 for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
             )
-            return self.respond({"results": batch.results(items, stored)})
+            return self.respond({"results": batch.results(items, valid_results)})

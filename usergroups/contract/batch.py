@@ -18,7 +18,7 @@ class FailedItem(dict[str, Any]):
 
 
 def failed(exception: APIException) -> FailedItem:
-    """Return the status and the body of the response to an equivalent single request."""
+    """Return the result of an item: the status and the body that a single request with this error would get."""
     return FailedItem({"status": exception.status_code, **failure(exception)})
 
 
@@ -26,7 +26,7 @@ class BatchField(serializers.ListField):
     """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem."""
 
     has_results = True
-    """The errors of an item are in its result, not in the response to the request."""
+    """Tells the OpenAPI document that the errors of an item are in its result, not in an error response."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_ITEMS, **kwargs)
@@ -53,8 +53,8 @@ class DoneField(SuccessField):
 class ResultSerializer(serializers.Serializer[Any]):
     """The result of an item of a batch."""
 
-    # A subclass adds the fields of a successful result. None is required, because all results have one type: clients
-    # that are generated in PHP know no alternatives.
+    # A subclass adds the fields of a successful result, with required=False, because successful and failed results
+    # have one type: generated clients in PHP do not support alternatives.
     success = DoneField(help_text="1 if the item was processed, otherwise 0.")
     status = serializers.IntegerField(help_text="The status of the equivalent single request.")
     type = FailureTypeField(required=False)

@@ -95,7 +95,7 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 @login_not_required
 @translation.override(None)
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """Respond with 404 to any method. For use as a view, whatever its pattern captures, or as ``handler404``."""
+    """Respond with 404 to any request. This is a view for any URL pattern, and a ``handler404``."""
     return failure_response(exceptions.NotFound())
 
 
@@ -125,7 +125,7 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     if location := getattr(exception, "location", None):
         headers["Location"] = location
     if hasattr(exception, "wait"):
-        headers["Retry-After"] = str(max(1, exception.wait or 1))  # The throttle of a host may not know the time.
+        headers["Retry-After"] = str(max(1, exception.wait or 1))  # A host's throttle may have no wait.
     return headers
 
 
@@ -163,8 +163,8 @@ def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Ite
 def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
     """Return the class of a field for one of ``values``, for documentation only.
 
-    The values are a component of their own. drf-spectacular's enum hook, which a host may use, would otherwise choose
-    the name of the component, and warn if other fields of this name have other values.
+    The values become an OpenAPI component with this name. Otherwise, drf-spectacular's enum hook, which a host may use,
+    would choose the name of the component, and warn if other fields of this name have other values.
     """
     kind = "integer" if isinstance(values[0], int) else "string"
     field = type("EnumField", (serializers.Field,), {})
@@ -175,7 +175,7 @@ FailureTypeField = enum_field("FailureType", "validation_error", "client_error",
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    # The schema of an operation adds its codes. One enumeration of all of them has unique names in every language.
+    # OperationSchema adds the codes of each operation. With an enumeration for each, the names in clients would clash.
     code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
     detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
     attr = serializers.CharField(

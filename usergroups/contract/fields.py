@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
-# Without the colon, as in ISO 8601, the client of openapi-generator in Python writes offsets in query strings.
+# The colon of the offset is optional, because Python clients of openapi-generator omit it in query strings.
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
@@ -69,10 +69,10 @@ class TimestampField(serializers.DateTimeField):
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[Any, Any, int, Any]):
-    """The integer 1."""
+    """The field ``success`` of a successful response, always the integer 1."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(source="*", **kwargs)
+        super().__init__(source="*", **kwargs)  # "*", because the serialized dict has no such key
 
     def to_representation(self, value: Any) -> int:
         return 1
@@ -91,7 +91,7 @@ encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class JSONText(str):
-    """JSON as it is stored."""
+    """The JSON text of a value, as it is stored."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ class DecodedAttribute(DeferredAttribute):
             value = instance.__dict__[self.field.attname] = json.loads(value)
         return value
 
-    def __set__(self, instance: Any, value: Any) -> None:  # so that Python calls __get__ although there is a value
+    def __set__(self, instance: Any, value: Any) -> None:  # so that Python calls __get__ although __dict__ has a value
         instance.__dict__[self.field.attname] = value
 
 
@@ -133,8 +133,8 @@ class JSONObjectField(models.JSONField):
 
 
 def stored_text(instance: models.Model, name: str) -> JSONText | None:
-    """Return the value of a JSONObjectField as JSON, without decoding it if it is as the database returned it."""
-    value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)
+    """Return the value of a JSONObjectField as JSON text, without decoding a value that was loaded as text."""
+    value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)  # loads a deferred field
     if value is None or isinstance(value, JSONText):
         return value
     return JSONText(encode(value))
@@ -147,4 +147,4 @@ class StoredObjectField(ObjectField):
         return stored_text(instance, str(self.source))
 
     def to_representation(self, value: Any) -> Any:
-        return orjson.Fragment(value.encode())  # It takes no subclasses of str.
+        return orjson.Fragment(value.encode())  # Fragment refuses subclasses of str.

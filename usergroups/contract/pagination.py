@@ -55,9 +55,9 @@ class Cursor(NamedTuple):
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
         """Return the cursor. Raises ValueError if the text is not a valid cursor."""
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
-            case [str(created_at), str(key), bool(backwards), *bound] if all(isinstance(each, str) for each in bound):
-                times = [datetime.fromisoformat(each) for each in (created_at, *bound)]
-                if len(bound) <= 1 and all(time.tzinfo == UTC for time in times):
+            case [str(created_at), str(key), bool(backwards), *until] if all(isinstance(each, str) for each in until):
+                times = [datetime.fromisoformat(each) for each in (created_at, *until)]
+                if len(until) <= 1 and all(time.tzinfo == UTC for time in times):
                     return cls(times[0], key_type(key), backwards, *times[1:])
         raise ValueError("Not a cursor.")
 
@@ -130,11 +130,11 @@ class Page(Generic[M]):
 
     The rows are ordered by (created_at, key), the newest first unless ``order`` is "oldest". A client that follows
     ``next`` therefore gets each row that existed at the start exactly once, even if others insert rows meanwhile,
-    unless the row's ``created_at`` is changed. In a list that begins with the oldest rows, the new rows would come
-    last, and it might never end. It has no rows that were created after its first page; the cursor holds that time.
+    unless the row's ``created_at`` is changed. A list that begins with the oldest rows might never end, because new
+    rows come last. It therefore omits rows that were created after its first page, the time of which the cursor holds.
 
-    ``size`` is the size of a row in the response, in characters. The page ends before its rows exceed 8 MiB in total,
-    but has at least one row. This takes another query.
+    ``size`` is an expression for the size of a row in the response, in characters. The page ends before its rows exceed
+    8 MiB in total, but has at least one row. This takes another query.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Page(Generic[M]):
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
         behind: Position | None = None
-        if cursor is not None:  # An empty page leads back from where it ends.
+        if cursor is not None:  # The page before an empty page is at the end of the list.
             end = (LATEST if self.ascending else EARLIEST, cursor.key)
             behind = self._position(self.items[0]) if self.items else last_scanned or end
         if self.backwards:

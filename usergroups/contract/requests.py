@@ -94,13 +94,13 @@ class UnknownParameter(ValidationError):
     """The query string has parameters that the operation does not know."""
 
     def __init__(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
-        has = ", ".join(known) or "none"
-        detail = ErrorDetail(f"Unknown query parameter. The operation has: {has}.", "unknown_parameter")
+        names_known = ", ".join(known) or "none"
+        detail = ErrorDetail(f"Unknown query parameter. The operation has: {names_known}.", "unknown_parameter")
         super().__init__({name: [detail] for name in names})
 
 
 class JSONNegotiation(BaseContentNegotiation):
-    """Select the parser by the exact media type, without parameters. Views have one renderer, whatever is accepted."""
+    """Select the parser by the exact media type, without parameters. Views have one renderer, so Accept is ignored."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
@@ -153,7 +153,7 @@ def etag(updated_at: datetime) -> str:
 
 
 def accepted_versions(request: Request) -> Sequence[datetime] | None:
-    """Return the versions that the If-Match header of the request accepts. No version matches an invalid ETag."""
+    """Return the values of ``updated_at`` that If-Match accepts, or None for any. An invalid ETag matches no value."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None or header.strip() == "*":
         return None

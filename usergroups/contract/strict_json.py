@@ -97,7 +97,7 @@ _decoder = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says. An ``orjson.Fragment`` is copied."""
+    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says. An ``orjson.Fragment`` is copied as is."""
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None

@@ -25,7 +25,7 @@ class OperatorCommand(BaseCommand):
         try:
             super().run_from_argv(argv)
         except SystemExit:
-            # Otherwise Python would print an error of its own if the reader of standard output has left.
+            # Close it here, because Python would print an error at exit if the reader of the pipe is gone.
             with suppress(OSError):
                 sys.stdout.close()
             raise

@@ -7,7 +7,7 @@ import usergroups.models
 from django.apps import apps
 from django.db import migrations, models
 
-# The labels, which a host project may change.
+# The label of the app, which a host project may change.
 USERGROUPS = apps.get_containing_app_config('usergroups').label
 
 
@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('token',), name='usergroups_token')],
             },
         ),
-        # Without statistics, PostgreSQL prefers the newest of several indexes for a look-up by provided_id.
+        # The constraint comes last: without statistics, PostgreSQL prefers its newest index for a look-up by provided_id.
         migrations.AddIndex(
             model_name='usergroup',
             index=models.Index(fields=['team', 'environment', 'created_at', 'provided_id'], name='usergroups_by_creation'),

@@ -1,1 +1,1 @@
-"""The base of all tokens: their secrets, abstract model, authentication, rate limits and admin. Imports no app."""
+"""The base of all tokens: secrets, abstract model, authentication, rate limits and admin. Imports no concrete model."""

@@ -43,6 +43,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
+        # TokenView.owner_fields, the large fields of the owner that the response needs. Views of a host may lack it.
         owner_fields = getattr((request.parser_context or {}).get("view"), "owner_fields", {}).get(request.method, ())
         token = self.model.objects.authenticate(secret, owner_fields)
         if token is None:

@@ -30,8 +30,8 @@ MAX_ADDRESS_LENGTH = 39  # of an IPv6 address
 MAX_AGENT_LENGTH = 255
 
 LAST_USE_PRECISION = timedelta(minutes=1)
-EXPIRY_NOTICE = timedelta(days=14)
-UNUSED_NOTICE = timedelta(days=90)
+EXPIRY_NOTICE = timedelta(days=14)  # how long before its expiry a token is "Expiring soon"
+UNUSED_NOTICE = timedelta(days=90)  # how long after its last use a token counts as unused
 
 T = TypeVar("T", bound="Token")
 
@@ -53,7 +53,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
-        """Filter tokens in this TokenState. A token without a successor is active until it is about to expire."""
+        """Filter tokens in this TokenState, as ``Token.state`` defines it: rotated and expiring ones are not ACTIVE."""
         now = timezone.now()
         match state:
             case TokenState.REVOKED:
@@ -87,7 +87,7 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         Return each token with its successor and the successor's secret. A successor has the name, the owner and the
         permissions of the token, and the lifetime that the token had when it was issued. The token expires after
-        ``grace``, if not earlier.
+        ``grace``, unless it expires earlier.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
@@ -98,7 +98,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             for token in tokens:
                 token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
             expires_at = Case(When(expires_at__lt=now + grace, then=F("expires_at")), default=Value(now + grace))
-            rows._same(tokens).update(rotated_at=now, expires_at=expires_at)
+            rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
             announce(rotated, tokens, rows.db, successors=[copy(token) for token in successors])
         return issued
@@ -111,12 +111,12 @@ class TokenQuerySet(WritingQuerySet[T]):
             now = timezone.now()
             for token in tokens:
                 token.revoked_at = now
-            rows._same(tokens).update(revoked_at=now)
+            rows._by_pk(tokens).update(revoked_at=now)
             announce(revoked, tokens, rows.db)
         return tokens
 
-    def _same(self, tokens: list[T]) -> models.QuerySet[T]:
-        """Return a queryset of the tokens alone, whatever the filters of this one are."""
+    def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
+        """Return a queryset of exactly these tokens, without the filters of this queryset."""
         return self.model._base_manager.using(self.db).filter(pk__in=[token.pk for token in tokens])
 
     def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
@@ -144,12 +144,11 @@ class TokenQuerySet(WritingQuerySet[T]):
 def _look_up(
     queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]
 ) -> CompiledSelect[T]:
-    """Return the statement that reads an active token and its owner by the digest of its secret."""
-    given = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using).active(given["expires_at"]).filter(digest=given["digest"])
-    return CompiledSelect(
-        tokens, model.owner_field, [name for name in model.owner_deferred if name not in owner_fields]
-    )
+    """Return the statement that reads an active token and its owner. Its ``expires_at`` is the current time."""
+    placeholders = parameters(model, "digest", "expires_at")
+    tokens = queryset(model, using=using).active(placeholders["expires_at"]).filter(digest=placeholders["digest"])
+    deferred = [name for name in model.owner_deferred if name not in owner_fields]
+    return CompiledSelect(tokens, model.owner_field, deferred)
 
 
 last_use_attempts = LocMemCache(
@@ -170,7 +169,7 @@ class Token(WritingModel):
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
-    """Large fields of the owner, which authentication does not read unless they are asked for."""
+    """Large fields of the owner, which authentication reads only if the view's ``owner_fields`` contain them."""
 
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     hint = models.CharField(_("hint"), max_length=16, editable=False, help_text=_("The beginning of the secret."))
@@ -228,12 +227,12 @@ class Token(WritingModel):
     def state(self) -> TokenState:
         if self.revoked_at is not None:
             return TokenState.REVOKED
-        left = None if self.expires_at is None else self.expires_at - timezone.now()
-        if left is not None and left <= timedelta():
+        remaining = None if self.expires_at is None else self.expires_at - timezone.now()
+        if remaining is not None and remaining <= timedelta():
             return TokenState.EXPIRED
         if self.rotated_at is not None:
             return TokenState.ROTATED
-        return TokenState.ACTIVE if left is None or left > EXPIRY_NOTICE else TokenState.EXPIRING
+        return TokenState.ACTIVE if remaining is None or remaining > EXPIRY_NOTICE else TokenState.EXPIRING
 
     @property
     def is_active(self) -> bool:
@@ -246,7 +245,7 @@ class Token(WritingModel):
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
-        """Issue a successor as the method of the queryset does, and return it with its secret.
+        """Issue a successor as ``TokenQuerySet.rotate()`` does, and return it with its secret.
 
         Raises DoesNotExist if this token is not active or already has a successor.
         """
@@ -284,9 +283,9 @@ class Token(WritingModel):
         key, tokens = self.public_id, self._tokens
         if not last_use_attempts.add(key, None):
             return
-        unused = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
+        outdated = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
         # Skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
-        unlocked = unused.select_for_update(skip_locked=True, no_key=True)
+        unlocked = outdated.select_for_update(skip_locked=True, no_key=True)
         try:
             with transaction.atomic(using=tokens.db):
                 written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))

@@ -33,7 +33,7 @@ from .authentication import InvalidToken, WrongScheme, WrongTokenKind
 from .views import TokenView
 
 with translation.override(None):  # DRF's details in English, as the views do
-    FAILURES: list[exceptions.APIException] = [
+    FAILURES: list[exceptions.APIException] = [  # of every operation
         BadRequest(),
         exceptions.ParseError("The query string is not UTF-8 or has too many parameters."),
         UnknownParameter(["update_since"], ["updated_since"]),
@@ -64,7 +64,7 @@ DESCRIPTIONS = {
     503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
 }
 
-COUNTED = {*HTTPStatus} - {401, 405}  # The rate limit counts a call once its token is known.
+COUNTED = {*HTTPStatus} - {401, 405}  # Calls with these two are refused before the rate limit counts them.
 TEXT, NUMBER, URL = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "uri-reference"}
 HEADERS: Mapping[str, tuple[Collection[int], Mapping[str, str], str]] = {
     "Cache-Control": ({*HTTPStatus}, TEXT, "Always `no-store`."),
@@ -99,14 +99,14 @@ UNREACHABLE_CODES = {
 
 def validation_codes(field: Any) -> set[str]:
     """Return the codes of all errors that the validation of a field, with the fields in it, can report."""
-    condition = {
+    is_possible = {
         "required": field.required and not getattr(field.root, "partial", False),
         "null": not field.allow_null,
         "blank": not getattr(field, "allow_blank", True),
         "empty": not getattr(field, "allow_empty", True),
         **dict.fromkeys(("max_length", "min_value", "max_value"), False),  # unless a validator has the code
     }
-    codes = {code for code in field.error_messages if condition.get(code, True)}
+    codes = {code for code in field.error_messages if is_possible.get(code, True)}
     codes |= {validator.code for validator in field.validators if hasattr(validator, "code")}
     children = [*getattr(field, "fields", {}).values()]
     if hasattr(field, "child") and not getattr(field, "has_results", False):
@@ -145,7 +145,7 @@ class OperationSchema(AutoSchema):
     responses: Mapping[Any, OpenApiResponse]
     """The successful responses by status, or by status and media type if they are files."""
     failures: Sequence[exceptions.APIException] = ()
-    """The errors that not every operation of this kind can return."""
+    """The errors of this operation, apart from those that ``_failures`` adds for every operation of its kind."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
@@ -155,7 +155,7 @@ class OperationSchema(AutoSchema):
             described["requestBody"]["required"] = True
         for parameter in described.get("parameters", []):
             if "enum" in parameter["schema"]:
-                parameter["schema"].pop("minLength", None)  # Generators of code do not know what to do with both.
+                parameter["schema"].pop("minLength", None)  # Code generators cannot handle both.
                 parameter["schema"].pop("x-spec-enum-id", None)  # It is for drf-spectacular's hook only.
             if parameter["name"] in self.query:
                 parameter["example"] = self.query[parameter["name"]]
@@ -175,21 +175,21 @@ class OperationSchema(AutoSchema):
         serializer = self.view.request_serializers.get(self.method)
         if serializer is None or self.view.has_query(self.method):
             return self.sent_file
-        examples = self._valid([OpenApiExample("Request", self.request)], "request_serializers")
+        examples = self._valid_examples([OpenApiExample("Request", self.request)], "request_serializers")
         return OpenApiRequest(serializer, examples=examples)
 
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
         responses = {}
         for key, response in self.responses.items():
             serializer = response.response or self.view.response_serializers[self.method]
-            examples = self._valid(response.examples, "response_serializers")
+            examples = self._valid_examples(response.examples, "response_serializers")
             responses[key] = OpenApiResponse(serializer, response.description, examples)
         return responses
 
-    def _valid(self, examples: Sequence[OpenApiExample], table: str) -> list[OpenApiExample]:
-        """Return the examples, or none if a subclass of the method's class has replaced the serializer."""
+    def _valid_examples(self, examples: Sequence[OpenApiExample], mapping: str) -> list[OpenApiExample]:
+        """Return the examples, or none if a host's subclass has replaced the serializer that they were written for."""
         original = next(each for each in type(self.view).__mro__ if self.method.lower() in vars(each))
-        is_replaced = getattr(self.view, table).get(self.method) is not getattr(original, table).get(self.method)
+        is_replaced = getattr(self.view, mapping).get(self.method) is not getattr(original, mapping).get(self.method)
         return [] if is_replaced else [*examples]
 
     def _failure_responses(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class OperationSchema(AutoSchema):
                 "content": {"application/json": {"schema": schema, "examples": dict(map(self._example, bodies))}},
             }
             if status != 400 or not codes_of_fields:
-                # With more than two codes, the name would be too long.
+                # The name of the component consists of its codes, or with more than two, of the status phrase.
                 name = " or ".join(sorted(codes)) if len(codes) <= 2 else HTTPStatus(status).phrase
                 response = self._shared("responses", class_name(name), response)
             responses[str(status)] = response
@@ -218,7 +218,7 @@ class OperationSchema(AutoSchema):
         return responses
 
     def _failures(self) -> list[exceptions.APIException]:
-        """Return the errors that the operation can return, but only examples of the errors in fields."""
+        """Return the errors that the operation can return. Those of invalid fields are examples only."""
         is_read = self.method in (*SAFE_METHODS, *getattr(self.view, "safe_methods", ()))
         denials = [
             exceptions.PermissionDenied(getattr(permission, "message", None), getattr(permission, "code", None))
@@ -241,9 +241,9 @@ class OperationSchema(AutoSchema):
         items = [each.child for each in fields if getattr(each, "has_results", False)]
         codes = set[str]().union(*map(validation_codes, fields))
         if any(isinstance(each, serializers.DictField) for each in fields):
-            codes.add(TOO_MANY["code"])
+            codes.add(TOO_MANY["code"])  # Only the keys of an object can have so many errors.
         if self.view.has_query(self.method):
-            codes.discard("null")
+            codes.discard("null")  # A query parameter is never null.
         return codes, codes.union(*map(validation_codes, items))
 
     def _example(self, body: Failure) -> tuple[str, Any]:

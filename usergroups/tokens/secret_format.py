@@ -46,7 +46,7 @@ def hint(secret: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Replace what may be a secret, or most of one."""
+    """Remove the random part of anything in the text that may be a secret, or most of one."""
     return _LIKE_A_SECRET.sub("_…", text)
 
 

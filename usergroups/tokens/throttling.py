@@ -1,7 +1,7 @@
 """Limit the calls of a token, the failed authentications of an address, and expensive calls.
 
-Each process counts its expensive calls. The others are counted in Django's cache, and processes that share a cache
-share the counts. While the cache is unavailable, these limits do not apply.
+Each process counts its expensive calls in memory. The calls of tokens and the failures are counted in Django's cache,
+so that processes that share a cache share the counts. While the cache is unavailable, these two have no limit.
 """
 
 import logging
@@ -26,7 +26,7 @@ from usergroups.contract import conf
 
 logger = logging.getLogger(__name__)
 
-CACHE_OUTAGE = 5  # seconds
+CACHE_OUTAGE = 5  # seconds during which the cache is not used after it has failed
 
 
 class FixedWindowThrottle(SimpleRateThrottle):
@@ -35,18 +35,18 @@ class FixedWindowThrottle(SimpleRateThrottle):
     Each call takes one atomic cache operation whatever the rate is. The first one of a window takes two.
     """
 
-    num_requests: int
-    duration: int
+    num_requests: int  # in a window
+    duration: int  # of a window, in seconds
     cache_fails_until: ClassVar[float] = 0
-    """All throttles skip the cache until this time, CACHE_OUTAGE after it failed."""
+    """The ``time.monotonic()`` until which all throttles skip the cache, because it has failed."""
 
     def count(self, ident: str) -> int:
         """Add a call to the count of the current window and return the count, or 0 while the cache fails.
 
-        ``left`` becomes the number of seconds until the window ends.
+        Set ``seconds_left``, the time until the window ends.
         """
         window, elapsed = divmod(self.timer(), self.duration)
-        self.left = self.duration - elapsed
+        self.seconds_left = self.duration - elapsed
         if time.monotonic() < FixedWindowThrottle.cache_fails_until:
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(window)}"
@@ -62,7 +62,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
             return 0
 
     def wait(self) -> float:
-        return self.left
+        return self.seconds_left
 
 
 class TokenThrottle(FixedWindowThrottle):
@@ -80,7 +80,7 @@ class TokenThrottle(FixedWindowThrottle):
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
         remaining = max(0, self.num_requests - used)
         view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        view.headers["RateLimit"] = f'"{self.scope}";r={remaining};t={ceil(self.left)}'
+        view.headers["RateLimit"] = f'"{self.scope}";r={remaining};t={ceil(self.seconds_left)}'
         return used <= self.num_requests
 
 
@@ -118,7 +118,7 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
         if self.rate is None or (address := address_of(request)) is None:
             return
         if self.count(address) > self.num_requests:
-            raise Throttled(self.left)
+            raise Throttled(self.seconds_left)
 
 
 # Expensive calls

@@ -9,7 +9,7 @@ from django.utils import timezone
 from usergroups.management.base import OperatorCommand, add_team, utf8
 from usergroups.models import ApiToken, Team
 
-MAX_DAYS = 36_500
+MAX_DAYS = 36_500  # about a century
 
 
 def days(value: str) -> datetime:
