@@ -13,8 +13,8 @@ def main() -> None:
     from environs import EnvError  # noqa: PLC0415
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
-    # Commands store nothing that is signed with the key, so a temporary one is enough for them. The server that
-    # quickstart starts also uses it, and therefore logs out the operators whenever it restarts.
+    # Commands store nothing that is signed with the key, so a temporary one is enough, except for `check --deploy`,
+    # which checks the key. The server of quickstart also uses it, so that operators must log in again after a restart.
     if "--deploy" not in sys.argv and os.environ.get("DEBUG", "0") == "0":
         os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
     try:

@@ -44,15 +44,11 @@ from usergroups.tokens.admin import TokenAdmin
 
 logger = logging.getLogger(__name__)
 
-REPORT = "import_report"
-"""The key in the session of the report on the last file, so that the page can be reloaded."""
-
-MAX_DETAILS = 200
-"""The maximum number of refused records, and of names of collections, in a report."""
-
+REPORT = "import_report"  # the key of the last report in the session, from which a reload of the page shows it again
+MAX_DETAILS = 200  # refused records, and names of collections, in a report
 MAX_TEXT = 500  # characters of a URL or title in a report
 
-LIMIT = "of_user_group"
+USER_GROUP_PARAM = "of_user_group"
 """The query parameter that limits the autocompletion of collections to those of a user group."""
 
 
@@ -76,13 +72,13 @@ class OwnedAdmin(OperatorAdmin):
         return self.link_to(row.user_group.team)
 
 
-OWNERS = ("user_group_link", "team_link")
+OWNER_COLUMNS = ("user_group_link", "team_link")
 
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin, OwnedAdmin):
     owner_fields = ("user_group",)
-    owner_columns = OWNERS
+    owner_columns = OWNER_COLUMNS
     list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
     search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
     empty_text = _("An access token lets an application manage the bookmarks of a user group.")
@@ -90,7 +86,7 @@ class AccessTokenAdmin(TokenAdmin, OwnedAdmin):
 
 @admin.register(Collection)
 class CollectionAdmin(OwnedAdmin):
-    list_display = ("name", *OWNERS, "created")
+    list_display = ("name", *OWNER_COLUMNS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
     fields = ("user_group", "name", "id", "created_at", "updated_at")
@@ -100,18 +96,18 @@ class CollectionAdmin(OwnedAdmin):
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
-        dates = ("id", "created_at", "updated_at")
-        return (*dates, "user_group") if obj else dates
+        generated = ("id", "created_at", "updated_at")
+        return (*generated, "user_group") if obj else generated
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        key = request.GET.get(LIMIT)
+        key = request.GET.get(USER_GROUP_PARAM)
         if key and is_valid_value(UserGroup._meta.pk, key):
             queryset = queryset.filter(user_group=key)
         return super().get_search_results(request, queryset, search_term)
 
 
 class MoveForm(ConfirmationForm):
-    """The choice of a collection of the user group that all bookmarks belong to, or of none."""
+    """The collection to move bookmarks of one user group to, or the choice of none."""
 
     no_collection = forms.BooleanField(
         label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
@@ -138,7 +134,7 @@ def limit_to_group(field: Any, user_group: UserGroup) -> None:
     """Let a field for a collection accept and offer only those of the user group."""
     field.queryset = user_group.collections.for_write().select_related("user_group__team")
     widget = getattr(field.widget, "widget", field.widget)  # without the wrapper for links to other forms
-    widget.query_params = {LIMIT: user_group.pk}
+    widget.query_params = {USER_GROUP_PARAM: user_group.pk}
     field.error_messages["invalid_choice"] = _("The user group has no such collection.")
 
 
@@ -182,6 +178,7 @@ class DetailedReport(Report):
     """The line, the URL, the title and the reason of each."""
 
     def watch(self, records: Iterable[Any]) -> Iterator[Any]:
+        """Yield the records, and remember the current one, for which ``refuse`` may be called."""
         for self.record in records:
             yield self.record
 
@@ -194,7 +191,7 @@ class DetailedReport(Report):
 
 @admin.register(Bookmark)
 class BookmarkAdmin(OwnedAdmin):
-    list_display = ("url", "title", *OWNERS, "in_collection", "created")
+    list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
     list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
@@ -206,7 +203,7 @@ class BookmarkAdmin(OwnedAdmin):
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def matching(self, text: str, lookup: str) -> Q:
-        with suppress(ValueError):
+        with suppress(ValueError):  # The text is not a URL. A URL only matches as a whole.
             return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()
         return super().matching(text, lookup)
 
@@ -214,7 +211,7 @@ class BookmarkAdmin(OwnedAdmin):
         return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        # The order of the index of the group or the collection. PostgreSQL could otherwise read all groups' bookmarks.
+        # If filtered, order as an index by group or collection, or PostgreSQL might read the bookmarks of all groups.
         filtered = any(f"{name}__id__exact" in request.GET for name in ("user_group", "collection"))
         return ("-user_group_id", "-created_at", "-id") if filtered else self.ordering
 
@@ -224,7 +221,7 @@ class BookmarkAdmin(OwnedAdmin):
         return ("collection", "title", "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
-        return self.get_fields(request, obj)[2:] if obj else ()
+        return self.get_fields(request, obj)[2:] if obj else ()  # all but the collection and the title
 
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
@@ -246,11 +243,12 @@ class BookmarkAdmin(OwnedAdmin):
             stored = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
             if stored.select_for_update(no_key=True).first() is None:
                 return gettext("The collection no longer exists. Nothing was changed.")
-        others = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
+        to_move = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
         of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
-        results = of_group.move_many([str(key) for key in others], collection)
+        results = of_group.move_many([str(key) for key in to_move], collection)
         moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
-        log_rows(request.user, CHANGE, [(row, message_of_move(others[row.pk].collection, collection)) for row in moved])
+        messages_of_moved = [(row, message_of_move(to_move[row.pk].collection, collection)) for row in moved]
+        log_rows(request.user, CHANGE, messages_of_moved)
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -258,7 +256,7 @@ class BookmarkAdmin(OwnedAdmin):
         return text % {
             "name": collection.name if collection else gettext("No collection"),
             "moved": intcomma(len(moved)),
-            "there": intcomma(len(rows) - len(others)),
+            "there": intcomma(len(rows) - len(to_move)),
             "duplicates": intcomma(results.count(Duplicate)),
         }
 
@@ -284,10 +282,10 @@ class BookmarkAdmin(OwnedAdmin):
             *super().get_urls(),
         ]
 
-    def get_related_links(self, request: HttpRequest, path: str, obj: Any) -> list[tuple[str, str]]:
-        links = super().get_related_links(request, path, obj)
-        if path == "user_group":
-            query = urlencode({path: obj.pk})
+    def get_related_links(self, request: HttpRequest, field_path: str, obj: Any) -> list[tuple[str, str]]:
+        links = super().get_related_links(request, field_path, obj)
+        if field_path == "user_group":
+            query = urlencode({field_path: obj.pk})
             if self.has_import_permission(request):
                 links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
             for name in EXPORT_FORMATS:
@@ -312,12 +310,13 @@ class BookmarkAdmin(OwnedAdmin):
             return redirect(admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk))
 
     def has_import_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may add bookmarks, and collections, which the file may also contain."""
         return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Import or check a file, and redirect to the page with the report."""
+        """Show the form and the last report, or import or check a file and redirect to its report."""
         if not self.has_import_permission(request):
-            raise PermissionDenied  # The file may contain new collections.
+            raise PermissionDenied
         if request.method != "POST":
             report = request.session.get(REPORT) if "report" in request.GET else None
             if report and request.GET["report"] == "csv":
@@ -373,6 +372,6 @@ class BookmarkAdmin(OwnedAdmin):
 
 
 def message_of_move(old: Collection | None, new: Collection | None) -> str:
-    """Return the message of the history, as it is written when the form of a bookmark is saved."""
+    """Return the message for the history that saving the form of the bookmark would write."""
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])

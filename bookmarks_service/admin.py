@@ -21,14 +21,14 @@ admin.site.register(LogEntry, ChangesAdmin)
 
 
 class RoleInput(forms.Select):
-    """A choice of one group or none, for a field with several."""
+    """A select of one role or none, for the field ``groups``, which takes a list."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         return [value] if (value := super().value_from_datadict(data, files, name)) else []
 
 
 class PermissionsAdmin(OperatorListAdmin):
-    """An admin with the layout of the other lists, and the permissions for their models as check boxes."""
+    """An admin with the lists of the apps, and with check boxes for the permissions on the models of the site."""
 
     filter_horizontal = ()
 
@@ -48,7 +48,7 @@ class RoleAdmin(PermissionsAdmin, GroupAdmin):
 
 @admin.register(User)
 class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Django's admin with what an operator needs first: a name, an e-mail address and one role."""
+    """Django's admin of users, which first shows what an operator needs: a name, an e-mail address and one role."""
 
     add_form = UserCreationForm
     add_form_template = None

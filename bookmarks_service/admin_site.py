@@ -69,9 +69,9 @@ class OperatorsSite(FindSite):
 
 
 def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
-    """Return what sets the service up: the texts, URLs and whether each is done. It is empty if everything is done."""
+    """Return the steps that set up the service: text, URL and whether it is done. Return none if all are done."""
     documentation = reverse("docs")
-    steps: list[tuple[Any, str, str]] = [
+    steps: list[tuple[Any, str, str]] = [  # A step is done if its queryset has a row.
         (Team.objects.all(), "add", gettext("Add a team")),
         (ApiToken.objects.all(), "add", gettext("Issue an API token to the team's application")),
         (ApiToken.objects.exclude(last_used_at=None), documentation, gettext("Call the API with the token")),
@@ -88,16 +88,16 @@ def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
 
 
 def token_panels(site: Any, request: HttpRequest, model: Any) -> Iterator[dict[str, Any]]:
-    """Yield the lists of the tokens of a model that need attention, with their owners."""
+    """Yield the panels of a model's tokens that need attention, because they expire soon or are not used."""
     rows, names = site.get_model_admin(model).get_queryset(request), {"names": model._meta.verbose_name_plural}
     expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
     lists = [
         (expiring, "expires_at", "expiring", gettext("%(names)s that expire within 14 days") % names),
         (unused, "last_used_at", "unused", gettext("%(names)s that were not used for 90 days") % names),
     ]
-    for tokens, time, state, title in lists:
+    for tokens, time_field, state, title in lists:
         shown = [
-            (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time)))
+            (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time_field)))
             for token in tokens[: MAX_ROWS + 1]
         ]
         if shown:

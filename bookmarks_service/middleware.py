@@ -29,11 +29,11 @@ is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
 
 class PagesOnly:
-    """Middleware that passes requests on if their path is not that of a page. Use it as the first base class."""
+    """A mixin that skips a middleware for requests that are not for a page. Make it the first base class."""
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         super().__init__(get_response)  # type: ignore[call-arg]  # The next base class is middleware.
-        # Django wraps each middleware in a function that has its attributes. Skip all middleware of this kind in a row.
+        # The middleware after all PagesOnly in a row. Django's wrapper of each middleware copies its attributes.
         self.skip_to = getattr(get_response, "skip_to", get_response)
 
     def __call__(self, request: HttpRequest) -> Any:
@@ -74,17 +74,17 @@ def client_address(request: Any) -> str:
 
 
 def read_to_the_end(get_response: View) -> View:
-    """Read the rest of a body behind a proxy. If the server closed the connection before, the proxy would respond 502.
+    """Read the rest of the body before an error response, if there is a proxy.
 
-    The proxy has received the whole body. Without one, waiting for the rest would let clients without a token occupy
-    threads.
+    Otherwise the server would close the connection, and a proxy that is still sending would respond with 502. A proxy
+    sends the rest at once. Without a proxy, slow clients without a token could occupy threads.
     """
     if not settings.USERGROUPS_TRUSTED_PROXIES:
         raise MiddlewareNotUsed
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        # Django's development server does not mark the end of a body.
+        # Without ``wsgi.input_terminated``, as in Django's development server, reading would wait forever.
         if response.status_code >= 400 and request.META.get("wsgi.input_terminated"):
             while request.META["wsgi.input"].read(CHUNK_SIZE):
                 pass

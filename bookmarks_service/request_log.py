@@ -15,13 +15,13 @@ from uuid import uuid4
 from django.conf import settings
 from django.http import HttpRequest
 
-VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
+VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")  # for the header X-Request-ID of a request
 
 TOKEN = re.compile(r"_(?<=[a-z]{3}_)[0-9A-Za-z]{30,}")
-"""The secret part of a token. It begins with the underscore because a regular expression finds a constant quickly."""
+"""The part of a secret after its prefix of three letters. It begins with "_" because a constant is found quickly."""
 
 NOT_LOGGED = {*vars(logging.makeLogRecord({})), "message", "asctime", "request", "status_code"}
-"""Attributes of records. Django adds ``request``, which contains the query string, and ``status_code``."""
+"""Attributes of records that are not logged as fields. Django adds ``request``, with its query, and ``status_code``."""
 
 View = Callable[[HttpRequest], Any]
 
@@ -36,15 +36,15 @@ def log_requests(get_response: View) -> View:
     """
     observe: Callable[..., None] | None = None
     if settings.PROMETHEUS_MULTIPROC_DIR:
-        from .metrics import observe  # noqa: PLC0415  # it imports an optional dependency
+        from .metrics import observe  # noqa: PLC0415  # needs an optional package
 
     def middleware(request: Any) -> Any:
-        sent = request.META.get("HTTP_X_REQUEST_ID", "")
-        own_id = sent if VALID_ID.fullmatch(sent) and not TOKEN.search(sent) else uuid4().hex
-        reset, start = request_id.set(own_id), time.perf_counter()
+        sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
+        used_id = sent_id if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id) else uuid4().hex
+        before, start = request_id.set(used_id), time.perf_counter()
         try:
             response = get_response(request)
-            response["X-Request-ID"] = own_id
+            response["X-Request-ID"] = used_id
             seconds = time.perf_counter() - start
             fields = {
                 "method": request.method,
@@ -53,12 +53,12 @@ def log_requests(get_response: View) -> View:
                 "ms": round(seconds * 1000, 1),
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
-            with suppress(OSError):  # Like a logger, which would take more time than all of this, survive a full disk.
+            with suppress(OSError):  # Ignore a full disk, as a logger would. A logger itself is too slow.
                 sys.stderr.write(json_line("INFO", __name__, "request", fields) + "\n")
             if observe:
                 observe(request, response.status_code, seconds)
         finally:
-            request_id.reset(reset)
+            request_id.reset(before)
         return response
 
     return middleware

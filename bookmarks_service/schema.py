@@ -17,13 +17,13 @@ def schema(request: HttpRequest) -> HttpResponse:
 @cache
 @translation.override(None)
 def document() -> bytes:
-    """Return the document. To generate it takes a second, so this is done once."""
+    """Return the document. Generating it takes a second, so the result is cached."""
     generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return bytes(OpenApiJsonRenderer().render(generated))
 
 
 def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the header X-Request-ID to all responses of an OpenAPI document. For drf-spectacular's hooks."""
+    """Add the header X-Request-ID to all responses. This is one of drf-spectacular's postprocessing hooks."""
     components = result["components"]
     components["headers"]["RequestID"] = {
         "schema": {"type": "string"},

@@ -43,7 +43,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
-PAGES = "admin|docs|schema"  # The paths below which there are pages; another one is the root itself.
+PAGES = "admin|docs|schema"  # The paths below which there are pages. The root is a page, too.
 
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
@@ -102,7 +102,7 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    if DATABASES["default"].get("HOST"):  # With two slashes, the path is the host, and the database in memory.
+    if DATABASES["default"].get("HOST"):  # With two slashes, the path would be taken for a host.
         raise ImproperlyConfigured("DATABASE_URL is invalid. Write a path with four slashes, as in sqlite:////path.")
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
@@ -147,7 +147,7 @@ OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
 PASSWORD_LOGIN = env.bool("PASSWORD_LOGIN", True)
 if OIDC_ISSUER:
-    # It loads users whom single_sign_on.py has logged in. No form sends the credentials that it would accept.
+    # This backend loads users whom single_sign_on.py has logged in. No form sends the credentials that it accepts.
     AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.RemoteUserBackend")
     AUTHLIB_OAUTH_CLIENTS = {
         "provider": {

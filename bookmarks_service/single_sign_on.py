@@ -59,7 +59,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 
 
 def ask_provider(call: Callable[[Any], Any]) -> Any:
-    """Return what the call with a client returns, or None if the provider cannot be used.
+    """Return the result of ``call`` with a client, or None if it fails or too many threads wait for the provider.
 
     The log names only the kind of error, because its message may quote what the provider sent.
     """
@@ -75,7 +75,7 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
 
 
 def get_client() -> Any:
-    """Return a client that has read the provider's metadata. Each reads them anew, and the keys, so none are old."""
+    """Return a client that reads the provider's metadata and keys anew, so that changes there take effect at once."""
     client = OAuth().register("provider")  # as AUTHLIB_OAUTH_CLIENTS describes it
     metadata = client.load_server_metadata()
     scheme = settings.OIDC_ISSUER.partition("://")[0]
@@ -83,7 +83,7 @@ def get_client() -> Any:
         raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
     if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
         client.authorize_params = {"scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"}
-    metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
+    metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]  # Accept no others.
     return client
 
 
@@ -100,9 +100,9 @@ def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any
 
 @transaction.atomic
 def update_account(claims: dict[str, Any]) -> models.User | None:
-    """Give the account of these claims exactly their roles. The first sign-in with a role creates it.
+    """Create or update the account of these claims and return it, or None if it is missing and they have no role.
 
-    Its username depends on the issuer and the subject only. Names and e-mail addresses can be given to somebody else.
+    It gets exactly their roles. Its username depends on the issuer and the subject only, because names may be reused.
     """
     username = "sso-" + sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:32]
     value = claims.get(settings.OIDC_ROLES_CLAIM)
@@ -111,6 +111,7 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     has_role = bool(groups) or "Superusers" in roles
     if not has_role and not models.User.objects.filter(username=username).exists():
         return None
+    # 150 is the maximum length of first_name.
     texts = {name: UNSTORABLE.sub("", text).strip()[:150] for name, text in claims.items() if isinstance(text, str)}
     values = {
         "first_name": texts.get("name") or texts.get("preferred_username") or texts.get("email") or texts["sub"],

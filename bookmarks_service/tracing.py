@@ -25,7 +25,7 @@ class SelectiveExporter(OTLPSpanExporter):
 
 
 def selected(span: ReadableSpan) -> ReadableSpan:
-    """Return a copy of the span with only what may be sent. The trace state is a header of the client."""
+    """Return a copy of the span with only what may be sent, thus without the trace state, a header of the client."""
     context = span.context
     return ReadableSpan(
         span.name,
@@ -41,10 +41,10 @@ def selected(span: ReadableSpan) -> ReadableSpan:
 
 
 def start_tracing() -> None:
-    """Trace requests. Called before Django is set up, in each process."""
+    """Trace requests. Call this in each process, before Django is set up."""
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
-    # Not as the first middleware, which is the default: it refuses unknown hosts, and health checks may have any.
+    # By default, tracing is the first middleware. It refuses unknown hosts, but health checks may have any host.
     position = settings.MIDDLEWARE.index("bookmarks_service.middleware.SessionMiddleware")
     DjangoInstrumentor().instrument(middleware_position=position)

@@ -37,7 +37,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
     Django reads them before any middleware runs, so that its error would not be handled. With a charset, it also
     decodes the query string, which fails if it is very long, or if the charset is a codec such as rot13 that is not for
-    text. Imports refuse the charset that replaces the parameters.
+    text. An import refuses the charset "unknown", which replaces them.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:

@@ -51,7 +51,7 @@ MAX_OPEN = 2_000
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
-    """An admin of user groups. Only the response to a POST, which is in the history, shows their tokens."""
+    """An admin of user groups. Only the action "Reveal token" shows their tokens, and the history records it."""
 
     deferred_fields = JSON_FIELDS
     list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
@@ -66,7 +66,7 @@ class UserGroupAdmin(OperatorAdmin):
     object_actions = {"reveal_token": _("Reveal token"), "rotate_token": _("Rotate token")}
     empty_text = _("Applications create user groups with POST /api/user.")
 
-    fixed_fields = ("team", "environment", "provided_id")
+    fixed_fields = ("team", "environment", "provided_id")  # They cannot be changed later.
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:

@@ -2,8 +2,8 @@
 
     python docs/images/make.py
 
-Run the service on a temporary SQLite database with made-up data, and photograph its admin in Chromium. This takes the
-packages of the extras ``service`` and ``test``, and a ``chromium`` on the path.
+Run the service on a temporary SQLite database with made-up data, and take pictures of its admin in Chromium. This needs
+the packages of the extras ``service`` and ``test``, and a ``chromium`` on the path.
 """
 
 import shutil
@@ -34,7 +34,7 @@ from usergroups.models import ApiToken, Team, UserGroup
 
 Team.objects.all().delete()
 LogEntry.objects.all().delete()
-chance = random.Random(7)
+chance = random.Random(7)  # the same data each time
 now = timezone.now()
 operator = User.objects.get()
 managers = [User.objects.create(username=name, is_staff=True) for name in ("ines", "tomas")]
@@ -84,12 +84,12 @@ for number, name in enumerate(names):
     token, _ = AccessToken.objects.issue(
         user_group=groups[-1], name="Dashboard", created_at=days_ago(100), last_used_at=days_ago(0.1 * number)
     )
-    shelves = [None, *(Collection.objects.create(user_group=groups[-1], name=n) for n in ("Reports", "Reading list"))]
+    choices = [None, *(Collection.objects.create(user_group=groups[-1], name=n) for n in ("Reports", "Reading list"))]
     for page in range(60):
         moment = days_ago(chance.triangular(0, 34, 2))
         Bookmark.objects.add(
             user_group=groups[-1], url=f"https://{slug}.example/reports/{page}", title=f"Report {page}",
-            collection=chance.choice(shelves), created_at=moment,
+            collection=chance.choice(choices), created_at=moment,
         )
 log(managers[1], groups[1], CHANGE, [{"changed": {"fields": ["Properties"]}}], 1)
 log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)

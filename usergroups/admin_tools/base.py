@@ -1,4 +1,4 @@
-"""The base class of the admin of every model, and its actions, which ask for confirmation."""
+"""The base class of the admins of the apps' models, and a decorator for actions that ask for confirmation."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -33,22 +33,22 @@ from .forms import OperatorForm, SingleLineField, autocomplete_field, changed_va
 from .lists import MAX_LISTED, UNUSABLE, OperatorListAdmin, admin_url, bounded_count, can_view, display_rows, values_of
 
 FILTERS_PARAM = "_changelist_filters"
-"""Django's query parameter with the query of the list from which a page was opened, and to which it returns."""
+"""Django's query parameter that holds the query string of the list from which a page was opened."""
 
-MAX_DESCRIBED = 20
+MAX_DESCRIBED = 20  # rows that a confirmation page or a message names
 
 
 class ConfirmationForm(forms.Form):
-    """The form on a confirmation page, with what the page shows of the rows."""
+    """The form on a confirmation page, with what the page shows of the rows that the action will change."""
 
     max_rows: ClassVar[int] = 1_000
-    """The maximum number of rows that the action changes. It keeps them locked meanwhile."""
+    """The maximum number of rows that the action changes. They are locked until it ends."""
 
     def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
         super().__init__(request.POST if request.method == "POST" else None)
         self.refusals: list[str] = []
         """Why the action cannot be performed on these rows."""
-        self.limit = intcomma(self.max_rows) if len(rows) == self.max_rows else ""
+        self.limit = intcomma(self.max_rows) if len(rows) == self.max_rows else ""  # There may be more rows.
         self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
         if others := len(rows[MAX_DESCRIBED:]):
             text = ngettext("and %(number)s more", "and %(number)s more", others)
@@ -56,7 +56,7 @@ class ConfirmationForm(forms.Form):
 
 
 class DeletionForm(ConfirmationForm):
-    """The form of a deletion, with the numbers of the related rows that will be deleted as well."""
+    """The form of a deletion, with the numbers of the related rows that will be deleted or detached as well."""
 
     max_rows = MAX_LISTED
 
@@ -64,7 +64,7 @@ class DeletionForm(ConfirmationForm):
         super().__init__(model_admin, request, rows)
         self.note = model_admin.deletion_note
         self.counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(rows))}
-        dependants: dict[Any, models.QuerySet[Any]] = {}
+        dependants: dict[Any, models.QuerySet[Any]] = {}  # by model, which several foreign keys may lead to
         for each in model_admin.get_queryset(request).dependants([row.pk for row in rows]):
             dependants[each.model] = dependants[each.model] | each if each.model in dependants else each
         limit = transactions.MAX_DEPENDANTS
@@ -86,28 +86,28 @@ def requires_confirmation(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate an admin action to ask for confirmation before it runs.
 
-    ``title`` has the placeholder ``%(rows)s`` for the number and name of the rows, as in "Delete %(rows)s".
-    The action runs in a transaction. It receives the confirmed rows that still exist, locked, and the values of
-    ``form_class`` as keyword arguments. It returns a response, or a message to show.
+    The page that asks shows ``title`` and ``text``. In the title, ``%(rows)s`` stands for text such as "3 bookmarks".
+    The action runs in a transaction. It receives the confirmed rows that still exist, as a queryset that locks them,
+    and the values of ``form_class`` as keyword arguments. It returns a response, or a message to show.
     """
 
     def decorate(action: Callable[..., HttpResponse | str]) -> Any:
         @wraps(action)
         def ask(model_admin: Any, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse:
-            """Redirect to the page that asks for confirmation. "Select all" stands for the list with its filters."""
+            """Redirect to the confirmation page. After "Select all", it gets the filters of the list and no keys."""
             query = {"action": action.__name__, FILTERS_PARAM: request.GET.urlencode()}
             if request.POST.get("select_across") != "1":
                 query["keys"] = ",".join(str(key) for key in queryset.values_list("pk", flat=True))
             return redirect(f"{model_admin.url_of('confirm')}?{urlencode(query)}")
 
-        ask.confirmed = (action, title, text, form_class)  # type: ignore[attr-defined]
+        ask.confirmation = (action, title, text, form_class)  # type: ignore[attr-defined]
         return ask
 
     return decorate
 
 
 class OperatorAdmin(OperatorListAdmin):
-    """An admin that stays fast with many rows, confirms irreversible actions and links to related rows.
+    """An admin that stays fast with many rows, asks before irreversible actions and links to related rows.
 
     It reads from the database for writes, so that operators never act on the state of a replica that lags behind. It
     writes only the changed fields.
@@ -126,7 +126,7 @@ class OperatorAdmin(OperatorListAdmin):
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
     find_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields that Find compares a text with. A row is found by a whole value or by a part of a text."""
+    """The fields in which the page Find searches for a whole value, and in text fields also for a part of one."""
     secret_prefix: str = ""
     """The prefix of the secrets that identify a row, if any."""
 
@@ -151,7 +151,7 @@ class OperatorAdmin(OperatorListAdmin):
     def render_secrets(
         self, request: HttpRequest, title: str, text: str, secrets: Sequence[tuple[Any, str, Any]]
     ) -> HttpResponse:
-        """Show rows with their secrets, each with the row that it replaces, if any. Reloading the page leaves it."""
+        """Show each row with its secret and the row that it replaces, if any. Reloading opens the row or the list."""
         reload_url = self.url_of("change", secrets[0][0].pk) if len(secrets) == 1 else self.url_of("changelist")
         rows = [(secret, self.described(row), old and self.link_to(old)) for row, secret, old in secrets]
         template = "usergroups/admin/secrets.html"
@@ -167,7 +167,7 @@ class OperatorAdmin(OperatorListAdmin):
         return queryset if is_change_page else queryset.defer(*self.deferred_fields)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow only the lookups of ``list_filter``. Others could tell what the user may not see, such as a token."""
+        """Allow only the lookups of ``list_filter``. Others could reveal hidden values, such as tokens."""
         if not super().lookup_allowed(lookup, value, request):
             return False
         filters = [each[0] if isinstance(each, tuple) else each for each in self.get_list_filter(request)]
@@ -227,17 +227,17 @@ class OperatorAdmin(OperatorListAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: Any) -> list[dict[str, Any]]:
-        """Return what to show of each list that can be filtered by the row and that the user may view."""
+        """Return a summary of each list that the user may view and that has an AutocompleteFilter for this row."""
         related = []
         for model in self.opts.apps.get_models():
             other = self.admin_site.get_model_admin(model) if can_view(self.admin_site, request, model) else None
             if not isinstance(other, OperatorAdmin):
                 continue
             filters: list[Any] = [each for each in other.get_list_filter(request) if isinstance(each, tuple)]
-            for owner, _filter in filters:
-                if get_fields_from_path(model, owner)[-1].related_model is self.model:
-                    row = other.related_list(request, {f"{owner}__{self.opts.pk.name}__exact": obj.pk})
-                    related.append({**row, "links": other.get_related_links(request, owner, obj)})
+            for field_path, _filter in filters:
+                if get_fields_from_path(model, field_path)[-1].related_model is self.model:
+                    summary = other.related_list(request, {f"{field_path}__{self.opts.pk.name}__exact": obj.pk})
+                    related.append({**summary, "links": other.get_related_links(request, field_path, obj)})
         return related
 
     def related_list(self, request: HttpRequest, query: dict[str, Any]) -> dict[str, Any]:
@@ -249,12 +249,12 @@ class OperatorAdmin(OperatorListAdmin):
             "url": f"{self.url_of('changelist')}?{urlencode(query)}",
         }
 
-    def get_related_links(self, request: HttpRequest, path: str, obj: Any) -> list[tuple[str, str]]:
-        """Return the labels and URLs of the forms that begin with the owner of the rows and that the user may open."""
-        if not self.has_add_permission(request) or path not in flatten_fieldsets(self.get_fieldsets(request)):
+    def get_related_links(self, request: HttpRequest, field_path: str, obj: Any) -> list[tuple[str, str]]:
+        """Return labels and URLs of the forms, such as "Add bookmark here", that begin with ``obj`` in the field."""
+        if not self.has_add_permission(request) or field_path not in flatten_fieldsets(self.get_fieldsets(request)):
             return []
         text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
-        return [(text, f"{self.url_of('add')}?{urlencode({path: obj.pk})}")]
+        return [(text, f"{self.url_of('add')}?{urlencode({field_path: obj.pk})}")]
 
     def get_buttons(self, request: HttpRequest, obj: Any) -> list[tuple[str, str | Promise]]:
         """Return the names and labels of the actions that are available for the row."""
@@ -266,13 +266,13 @@ class OperatorAdmin(OperatorListAdmin):
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation of an action, and run it when the form is submitted."""
         name = request.GET.get("action", "")
-        if name not in self.get_actions(request) or not hasattr(getattr(self, name, None), "confirmed"):
+        if name not in self.get_actions(request) or not hasattr(getattr(self, name, None), "confirmation"):
             raise PermissionDenied
-        action, title, text, form_class = getattr(self, name).confirmed
+        action, title, text, form_class = getattr(self, name).confirmation
         try:
             rows = self.get_queryset(request).filter(pk__in=self.chosen_keys(request, form_class.max_rows))
             found = list(rows)
-        except UNUSABLE:
+        except UNUSABLE:  # A filter or a key has a malformed value.
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
         if not found:
             messages.info(request, gettext("The selected rows no longer exist. Nothing was changed."))
@@ -291,18 +291,18 @@ class OperatorAdmin(OperatorListAdmin):
         return redirect(self.origin(request, [] if form_class is DeletionForm else found))
 
     def chosen_keys(self, request: HttpRequest, max_rows: int) -> list[Any]:
-        """Return the keys of the rows that were confirmed or selected, or that the list with its filters shows."""
+        """Return the keys of the confirmed rows, or else of the selected ones, or else of all in the filtered list."""
         text = request.POST.get("confirmed", request.GET.get("keys"))
         if text is not None:
             return [key for key in text.split(",")[:max_rows] if is_valid_value(self.opts.pk, key)]
-        listing: Any = copy(request)
-        listing.GET = QueryDict(request.GET.get(FILTERS_PARAM, ""), mutable=True)
-        listing.GET.pop(PAGE_VAR, None)
-        return list(self.get_changelist_instance(listing).queryset.values_list("pk", flat=True)[:max_rows])
+        list_request: Any = copy(request)
+        list_request.GET = QueryDict(request.GET.get(FILTERS_PARAM, ""), mutable=True)
+        list_request.GET.pop(PAGE_VAR, None)
+        return list(self.get_changelist_instance(list_request).queryset.values_list("pk", flat=True)[:max_rows])
 
     def origin(self, request: HttpRequest, rows: list[Any]) -> str:
         """Return the address of the page of the row or of the list from which the action was started."""
-        if "page" in request.GET and rows:
+        if "page" in request.GET and rows:  # The action was started on the page of a row.
             return self.url_of("change", rows[0].pk)
         return f"{self.url_of('changelist')}?{request.GET.get(FILTERS_PARAM, '')}".rstrip("?")
 
@@ -324,7 +324,7 @@ class OperatorAdmin(OperatorListAdmin):
         try:
             self.delete_queryset(request, queryset)
         except (models.ProtectedError, models.RestrictedError) as error:
-            names = ", ".join(f"{row._meta.verbose_name} {row}" for row in [*error.args[1]][:MAX_DESCRIBED])
+            names = ", ".join(f"{blocker._meta.verbose_name} {blocker}" for blocker in [*error.args[1]][:MAX_DESCRIBED])
             return gettext("Nothing was deleted, because these objects prevent it: %(names)s.") % {"names": names}
         self.log_deletions(request, rows)
         return gettext("Deleted %(rows)s.") % {"rows": display_rows(len(rows), self.opts)}
@@ -338,19 +338,19 @@ class OperatorAdmin(OperatorListAdmin):
     # History
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the row in the list of changes, if the site has this list."""
+        """Redirect to the list of all changes, filtered by the row, if the user may view that list."""
         if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
         query: Any = {"content_type": get_content_type_for_model(self.model).pk, "object_id": unquote(object_id)}
         return redirect(f"{admin_url(self.admin_site, LogEntry._meta, 'changelist')}?{urlencode(query)}")
 
     def restore(self, request: HttpRequest, obj: models.Model, form: Any) -> None:
-        """Let the form begin with the old values of an entry of the history, if the page was opened to restore them."""
+        """Fill the form with the old values of the history entry that the query parameter ``restore`` names, if any."""
         key = request.GET.get("restore")
         if not key or not is_valid_value(LogEntry._meta.pk, key):
             return
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
-        for field, old, _new in (each for entry in entries for each in values_of(entry)):
+        for field, old, _new in (change for entry in entries for change in values_of(entry)):
             if field.name in form.fields:
                 form.open_with(field.name, form.fields[field.name].prepare_value(form.initial[field.name]))
                 form.initial[field.name] = old["key"] if old and field.is_relation else old
@@ -358,13 +358,13 @@ class OperatorAdmin(OperatorListAdmin):
     # Find
 
     def with_secrets(self, secrets: list[str]) -> models.Q:
-        """Return the condition that one of these secrets, which have the prefix, identifies the row."""
-        return models.Q()  # An empty condition finds nothing.
+        """Return the condition that one of these secrets, which begin with ``secret_prefix``, identifies the row."""
+        return models.Q()  # Find returns no rows for an empty condition.
 
     def matching(self, text: str, lookup: str) -> models.Q:
-        """Return the condition that the text identifies the row ("exact") or is part of a field ("icontains").
+        """Return the condition that a field equals the text (``lookup`` "exact") or contains it ("icontains").
 
-        The text contains no whole secret.
+        Find passes the secrets in a text to ``with_secrets`` instead.
         """
         fields: list[Any] = [self.opts.get_field(name) for name in self.find_fields]
         lookups = []

@@ -26,12 +26,12 @@ class FindSite(admin.AdminSite):
     """An admin site with the page ``find/``. Its form is the template ``usergroups/admin/find.html``."""
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        # Not Django's never_cache(), so that the browser can return to the page, which answers a POST.
+        # ``cacheable`` avoids never_cache(), with which browsers could not go back to the response to a POST.
         return [path("find/", self.admin_view(self.find_view, cacheable=True), name="find"), *super().get_urls()]
 
     @property
     def admins(self) -> list[Any]:
-        """The admins that Find asks, in the order of the installed apps."""
+        """The admins whose rows Find searches, in the order of the installed apps."""
         admins = [self.get_model_admin(model) for model in apps.get_models() if self.is_registered(model)]
         return [each for each in admins if getattr(each, "find_fields", ())]
 
@@ -39,10 +39,10 @@ class FindSite(admin.AdminSite):
     def secrets_pattern(self) -> str:
         """The regular expression, for Python and JavaScript, of secrets of any model of the site.
 
-        A secret has 38 characters after its prefix. If it is cut off, it has at least 30.
+        A secret has 38 characters after its prefix. The pattern also matches one that was cut off after at least 30.
         """
         prefixes = sorted({each.secret_prefix for each in self.admins if each.secret_prefix})
-        return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"
+        return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"  # no match
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
@@ -52,6 +52,7 @@ class FindSite(admin.AdminSite):
 
     @method_decorator(sensitive_post_parameters("text"))
     def find_view(self, request: HttpRequest) -> HttpResponse:
+        """List the rows that the submitted text finds, or redirect to the page of the only one."""
         text = request.POST.get("text", "").replace("\0", "")[:MAX_LENGTH].strip()
         found = self.find(request, text) if text else {}
         if [len(rows) for rows in found.values()] == [1]:
@@ -69,18 +70,18 @@ class FindSite(admin.AdminSite):
         return response
 
     def find(self, request: HttpRequest, text: str) -> dict[Any, list[Any]]:
-        """Return the first rows that the text finds, by the admins of their models."""
+        """Return, by admin, the first rows with a secret in the text, or that equal the text, or that contain it."""
         admins = [each for each in self.admins if each.has_view_permission(request)]
         if secrets := re.findall(self.secrets_pattern, text):
-            # A query may contain secrets as they are, and the database may log it. It gets none of another kind.
-            own = {each: [key for key in secrets if key.startswith(f"{each.secret_prefix}_")] for each in admins}
+            # Search each model only for its own kind of secrets, as its query may have them in clear and be logged.
+            own = {each: [item for item in secrets if item.startswith(f"{each.secret_prefix}_")] for each in admins}
             return rows_of(request, {each: each.with_secrets(texts) for each, texts in own.items() if texts})
         found = rows_of(request, {each: each.matching(text, "exact") for each in admins})
         return found or rows_of(request, {each: each.matching(text, "icontains") for each in admins})
 
 
 def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> dict[Any, list[Any]]:
-    """Return the first rows that meet the conditions and that the user may view."""
+    """Return, by admin, the first rows that meet its condition and that the user may view. An empty one finds none."""
     found = {}
     for each, condition in conditions.items():
         rows = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1] if condition else ()

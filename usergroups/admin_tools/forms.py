@@ -1,4 +1,4 @@
-"""Forms that keep what others change meanwhile, fields for JSON and related rows, and what the history keeps."""
+"""Forms that detect concurrent changes, fields for JSON and related rows, and the values that the history keeps."""
 
 import json
 import re
@@ -17,9 +17,9 @@ from rest_framework import serializers
 from usergroups.contract import strict_json
 from usergroups.contract.errors import failure
 
-MAX_INDENTED = 100_000  # characters
-MAX_QUOTED = 1_000  # characters of a value in an error
-MAX_KEPT = 50_000  # characters of JSON, of the values in an entry of the history
+MAX_INDENTED = 100_000  # characters of JSON
+MAX_QUOTED = 1_000  # characters of the stored value in an error
+MAX_KEPT = 50_000  # characters of the old and the new value of a field in the history, as JSON
 
 
 def indent_json(value: Any) -> str:
@@ -47,10 +47,10 @@ class SingleLineField(forms.CharField):
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
-    """Django's widget, with a name, with extra query parameters and without a query for malformed values."""
+    """Django's widget with an accessible name and extra query parameters, and without queries for malformed values."""
 
     query_params: dict[str, Any] = {}
-    """Added to the autocomplete URL, so that ``get_search_results()`` of the related model can filter by them."""
+    """Parameters of the autocomplete URL, by which ``get_search_results()`` of the related model's admin can filter."""
 
     @property
     def media(self) -> forms.Media:
@@ -66,7 +66,7 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
 
 
 def autocomplete_field(field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> Any:
-    """Return a choice of the rows that a foreign key can refer to, from the database for writes."""
+    """Return a form field for a foreign key, with autocompletion. It reads the rows from the database for writes."""
     model = field.remote_field.model
     rows = model._default_manager.using(router.db_for_write(model)).select_related()
     return field.formfield(queryset=rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
@@ -89,7 +89,7 @@ class JSONObjectFormField(forms.CharField):
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)  # as in an API call
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
@@ -107,9 +107,9 @@ class JSONObjectFormField(forms.CharField):
 
 
 class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuse a field that somebody else changed after the form was opened, and show both values.
+    """A form that refuses to change a field that somebody else changed after it was opened, and shows both values.
 
-    The form contains the values that it was opened with. It can be sent again to replace the other change.
+    Hidden inputs have the values that it was opened with. Saving the refused form again replaces the other change.
     """
 
     data: Any
@@ -131,13 +131,13 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
             ):
                 self.refuse(name, bound.field.prepare_value(bound.initial))
         if not self.instance._state.adding:
-            # Other fields may have changed since the form was opened. Their stored values are validated with the
-            # changed ones, and are in the history and in the signal.
+            # Somebody else may have changed the fields that this user did not. Take their stored values, so that these
+            # are validated together with the changed ones, and are in the history and in the signal.
             for name in self.cleaned_data.keys() - set(self.changed_data):
                 self.cleaned_data[name] = getattr(self.instance, name, self.cleaned_data[name])
 
     def refuse(self, name: str, current: Any) -> None:
-        """Add an error with the stored value, and let the form contain this value, so that it can be sent again."""
+        """Add an error that shows the stored value, and let the user replace this value by saving again."""
         rows = getattr(self.fields[name], "queryset", None)
         shown = current if rows is None else rows.filter(pk=current).first()
         quoted = Truncator(str(shown or "-")).chars(MAX_QUOTED)
@@ -146,13 +146,13 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         self.open_with(name, current)
 
     def open_with(self, name: str, current: Any) -> None:
-        """Let the form contain the stored value of a field as the one to compare the input with."""
+        """Render ``current`` as the value that the field was opened with, which the next input is compared with."""
         self.data = self.data.copy()
         self.data[self.add_initial_prefix(name)] = self.fields[name].hidden_widget().format_value(current) or ""
 
 
 def changed_values(form: forms.BaseForm) -> dict[str, Any]:
-    """Return the old and the new values of the changed fields, as an entry of the history keeps them."""
+    """Return what the history keeps: ``{name: [old, new]}`` of changed fields, with ``[None, None]`` if too long."""
     values: dict[str, Any] = {}
     for name in form.changed_data:
         pair = [_kept(form.fields[name], value) for value in (form.initial.get(name), form.cleaned_data.get(name))]

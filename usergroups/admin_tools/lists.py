@@ -30,10 +30,10 @@ from django.utils.translation import gettext_lazy as _
 
 from .forms import AutocompleteSelect, autocomplete_field, indent_json
 
-MAX_LISTED = 10_000
+MAX_LISTED = 10_000  # rows
 
 UNUSABLE = (IncorrectLookupParameters, ValueError, OverflowError, ValidationError, DataError)
-"""The errors for a filter, or for the key of a selected row, with a value that no row can have."""
+"""The errors that a query raises if a filter, or the key of a selected row, has a malformed value."""
 
 
 def can_view(site: admin.AdminSite, request: HttpRequest, model: Any) -> bool:
@@ -90,7 +90,7 @@ class AutocompleteFilter(admin.FieldListFilter):
         form.fields[self.lookup] = autocomplete_field(self.field, self.admin_site, required=False)
         params = changelist.filter_params.items()
         others = [(name, value) for name, values in params if name != self.lookup for value in values]
-        yield {"field": form[self.lookup], "others": others}
+        yield {"field": form[self.lookup], "others": others}  # The form also sends the other filters.
 
 
 class OperatorChangeList(ChangeList):
@@ -100,13 +100,13 @@ class OperatorChangeList(ChangeList):
         super().__init__(*args)
         model_admin: Any = self.model_admin
         self.title = str(model_admin.list_title or capfirst(self.opts.verbose_name_plural))
-        self.has_filters = False  # so that the theme does not show them as well
+        self.has_filters = False  # so that the template of Django or of a theme does not show them as well
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
 
 
 class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """An admin with the lists of this module."""
+    """An admin whose list shows at most 10,000 rows, with the filters above them. It has the columns of most lists."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
@@ -198,12 +198,12 @@ def relative_time(at: datetime | None) -> str | None:
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
 
-# Django stores the labels of changed fields, and translates them. makemessages reads those that are nowhere else.
+# Django stores the English labels of changed fields, and translates them. Mark those that are not marked elsewhere.
 LABELS = (gettext_noop("Collection"), gettext_noop("Mapping"), gettext_noop("Properties"))
 
 
 def message_of(entry: LogEntry) -> str:
-    """Return the message in the active language. In a message of ours, what follows a colon is a value."""
+    """Return the message in the active language. In one that is not Django's, a value may follow a colon."""
     if entry.is_deletion():
         return gettext("Deleted.")
     if not entry.change_message or entry.change_message.startswith("["):
@@ -213,7 +213,7 @@ def message_of(entry: LogEntry) -> str:
 
 
 def log_rows(user: Any, flag: int, messages: Sequence[tuple[models.Model, str]]) -> None:
-    """Write an entry with a message for each row, with one statement."""
+    """Write an entry of the history for each row, with its message, in one statement."""
     LogEntry.objects.bulk_create(
         LogEntry(
             user_id=user.pk, content_type=get_content_type_for_model(row), object_id=row.pk, object_repr=str(row)[:200],
@@ -233,8 +233,8 @@ def values_of(entry: Any) -> Iterator[tuple[Any, Any, Any]]:
                 yield fields[name], *pair
 
 
-def visible_kinds(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
-    """Return the content types of the models that the user may view."""
+def visible_content_types(site: admin.AdminSite, request: HttpRequest) -> list[ContentType]:
+    """Return the content types of the models that the user may view, without LogEntry itself."""
     visible = [model for model in site._registry if model is not LogEntry and can_view(site, request, model)]
     return list(ContentType.objects.get_for_models(*visible).values()) if visible else []
 
@@ -244,7 +244,7 @@ class ObjectFilter(admin.SimpleListFilter):
     parameter_name = "content_type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [(kind.pk, capfirst(kind.name)) for kind in visible_kinds(model_admin.admin_site, request)]
+        return [(kind.pk, capfirst(kind.name)) for kind in visible_content_types(model_admin.admin_site, request)]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset.filter(content_type=self.value()) if self.value() else queryset
@@ -268,10 +268,10 @@ class ChangesAdmin(OperatorListAdmin):
     empty_text = _("Changes that operators make in the admin are listed here.")
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).filter(content_type__in=visible_kinds(self.admin_site, request))
+        return super().get_queryset(request).filter(content_type__in=visible_content_types(self.admin_site, request))
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(visible_kinds(self.admin_site, request))
+        return bool(visible_content_types(self.admin_site, request))
 
     has_module_permission = has_view_permission
 
@@ -306,7 +306,7 @@ class ChangesAdmin(OperatorListAdmin):
 
 
 def text_of(field: Any, value: Any) -> str:
-    """Return a value that an entry keeps as text."""
+    """Return a value from an entry of the history as text."""
     if isinstance(field, models.JSONField):
         return indent_json(value) or "-"
     return str(value["text"] if value and field.is_relation else localize(value) or "-")

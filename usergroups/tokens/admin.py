@@ -48,7 +48,7 @@ class NewTokenForm(OperatorForm):
         choices=[("30", _("30 days")), ("90", _("90 days")), ("365", _("365 days")), ("", _("No expiry"))],
         initial="90",
         required=False,
-        help_text=_("Calls with an expired token get 401. A rotated token gets the same lifetime again."),
+        help_text=_("Calls with an expired token get 401. The successor of a rotated token has the same lifetime."),
     )
 
     def clean(self) -> None:
@@ -76,7 +76,7 @@ class TokenAdmin(OperatorAdmin):
     owner_fields: ClassVar[tuple[str, ...]]
     """The fields that identify the owner of the token."""
     owner_columns: ClassVar[tuple[str, ...]] = ()
-    """What the list shows of the owner, if not these fields."""
+    """The columns of the list that show the owner. By default, these are the owner_fields."""
 
     list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
@@ -95,7 +95,7 @@ class TokenAdmin(OperatorAdmin):
         return ("name", "expires", *self.owner_fields, "access", "created_at", *last_use)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> tuple[str, ...]:
-        return self.get_fields(request, obj)[1:] if obj else ()
+        return self.get_fields(request, obj)[1:] if obj else ()  # all but the name
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
@@ -106,7 +106,7 @@ class TokenAdmin(OperatorAdmin):
         return self.show_secrets(request, [(obj, request.issued_secret, None)])
 
     def show_secrets(self, request: HttpRequest, issued: Sequence[tuple[Token, str, Token | None]]) -> HttpResponse:
-        """Show the secrets of new tokens, each with the old token, if any. This response is the only one with them."""
+        """Show the secrets of new tokens, and the token that each replaces, if any. No other response has them."""
         name = self.opts.verbose_name if len(issued) == 1 else self.opts.verbose_name_plural
         title = capfirst(gettext("%(name)s issued") % {"name": name})
         text = gettext("A secret is shown only now: copy it and store it securely. If you lose it, rotate the token.")
@@ -133,7 +133,7 @@ class TokenAdmin(OperatorAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def sentence(self, token: Token) -> str:
-        """Return what matters most about the token."""
+        """Return the sentence at the top of the token's page: its state, and what that means for calls."""
         match token.state:
             case TokenState.REVOKED:
                 return format_html(gettext("Revoked {}. Calls get 401."), relative_time(token.revoked_at))
@@ -177,7 +177,7 @@ class TokenAdmin(OperatorAdmin):
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
         available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
-        return [button for button in super().get_buttons(request, obj) if available[button[0]]]
+        return [(name, label) for name, label in super().get_buttons(request, obj) if available[name]]
 
     @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
     @requires_confirmation(
@@ -206,7 +206,7 @@ class TokenAdmin(OperatorAdmin):
         return self.show_secrets(request, [(new, secret, old) for old, new, secret in issued])
 
     def details(self, row: Token) -> list[Any]:
-        """Return who owns the token, and when, from where and by which program it was last used."""
+        """Return the owner, the access, the state, the expiry and the last use of the token."""
         owner = [getattr(row, name) for name in self.owner_fields]
         expires = format_html("{}: {}", gettext("expires"), self.expires(row))
         used = format_html("{}: {}", gettext("last used"), self.last_used(row))
@@ -224,7 +224,7 @@ class TokenAdmin(OperatorAdmin):
         return Q(digest__in=digests) | Q(hint__in=map(secret_format.hint, cut_off))
 
     def matching(self, text: str, lookup: str) -> Q:
-        """Also match the id in the API, and the beginning of the secret anywhere in the text."""
+        """Also match the token's id in the API, and the beginning of its secret anywhere in the text."""
         condition = super().matching(text, lookup)
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))

@@ -13,8 +13,8 @@ ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", 
 
 class Command(OperatorCommand):
     help = (
-        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add, "
-        "edit and reveal user group tokens. Existing groups with these names get exactly these permissions."
+        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
+        "edit everything and reveal user group tokens. Existing groups with these names get exactly these permissions."
     )
 
     @transaction.atomic

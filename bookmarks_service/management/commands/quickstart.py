@@ -1,4 +1,4 @@
-"""Set up and serve a demo."""
+"""Set up the service with demo data and serve it."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 
-NAME = "quickstart"
+NAME = "quickstart"  # of the tokens that it issues
 
 SAMPLES = [
     ("https://docs.djangoproject.com/", "Django documentation"),

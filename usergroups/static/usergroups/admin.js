@@ -3,17 +3,17 @@
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).innerText); // over HTTPS only
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).innerText); // Browsers allow this over HTTPS only.
   button.textContent = button.dataset.copied;
 });
 
-// Reloading the page of a new secret does not send the form again.
+// Let a reload of the page with new secrets open another page, and not send the form again.
 document.addEventListener("DOMContentLoaded", () => {
   const secrets = document.getElementById("secrets");
   if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
 });
 
-// Warn before unsaved changes are lost. Select2 sets the values of its fields after the page is loaded.
+// Warn before unsaved changes are lost, such as restored values. Wait for Select2, which sets its fields late.
 window.addEventListener("load", () => {
   const form = document.querySelector(".change-form #content-main > form[method=post]");
   if (!form) return;

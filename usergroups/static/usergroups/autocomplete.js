@@ -1,5 +1,5 @@
 "use strict";
-// Name the boxes of Select2 after the label of the field. Select2 names them after their value only.
+// Give the boxes of Select2 the label of the field as accessible name. Select2 names them after their value only.
 {
   const $ = django.jQuery;
   const labelOf = (select) => select.labels[0]?.textContent.trim().replace(/:$/, "") ?? "";

@@ -12,7 +12,7 @@
     field.select();
   });
 
-  // Submitted as it is, the search form of a list would put the secret into the address.
+  // The search form of a list uses GET, which would put the secret into the address.
   document.getElementById("changelist-search")?.addEventListener("submit", (event) => {
     const searched = event.target.elements.q.value;
     if (!new RegExp(form.dataset.secrets).test(searched)) return;
