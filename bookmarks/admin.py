@@ -247,8 +247,7 @@ class BookmarkAdmin(OwnedAdmin):
         of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
         results = of_group.move_many([str(key) for key in to_move], collection)
         moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
-        messages_of_moved = [(row, message_of_move(to_move[row.pk].collection, collection)) for row in moved]
-        log_rows(request.user, CHANGE, messages_of_moved)
+        log_rows(request.user, CHANGE, [(row, move_message(to_move[row.pk].collection, collection)) for row in moved])
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -371,7 +370,7 @@ class BookmarkAdmin(OwnedAdmin):
         return self.render_page(request, "bookmarks/import_form.html", gettext("Import bookmarks"), **context)
 
 
-def message_of_move(old: Collection | None, new: Collection | None) -> str:
+def move_message(old: Collection | None, new: Collection | None) -> str:
     """Return the message for the history that saving the form of the bookmark would write."""
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])

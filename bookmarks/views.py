@@ -105,8 +105,8 @@ class BookmarksView(AccessTokenView):
         bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
-            return self.respond(data, tagged=bookmark)
-        return self.respond(data, tagged=bookmark, status=201, location=self.location_of(bookmark.pk))
+            return self.respond(data, etag_of=bookmark)
+        return self.respond(data, etag_of=bookmark, status=201, location=self.location_of(bookmark.pk))
 
 
 class BookmarkView(AccessTokenView):
@@ -121,7 +121,7 @@ class BookmarkView(AccessTokenView):
     def get(self, request: Request, id: str) -> Response:
         if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
             raise exceptions.BookmarkNotFound
-        return self.respond({"bookmark": bookmark}, tagged=bookmark)
+        return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
@@ -131,7 +131,7 @@ class BookmarkView(AccessTokenView):
         except Duplicate as duplicate:
             location = self.location_of(duplicate.key)
             raise exceptions.BookmarkExists("url" if "url" in fields else "collection", location) from None
-        return self.respond({"bookmark": bookmark}, tagged=bookmark)
+        return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark
     def delete(self, request: Request, id: str) -> Response:
@@ -215,7 +215,7 @@ class CollectionsView(AccessTokenView):
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         location = self.location_of(collection.pk)
-        return self.respond({"collection": collection}, tagged=collection, status=201, location=location)
+        return self.respond({"collection": collection}, etag_of=collection, status=201, location=location)
 
 
 class CollectionView(AccessTokenView):
@@ -230,7 +230,7 @@ class CollectionView(AccessTokenView):
     def get(self, request: Request, id: str) -> Response:
         if (collection := Collection.objects.find(self.user_group, id)) is None:
             raise exceptions.CollectionNotFound
-        return self.respond({"collection": collection}, tagged=collection)
+        return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.update_collection
     def patch(self, request: Request, id: str) -> Response:
@@ -239,7 +239,7 @@ class CollectionView(AccessTokenView):
             collection = self.collections.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
-        return self.respond({"collection": collection}, tagged=collection)
+        return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.delete_collection
     def delete(self, request: Request, id: str) -> Response:

@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -34,9 +35,9 @@ class PermissionsAdmin(OperatorListAdmin):
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
-            names = [model._meta.model_name for model in apps.get_models() if self.admin_site.is_registered(model)]
-            permissions = Permission.objects.filter(content_type__model__in=names)
-            kwargs["queryset"] = permissions.select_related("content_type")
+            types = ContentType.objects.get_for_models(*filter(self.admin_site.is_registered, apps.get_models()))
+            permissions = Permission.objects.select_related("content_type")
+            kwargs["queryset"] = permissions.filter(content_type__in=types.values())
             kwargs["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 

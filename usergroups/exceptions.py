@@ -19,9 +19,7 @@ class TooLargeToDelete(APIException):
 
     status_code = 409
     default_code = "too_large_to_delete"
-    default_detail = (
-        f"More than {MAX_DEPENDANTS:,} objects belong to it. First delete bookmarks by POST /v1/bookmarks/batch/delete."
-    )
+    default_detail = f"More than {MAX_DEPENDANTS:,} objects belong to this one. Delete some of them first."
 
 
 class ResponseTooLarge(APIException):

@@ -25,7 +25,7 @@ CONFLICTS = {"40001", "40P01"}  # the SQLSTATEs serialization_failure and deadlo
 
 MAX_DELETED = 2_000  # rows at a time, because the query contains their primary keys
 MAX_DEPENDANTS = 100_000
-"""The maximum number of rows of one model that are deleted or detached together with a row while a client waits."""
+"""The maximum number of rows, by one relation, that are deleted or detached with a row while a client waits."""
 
 MAX_FOREIGN_KEYS = 5  # in a chain from a row to its dependants, because models may refer to each other in a cycle
 
@@ -147,7 +147,7 @@ class WritingQuerySet(models.QuerySet[M]):
         """Detach the dependants that are kept when the rows with these keys are deleted. By default, there are none."""
 
     def require_few_dependants(self) -> None:
-        """Raise TooManyDependants if more than MAX_DEPENDANTS rows of one model depend on the rows."""
+        """Raise TooManyDependants if more than MAX_DEPENDANTS rows depend on the rows by one relation."""
         if self.model._meta.related_objects:
             for rows in self.dependants(list(self.values_list("pk", flat=True))):
                 if rows[: MAX_DEPENDANTS + 1].count() > MAX_DEPENDANTS:

@@ -62,7 +62,7 @@ class UserGroupView(ApiTokenView):
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
         user_group = self.user_groups.get(**self.validated())
-        return self.respond({"user_group": user_group}, tagged=user_group)  # with the ETag of the group
+        return self.respond({"user_group": user_group}, etag_of=user_group)
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
@@ -71,14 +71,14 @@ class UserGroupView(ApiTokenView):
         user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
         data = {"user_group": user_group, "new_user_group": created}
         if not created:
-            return self.respond(data, tagged=user_group)
-        return self.respond(data, tagged=user_group, status=201, location=self.location_of(user_group))
+            return self.respond(data, etag_of=user_group)
+        return self.respond(data, etag_of=user_group, status=201, location=self.location_of(user_group))
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
         user_group = UserGroup.objects.change(scope=self.token.scope, versions=accepted_versions(request), **fields)
-        return self.respond({"user_group": user_group}, tagged=user_group)
+        return self.respond({"user_group": user_group}, etag_of=user_group)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
@@ -95,7 +95,7 @@ class RotateUserGroupTokenView(ApiTokenView):
     def post(self, request: Request) -> Response:
         user_groups = self.user_groups.defer("mapping")  # The response has no mapping.
         user_group = user_groups.rotate_token(**self.validated())
-        return self.respond({"user_group": user_group}, tagged=user_group)
+        return self.respond({"user_group": user_group}, etag_of=user_group)
 
 
 class ResolveView(ApiTokenView):
@@ -107,7 +107,7 @@ class ResolveView(ApiTokenView):
     @openapi.resolve_user_group
     def post(self, request: Request) -> Response:
         user_group = self.user_groups.get_by_token(**self.validated())
-        return self.respond({"user_group": user_group}, tagged=user_group)
+        return self.respond({"user_group": user_group}, etag_of=user_group)
 
 
 class UserGroupsView(ApiTokenView):

@@ -84,7 +84,7 @@ class Report:
     def remarks(self) -> Iterator[str]:
         """Sentences about what else the import changed or left out, besides the counts and the refusals."""
         if self.unusable_dates:
-            text = _("Bookmarks whose date cannot be used, so that they have the date of the import: %(count)s.")
+            text = _("Bookmarks with a date that cannot be used: %(count)s. New ones have the date of the import.")
             yield text % {"count": self.unusable_dates}
         if self.shortened:
             text = _("Titles and names of collections that were too long and were shortened: %(count)s.")

@@ -177,7 +177,7 @@ class TokenAdmin(OperatorAdmin):
 
     def get_buttons(self, request: HttpRequest, obj: Token) -> list[tuple[str, str | Promise]]:
         available = {"revoke": obj.is_active, "rotate": obj.is_active and obj.rotated_at is None}
-        return [(name, label) for name, label in super().get_buttons(request, obj) if available[name]]
+        return [(name, label) for name, label in super().get_buttons(request, obj) if available.get(name, True)]
 
     @admin.action(description=_("Revoke selected %(verbose_name_plural)s"), permissions=["revoke"])
     @requires_confirmation(

@@ -164,14 +164,14 @@ class TokenView(APIView):
         self,
         fields: Mapping[str, Any],
         *,
-        tagged: Any = None,
+        etag_of: Any = None,
         status: int = 200,
         location: str | None = None,
     ) -> Response:
-        """Return a response with the fields of the envelope and, if ``tagged`` is an object, its ETag."""
+        """Return a response with the fields of the envelope, and the ETag of the object ``etag_of`` if there is one."""
         headers = {}
-        if tagged is not None:
-            headers["ETag"] = etag(tagged.updated_at)
+        if etag_of is not None:
+            headers["ETag"] = etag(etag_of.updated_at)
         if location is not None:
             headers["Location"] = location
         serializer = _cached_serializer(self.response_serializers[self.documented_method], False, threading.get_ident())
