@@ -1,4 +1,4 @@
-"""Actions of operators, with Django's test client."""
+"""What operators do in the admin, with Django's test client. ``model`` is a name such as "usergroups_apitoken"."""
 
 import html
 import re
@@ -20,7 +20,7 @@ def url(name, *args):
 
 
 def open_confirmation(client, model, action, *objects, query="", **fields):
-    """Choose an action for the selected rows and return the confirmation page."""
+    """Choose an action for objects, or with select_across="1" for a whole list, and return the confirmation page."""
     selected = {"action": action, "_selected_action": [obj.pk for obj in objects], **fields}
     return client.post(url(f"{model}_changelist") + query, selected, follow=True)
 
@@ -31,19 +31,20 @@ def open_confirmation_on_page(client, model, action, obj):
 
 
 def address_of(page):
+    """Return the path and the query with which a page was requested."""
     query = page.request["QUERY_STRING"]
     return page.request["PATH_INFO"] + (f"?{query}" if query else "")
 
 
 def confirm(client, page, **fields):
     """Submit the form of a confirmation page."""
-    form = page.content.decode().partition('<div id="content"')[2]
+    form = page.content.decode().partition('<div id="content"')[2]  # without the search form of the header
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form))
     return client.post(address_of(page), {**hidden, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, query="", select_across="0", **fields):
-    """Choose an action and confirm it, if the operator may run it."""
+    """Choose an action for objects of a list, confirm it, and return the page that follows."""
     page = open_confirmation(client, model, action, *objects, query=query, select_across=select_across, index="0")
     return confirm(client, page, **fields)
 
@@ -65,13 +66,13 @@ def log_in_with(client, *codenames):
     return client
 
 
-def allow(client, model, *verbs):
+def allow_only(client, model, *verbs):
     """Log in as an operator who has only these permissions for the model."""
     log_in_with(client, *(f"{verb}_{model.partition('_')[2]}" for verb in verbs))
 
 
 def shown_form(client, user_group, address=""):
-    """Return the data of the unchanged form of the user group."""
+    """Return the data of the form of the user group, as it is when the form is opened, here or at ``address``."""
     page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
     initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())
@@ -85,21 +86,22 @@ def save(client, user_group, **changes):
     return client.post(url("usergroups_usergroup_change", user_group.pk), {**shown_form(client, user_group), **changes})
 
 
-FACTORIES = {"usergroups_apitoken": ApiTokenFactory, "bookmarks_accesstoken": AccessTokenFactory}
+TOKEN_FACTORIES = {"usergroups_apitoken": ApiTokenFactory, "bookmarks_accesstoken": AccessTokenFactory}
 
-ISSUE = {
+TOKEN_FORMS = {
     "usergroups_apitoken": (ApiToken, lambda: {"team": TeamFactory().pk, "environment": "Testing"}),
     "bookmarks_accesstoken": (AccessToken, lambda: {"user_group": UserGroupFactory().pk}),
 }
-"""The model of each kind, and a function that returns the fields of its form that name a new owner."""
+"""By token model: its class, and a function that creates an owner and returns the fields of the form that name it."""
 
 
 def listed(client, model="usergroups_apitoken", **query):
+    """Return the objects in the list of the model with this query."""
     return set(client.get(url(f"{model}_changelist"), query).context["cl"].queryset)
 
 
 def shown_and_stored(client, model, *tokens, caplog):
-    """Return everything that the admin shows and stores after the page with the secret."""
+    """Return, as texts, what the admin shows, stores and logs about the tokens after the page with their secrets."""
     return [
         client.get(url("index")).content.decode(),
         client.get(url(f"{model}_changelist")).content.decode(),

@@ -16,17 +16,17 @@ expect.set_options(timeout=TIMEOUT)
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
 
-LONG_NAMES = 1000
-"""The key of the team and of the user group that have long names, as have their objects."""
+LONG_NAMES_PK = 1000
+"""The primary key of a team and of a user group that have long names. So do the objects that belong to them."""
 
-# An f-string: doubled braces stay in the script.
+# The script has single braces where this f-string has doubled ones.
 FILL = f"""
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
 
-team = Team.objects.create(pk={LONG_NAMES}, name="International Reporting and Business Intelligence Operations")
+team = Team.objects.create(pk={LONG_NAMES_PK}, name="International Reporting and Business Intelligence Operations")
 group = UserGroup.objects.create(
-    pk={LONG_NAMES}, team=team, environment="Customer", provided_id="4c2f1d0e-9d0b-5a43-8f7a-0d7f3f6f2c11",
+    pk={LONG_NAMES_PK}, team=team, environment="Customer", provided_id="4c2f1d0e-9d0b-5a43-8f7a-0d7f3f6f2c11",
     name="Consolidated Amalgamated Holdings of Northern Europe GmbH 1",
 )
 for model, owner in ((ApiToken, {{"team": team}}), (AccessToken, {{"user_group": group}})):
@@ -46,11 +46,12 @@ for number in range(20):
     ApiToken.objects.issue(team=demo, name=f"Many {{number}}")
 print(*(ApiToken.objects.issue(team=team, name=name)[1] for team, name in ((demo, "Going back"), (keys, "Forgotten"))))
 """
+"""Adds objects with long names and more rows than a page lists, and prints the secrets of two tokens."""
 
 
 @contextmanager
 def filled_service(script):
-    """Run the service, after a script has filled its database. The attribute ``printed`` has the script's output."""
+    """Run the service, and add data with a script, whose output is in the attribute ``printed``."""
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,
@@ -64,7 +65,7 @@ def filled_service(script):
 
 @pytest.fixture(scope="session")
 def service():
-    """Run with more rows than a page of the admin lists. All modules share this service."""
+    """Run the service with the data of FILL. Modules share it unless they have a service of their own."""
     with filled_service(FILL) as service:
         yield service
 
@@ -72,7 +73,7 @@ def service():
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # so that root may run it
         yield browser
         browser.close()
 
@@ -90,7 +91,7 @@ def new_page(context):
     """Open a page, and fail at the end if the console, a script or the server reported an error."""
     errors = []
     with context.new_page() as page:
-        page.on("console", lambda said: errors.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("console", lambda entry: errors.append(entry.text) if entry.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
         yield page
@@ -109,6 +110,7 @@ def context(browser, service):
 
 @pytest.fixture
 def page(context):
+    """Return a page in the session of the operator."""
     with new_page(context) as page:
         yield page
 

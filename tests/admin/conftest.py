@@ -7,7 +7,7 @@ from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFa
 
 @pytest.fixture
 def everything(db):
-    """Create an object of each model."""
+    """Return an object of each model, by app label and model name. The name or the URL of each has "Findable"."""
     user_group = UserGroupFactory(name="Findable", mapping={"40": 1}, properties={"plan": "pro"})
     collection = CollectionFactory(user_group=user_group, name="Findable")
     return {

@@ -1,4 +1,4 @@
-"""The texts of the apps and the service that are left in English on a German page."""
+"""Find texts of the apps and the service that a page shows in English although they have a German translation."""
 
 import re
 from html.parser import HTMLParser
@@ -34,31 +34,31 @@ class ShownTexts(HTMLParser):
         self.texts |= {value for name, value in attributes if name in shown and value}
 
 
-def pieces(text):
-    """Return regular expressions for the parts of a text between tags that have letters outside placeholders.
+def patterns_of(text):
+    """Yield a regular expression for each part of a translated text between two tags.
 
-    "in" alone is also a German word.
+    Leave out parts without letters, and "in %(time)s", because German texts also begin with "in".
     """
-    for piece in re.split("<[^>]+>", text):
-        words = re.split(r"%\(\w+\)s", piece.strip(" ,:"))
+    for part in re.split("<[^>]+>", text):
+        words = re.split(r"%\(\w+\)s", part.strip(" ,:"))
         if re.search("[A-Za-z]", "".join(words)) and words != ["in ", ""]:
             yield ".+".join(re.escape(word) for word in words)
 
 
 TRANSLATED = [
-    re.compile(f",? ?{piece}", re.IGNORECASE)
+    re.compile(f",? ?{pattern}", re.IGNORECASE)  # A page may join texts with commas.
     for path in CATALOGS
     for english, german in read_catalog(path)
     if english.lower() != german.lower()
-    for piece in pieces(english)
+    for pattern in patterns_of(english)
 ]
-
+"""Patterns of the English texts in the catalogs whose translation is another text."""
 
 OF_DJANGO = re.compile("Are you sure you want to delete the .+ related items will be deleted|Add link")
 """Texts of Django that some of its versions have not translated."""
 
 
 def in_english(page):
-    """Return the shown texts that the catalogs translate."""
+    """Return the texts that the page shows in English although the catalogs translate them."""
     texts = {text for text in ShownTexts(page).texts if not OF_DJANGO.match(text)}
     return {text for text in texts if any(pattern.fullmatch(text) for pattern in TRANSLATED)}

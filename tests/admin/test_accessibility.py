@@ -1,6 +1,6 @@
-"""axe-core finds nothing on any page, at three widths and in both color schemes: add each new page to a table.
+"""axe-core finds no violation on any page, at three widths and in both color schemes. Add each new page to a table.
 
-No page violates the content security policy.
+A test also fails if the browser reports an error, for example because the page violates its content security policy.
 """
 
 import pytest
@@ -29,6 +29,7 @@ urls = [f"https://example.com/{'long/' * n}" for n in range(20)]
 Bookmark.objects.bulk_create(Bookmark(user_group=user_group, collection=shelf, url=url, title="A page") for url in urls)
 Group.objects.create(name="Reviewers")
 """
+"""Adds to the team, the user group and the collection of ``quickstart`` tokens in every state and many bookmarks."""
 
 ADMIN = {
     "overview": ["/admin/"],
@@ -80,7 +81,7 @@ ADMIN = {
     "changes": ["/admin/admin/logentry/"],
     "change password": ["/admin/password_change/"],
 }  # fmt: skip
-"""The pages of the admin: a path, and the elements to click on one after the other."""
+"""The pages of the admin: a path, and selectors of elements to click one after the other."""
 
 VISITORS = {
     "start": ["/"],
@@ -88,8 +89,8 @@ VISITORS = {
     "failed login": ["/admin/login/", "[type=submit]"],
 }
 
-ERRORS = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html",
-          "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
+ERROR_TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html",
+                   "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,7 @@ def visitor(browser, service):
 
 @pytest.fixture(scope="module")
 def operator(context):
+    """A page of the operator, who is logged in."""
     with new_page(context) as page:
         yield page
 
@@ -116,11 +118,11 @@ def open_page(page, path, *clicks):
     for selector in clicks:
         page.locator(selector).first.click()
     page.wait_for_load_state()
-    page.locator(".loading-results").wait_for(state="detached")
+    page.locator(".loading-results").wait_for(state="detached")  # while Select2 loads the choices
 
 
 SELECT2 = [("region", ".select2-container--open")]
-"""Select2 adds its list to the end of the page."""
+"""An exception for the rule that all content is in landmarks: Select2 adds its list to the end of the page."""
 
 
 @pytest.mark.parametrize("steps", ADMIN.values(), ids=ADMIN)
@@ -130,12 +132,12 @@ def test_a_page_of_the_admin_is_accessible(operator, steps):
     assert violations(operator, exceptions=SELECT2) == []
 
 
-@pytest.mark.parametrize("text", ["c", "nothing"])
+@pytest.mark.parametrize("text", ["c", "nothing"], ids=["many rows", "no row"])
 def test_the_results_of_find_are_accessible(operator, text):
     operator.goto("/admin/")
     operator.get_by_role("searchbox", name="Find").fill(text)
     operator.keyboard.press("Enter")
-    operator.get_by_text("“").first.wait_for()
+    operator.get_by_text("“").first.wait_for()  # the text in quotation marks, above the results
 
     assert violations(operator) == []
 
@@ -157,14 +159,14 @@ FONTS = ["* { font-family: serif !important }", "html { font-size: 10px !importa
 
 @pytest.mark.parametrize("style", FONTS)
 @pytest.mark.parametrize("path", ["/admin/", "/admin/usergroups/apitoken/", "/admin/usergroups/usergroup/1/change/"])
-def test_targets_are_large_enough_in_any_font(operator, path, style):
-    """The machine's fonts would otherwise decide on the height of links."""
+def test_links_and_buttons_are_large_enough_in_any_font(operator, path, style):
+    """The fonts of the machine that runs the tests may be larger than those of an operator."""
     operator.goto(path)
     operator.evaluate(
         "text => { const s = new CSSStyleSheet(); s.replaceSync(text); document.adoptedStyleSheets = [s] }", style
     )
 
-    assert violations(operator, TARGETS) == []
+    assert violations(operator, TARGET_SIZE) == []
 
 
 def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
@@ -175,7 +177,7 @@ def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
     operator.get_by_role("heading", name="nothing has been imported yet").wait_for()
 
     assert violations(operator) == []
-    operator.reload()
+    operator.reload()  # The report of the check is still there.
     assert operator.get_by_text("New collections: Checked").is_visible()
     operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b""})
     operator.get_by_role("button", name="Check the file").click()
@@ -215,7 +217,7 @@ def test_a_page_without_login_is_accessible(visitor, steps):
     assert violations(visitor) == []
 
 
-@pytest.mark.parametrize("template", ERRORS)
+@pytest.mark.parametrize("template", ERROR_TEMPLATES)
 def test_an_error_page_is_accessible(visitor, template):
     context = {"failure_limit": 10, "title": "Sign-in failed", "message": "The provider refused."}
     html = render_to_string(template, context)
@@ -226,7 +228,7 @@ def test_an_error_page_is_accessible(visitor, template):
 
 
 RUN = """
-// A change of the scheme starts animations of colors.
+// Finish the animations of colors that a change of the color scheme starts, so that axe-core sees the final colors.
 async ([options, ...exceptions]) => {
   for (const animation of document.getAnimations()) animation.finish();
   const exclude = exceptions.map(([rule, selector]) => ({ rule, nodes: [...document.querySelectorAll(selector)] }));
@@ -240,7 +242,7 @@ async ([options, ...exceptions]) => {
 """
 OPTIONS = {
     "resultTypes": ["violations"],
-    "preload": False,  # It would load the style sheets again.
+    "preload": False,  # True would load the style sheets again.
     "rules": {"target-size": {"enabled": True}},  # a rule of WCAG 2.2, which is off by default
 }
 COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
@@ -248,13 +250,14 @@ COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
 EVERYTHING = [(1440, "light", OPTIONS), (1024, "dark", OPTIONS), (360, "light", OPTIONS), (360, "dark", COLORS)]
 """The width and the color scheme of each run of axe-core, and its options."""
 
-TARGETS = [(360, "light", {**OPTIONS, "runOnly": ["target-size"]})]
+TARGET_SIZE = [(360, "light", {**OPTIONS, "runOnly": ["target-size"]})]
 
 
 def violations(page, runs=EVERYTHING, exceptions=()):
-    """Return what is wrong on the page as it is, by width and color scheme. No page may be wider than the screen.
+    """Return the violations on the page in its present state, for each width and color scheme.
 
-    Each of the exceptions has a rule and a selector of the elements for which that rule is ignored.
+    A page that is wider than the screen is a violation, too. Each of the exceptions has a rule and a selector of the
+    elements for which that rule is ignored.
     """
     page.evaluate(AXE_SCRIPT)
     found = []

@@ -1,4 +1,4 @@
-"""The operators' accounts, the roles that the command creates, and what is visible without permissions."""
+"""Accounts, roles and permissions of operators. ``everything`` is a fixture: a dict with an object of each model."""
 
 import re
 
@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from tests.admin.actions import allow, open_confirmation, url
+from tests.admin.actions import allow_only, open_confirmation, url
 from tests.admin.german import GERMAN
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import BookmarkFactory
@@ -20,7 +20,7 @@ ADD, LIST, INDEX = reverse("admin:auth_user_add"), reverse("admin:auth_user_chan
 PASSWORD = "correct horse battery"
 
 
-def change(user):
+def change_url(user):
     return reverse("admin:auth_user_change", args=[user.pk])
 
 
@@ -54,10 +54,10 @@ def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.add(role)
 
-    page = admin_client.get(change(user)).content.decode()
-    form = shown_form(admin_client, change(user))
+    page = admin_client.get(change_url(user)).content.decode()
+    form = shown_form(admin_client, change_url(user))
     for chosen, stored in ((other.pk, [other]), ("", [])):
-        admin_client.post(change(user), {**form, "groups": chosen})
+        admin_client.post(change_url(user), {**form, "groups": chosen})
         assert [*user.groups.all()] == stored
 
     assert re.search(rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>', page, re.DOTALL)
@@ -67,14 +67,14 @@ def test_several_roles_from_single_sign_on_are_kept(admin_client, role):
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.set([role, Group.objects.create(name="Managers")])
 
-    admin_client.post(change(user), {**shown_form(admin_client, change(user)), "first_name": "Ines"})
+    admin_client.post(change_url(user), {**shown_form(admin_client, change_url(user)), "first_name": "Ines"})
 
     user.refresh_from_db()
     assert (user.first_name, user.groups.count()) == ("Ines", 2)
 
 
 def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
-    page = admin_client.get(change(admin_user)).content.decode()
+    page = admin_client.get(change_url(admin_user)).content.decode()
 
     first, advanced = page.split("Advanced", 1)
     names = ("is_staff", "is_superuser", "user_permissions", "last_login", "date_joined")
@@ -86,15 +86,15 @@ def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
 def test_the_list_shows_the_role(admin_client, admin_user, role):
     admin_user.groups.add(role)
 
-    assert '<td class="field-role">Operators</td>' in admin_client.get(LIST).content.decode()
+    assert f'<td class="field-role">{role.name}</td>' in admin_client.get(LIST).content.decode()
 
 
-@pytest.mark.parametrize("page", [ADD, "change"])
-def test_the_pages_are_german(admin_client, admin_user, role, page):
-    """Django has no translations of the names of permissions."""
+@pytest.mark.parametrize("page", ["add", "change"])
+def test_the_labels_of_the_forms_are_german(admin_client, admin_user, role, page):
+    """Look for some English labels only, because Django does not translate the names of permissions."""
     admin_client.defaults |= GERMAN
 
-    text = admin_client.get(change(admin_user) if page == "change" else page).content.decode()
+    text = admin_client.get({"add": ADD, "change": change_url(admin_user)}[page]).content.decode()
 
     assert not any(english in text for english in ("Reset password", "Raw password"))
     for english in ("Role", "Advanced"):
@@ -140,8 +140,8 @@ def test_nothing_is_visible_without_a_role(client, everything):
     client.force_login(User.objects.create_user("somebody", is_staff=True))
 
     page = client.get(url("index")).content.decode()
-    assert "Findable" not in page
-    assert "heading" not in page
+    assert "Findable" not in page  # as in the names of the objects
+    assert "heading" not in page  # as in the id of each panel's heading
     for model in MODELS:
         key = everything[model].pk
         for name, keys in (("changelist", []), ("add", []), ("change", [key]), ("delete", [key]), ("history", [key])):
@@ -154,12 +154,12 @@ def test_nothing_is_visible_without_a_role(client, everything):
 
 def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(client, user_group):
     BookmarkFactory(user_group=user_group)
-    allow(client, "usergroups_usergroup", "view", "delete")
+    allow_only(client, "usergroups_usergroup", "view", "delete")
 
     for page in (
         client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"}),
         open_confirmation(client, "usergroups_usergroup", "delete_selected", user_group),
     ):
         assert "You do not have permission to delete: bookmark." in page.content.decode()
-        assert "Bookmarks: 1" not in page.content.decode()
+        assert "Bookmarks: 1" not in page.content.decode()  # The operator may not view bookmarks.
     assert UserGroup.objects.exists()

@@ -1,4 +1,4 @@
-"""Bookmarks and collections in the admin."""
+"""Bookmarks and collections in the admin. The fixture ``everything`` is a dict with one object of each model."""
 
 import re
 from datetime import timedelta
@@ -54,12 +54,13 @@ def test_a_bookmark_is_moved_only_within_its_group(admin_client):
     assert Bookmark.objects.get().collection == own
 
 
-def test_a_collection_that_a_caller_changed_meanwhile_is_not_validated_as_it_was(admin_client):
+def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_and_validated(admin_client):
     bookmark = BookmarkFactory(title="Old")
     collection = CollectionFactory(user_group=bookmark.user_group)
     Bookmark.objects.change(str(bookmark.pk), collection=collection)
-    BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)
+    BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)  # a duplicate in the old place
 
+    # The operator opened the form before the change, and edits only the title.
     form = {"collection": "", "initial-collection": "", "title": "New", "initial-title": "Old"}
     admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), form)
 
@@ -153,7 +154,7 @@ def test_a_truncated_list_says_so(admin_client, monkeypatch):
     page = admin_client.get(url("bookmarks_bookmark_changelist")).content.decode()
 
     assert "Only the first 2 are listed." in page
-    assert admin_client.get(reverse("admin:usergroups_usergroup_changelist")).status_code == 200
+    assert admin_client.get(reverse("admin:usergroups_usergroup_changelist")).status_code == 200  # a list of 3 groups
 
 
 def test_a_duplicate_collection_is_not_added(admin_client):
@@ -176,12 +177,13 @@ def test_the_user_group_cannot_be_changed(admin_client, everything, model):
     owner = row.user_group
     row.refresh_from_db()
     assert row.user_group == owner
-    assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))
+    assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))  # The other fields were saved.
 
 
 def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_db):
     user_group = UserGroupFactory()
 
+    # Another connection deletes the user group just before the bookmark is inserted.
     with concurrently(
         'INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"
     ):
@@ -193,42 +195,42 @@ def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_
 
 
 def two_bookmarks(**fields):
-    """Return two bookmarks. The second one was added before the first one, and has a later ``created_at``."""
+    """Return the bookmark that was added last, and the one that was added before it with a later ``created_at``."""
     now = timezone.now()
-    second = BookmarkFactory(title="A Title", created_at=now, **fields)
-    return BookmarkFactory(title="A Title", created_at=now - timedelta(hours=1), **fields), second
+    created_last = BookmarkFactory(title="A Title", created_at=now, **fields)
+    return BookmarkFactory(title="A Title", created_at=now - timedelta(hours=1), **fields), created_last
 
 
 def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(admin_client):
-    bookmarks = two_bookmarks()
+    added_last, created_last = two_bookmarks()
     BookmarkFactory(title="Other")
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "a title"})
 
-    assert list(page.context["cl"].result_list) == [*bookmarks]
+    assert list(page.context["cl"].result_list) == [added_last, created_last]
     assert "A Title" in page.content.decode()
 
 
 @pytest.mark.parametrize("filtered_by", ["user_group", "collection"])
 def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(admin_client, filtered_by):
     collection = CollectionFactory()
-    first, second = two_bookmarks(user_group=collection.user_group, collection=collection)
+    added_last, created_last = two_bookmarks(user_group=collection.user_group, collection=collection)
     key = {"user_group": collection.user_group_id, "collection": collection.pk}[filtered_by]
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"), {f"{filtered_by}__id__exact": key})
 
-    assert list(page.context["cl"].result_list) == [second, first]
+    assert list(page.context["cl"].result_list) == [created_last, added_last]
 
 
-@pytest.mark.parametrize("name", ["usergroups_team", "usergroups_usergroup", "bookmarks_collection"])
-def test_a_deletion_that_takes_too_long_for_a_page_is_refused(admin_client, monkeypatch, name):
+@pytest.mark.parametrize("model", ["usergroups_team", "usergroups_usergroup", "bookmarks_collection"])
+def test_a_deletion_that_takes_too_long_for_a_page_is_refused(admin_client, monkeypatch, model):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
     collection = CollectionFactory()
     BookmarkFactory.create_batch(5, user_group=collection.user_group, collection=collection)
     group = collection.user_group
-    row = {"usergroups_team": group.team, "usergroups_usergroup": group, "bookmarks_collection": collection}[name]
+    row = {"usergroups_team": group.team, "usergroups_usergroup": group, "bookmarks_collection": collection}[model]
 
-    page = admin_client.post(url(f"{name}_delete", row.pk), {"post": "yes"})
+    page = admin_client.post(url(f"{model}_delete", row.pk), {"post": "yes"})
 
     assert f"manage.py delete_object {row._meta.label} ID" in page.content.decode()
     assert Bookmark.objects.filter(collection=collection).count() == 5

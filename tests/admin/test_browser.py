@@ -1,4 +1,4 @@
-"""The admin and the documentation page in Chromium, with the mouse and with the keyboard alone."""
+"""The admin in Chromium, with the mouse and with the keyboard alone, with the data of ``browser.FILL``."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def copied(page):
     return clipboard(page)
 
 
-def update(service, secret, **fields):
+def update_user_group(service, secret, **fields):
     body = {"user_group_id": "example_1", **fields}
     return service.request("PUT", "/api/user", json=body, headers={"Authorization": f"Token {secret}"})
 
@@ -34,16 +34,16 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     # The secret is shown, copied and used.
     expect(page.get_by_text("A secret is shown only now")).to_be_visible()
     secret = copied(page)
-    assert update(service, secret).status_code == 200
+    assert update_user_group(service, secret).status_code == 200
 
-    # Reloading the page, and going back and forward, neither shows it again nor issues another token.
-    of_the_token = page.get_by_role("heading", name="Nightly sync")
+    # Reloading the page, and going back and forward, neither shows the secret again nor issues another token.
+    heading = page.get_by_role("heading", name="Nightly sync")
     page.reload()
-    expect(of_the_token).to_be_visible()
+    expect(heading).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="Add API token")).to_be_visible()
     page.go_forward()
-    expect(of_the_token).to_be_visible()
+    expect(heading).to_be_visible()
     assert secret not in page.content()
 
     # The list shows the last use, and does not show the secret again.
@@ -63,7 +63,7 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_role("button", name="Rotate").click()
     successor = copied(page)
     assert successor != secret
-    assert [update(service, each).status_code for each in (secret, successor)] == [200, 200]
+    assert [update_user_group(service, each).status_code for each in (secret, successor)] == [200, 200]
 
     # The page of the successor shows its last use. It is revoked with two clicks, and the API refuses it.
     page.locator("#secrets tbody a").first.click()
@@ -74,12 +74,12 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     expect(page.get_by_text(re.compile("127.0.0.1 · python-httpx"))).to_be_visible()
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("Revoked: 1.")).to_be_visible()
-    assert [update(service, each).status_code for each in (secret, successor)] == [200, 401]
+    assert [update_user_group(service, each).status_code for each in (secret, successor)] == [200, 401]
     expect(page.locator(".sentence .badge")).to_have_text("Revoked")
 
 
 def test_all_rotated_secrets_are_copied_at_once(service, page):
-    page.goto("/admin/usergroups/apitoken/?q=Many")
+    page.goto("/admin/usergroups/apitoken/?q=Many")  # the 20 tokens "Many 0" to "Many 19" of the team Demo
     page.locator("#action-toggle").check()
     page.get_by_label("Action:").select_option("Rotate selected API tokens")
     page.locator(".actions button[name=index]").click()
@@ -88,15 +88,15 @@ def test_all_rotated_secrets_are_copied_at_once(service, page):
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     rows = [line.split("\t") for line in clipboard(page).strip().splitlines()]
     assert [row[0] for row in rows] == page.locator(".secret code").all_text_contents()
-    assert (len(rows), {len(row) for row in rows}) == (20, {3})
-    assert {update(service, row[0]).status_code for row in rows} <= {200, 404}
+    assert (len(rows), {len(row) for row in rows}) == (20, {3})  # a secret, its token and the replaced token
+    assert {update_user_group(service, row[0]).status_code for row in rows} <= {200, 404}  # not 401
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(service, page):
-    secret, _ = service.printed.split()
+    secret, _ = service.printed.split()  # of the tokens "Going back" and "Forgotten"
     methods = []
     page.goto("/admin/usergroups/apitoken/?q=Going")
     page.locator("#action-toggle").check()
@@ -112,28 +112,28 @@ def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(servi
     expect(page.locator("#result_list")).to_be_visible()
     assert "q=Going" in page.url
     assert set(methods) <= {"GET"}
-    assert update(service, secret).status_code in (200, 404)
+    assert update_user_group(service, secret).status_code in (200, 404)  # not 401: the grace period has not ended
 
 
 def test_a_page_warns_before_unsaved_changes_are_lost(page):
-    asked = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
     address = "/admin/usergroups/usergroup/1/change/"
     page.goto(address)
     name = page.get_by_label("Name").input_value()
     page.goto("/admin/")
-    assert asked == []
+    assert dialogs == []
 
     page.goto(address)
     page.get_by_label("Name").press_sequentially(" changed")
     page.goto("/admin/")
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
 
     page.goto(address)
     page.get_by_label("Name").press_sequentially(" changed")
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
 
     # The history has both names, and restores the first.
     page.get_by_role("link", name="History").click()
@@ -141,7 +141,7 @@ def test_a_page_warns_before_unsaved_changes_are_lost(page):
     expect(page.get_by_label("Name")).to_have_value(name)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
 
 
 def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
@@ -150,14 +150,14 @@ def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
     page.on("request", lambda request: addresses.append(request.url))
     page.goto("/admin/")
 
-    # The key goes to the field, but not while the operator types in another one.
+    # The key "/" moves the focus to the field of Find.
     page.keyboard.press("/")
     expect(page.locator("#find-text")).to_be_focused()
     page.keyboard.type(service.api_token)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
+    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()  # the name of the token
 
-    # The search of a list passes the secret on.
+    # In the search field of a list, the key is typed as usual, and a secret is passed on to Find.
     page.goto("/admin/usergroups/usergroup/")
     page.locator("#searchbar").press_sequentially("a/b")
     expect(page.locator("#searchbar")).to_have_value("a/b")
@@ -166,7 +166,7 @@ def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
     expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
     assert [each for each in addresses if service.api_token in each or service.access_token in each] == []
 
-    # The results are there again after the operator has looked at one of them.
+    # The back button leads to the results again.
     page.get_by_role("searchbox", name="Find").fill("quickstart")
     page.get_by_role("button", name="Find").click()
     page.locator(".found").get_by_role("link").first.click()
@@ -186,26 +186,26 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     expect(page.get_by_label("Properties")).to_have_value('{\n  "plan": "pro",\n  "seats": 12345678901234567890\n}')
-    told = update(service, service.api_token).json()["user_group"]
-    assert told["properties"] == {"plan": "pro", "seats": 12345678901234567890}
+    group = update_user_group(service, service.api_token).json()["user_group"]
+    assert group["properties"] == {"plan": "pro", "seats": 12345678901234567890}
 
     # The token is revealed on a page of its own.
-    assert told["token"] not in page.content()
+    assert group["token"] not in page.content()
     page.get_by_role("button", name="Reveal token").click()
     page.get_by_role("button", name="Reveal the token of 1 user group").click()
-    expect(page.get_by_text(told["token"])).to_be_visible()
+    expect(page.get_by_text(group["token"])).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert clipboard(page) == told["token"]
+    assert clipboard(page) == group["token"]
     page.reload()  # leads to the page of the user group
 
     page.get_by_role("button", name="Rotate token").click()
     page.get_by_role("button", name="Rotate").click()
     expect(page.get_by_text("User group tokens rotated: 1.")).to_be_visible()
-    assert update(service, service.api_token).json()["user_group"]["token"] != told["token"]
+    assert update_user_group(service, service.api_token).json()["user_group"]["token"] != group["token"]
 
 
-def test_pages_begin_with_the_team_or_the_group_from_which_they_were_opened(page):
+def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_were_opened(page):
     # From the team's page to a new user group.
     page.goto("/admin/usergroups/team/?q=Demo")
     page.get_by_role("link", name="Demo", exact=True).first.click()
@@ -217,11 +217,11 @@ def test_pages_begin_with_the_team_or_the_group_from_which_they_were_opened(page
 
     # From the group's page to a collection and a bookmark of the group.
     page.get_by_role("link", name="Walk", exact=True).first.click()
-    of_group = page.url
+    group_url = page.url
     page.get_by_role("link", name="Add collection here").click()
     page.get_by_label("Name").fill("Shelf")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.goto(of_group)
+    page.goto(group_url)
     page.get_by_role("link", name="Add bookmark here").click()
     page.get_by_label("URL").fill("https://example.com/walk")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -234,7 +234,7 @@ def test_pages_begin_with_the_team_or_the_group_from_which_they_were_opened(page
     page.locator(".select2-results__option", has_text="Shelf").click()
     page.get_by_role("button", name="Move").click()
     expect(page.get_by_text("Moved to “Shelf”: 1.")).to_be_visible()
-    page.goto(of_group)
+    page.goto(group_url)
     with page.expect_download() as download:
         page.get_by_role("link", name="Export as HTML").click()
     assert "https://example.com/walk" in Path(download.value.path()).read_text()
@@ -254,6 +254,7 @@ FOCUSED = """
   };
 }
 """
+"""Returns the name and the HTML of the focused element, and whether its focus is visible."""
 
 
 def tab_to(page, name, key="Tab"):
@@ -268,7 +269,7 @@ def tab_to(page, name, key="Tab"):
 
 
 def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
-    _, secret = service.printed.split()
+    _, secret = service.printed.split()  # of the token "Forgotten", the only one of the team Keys
     with new_context(browser, service) as context, new_page(context) as page:
         page.emulate_media(color_scheme="dark")
         page.goto("/admin/")

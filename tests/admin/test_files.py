@@ -31,7 +31,8 @@ def upload(client, user_group, name, content, **fields):
 
 @pytest.mark.parametrize("may_import", [True, False])
 def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(client, user_group, may_import):
-    log_in_with(client, "view_usergroup", "view_bookmark", "add_bookmark", *["add_collection"] * may_import)
+    permissions = ["add_bookmark", "add_collection"] if may_import else ["add_bookmark"]
+    log_in_with(client, "view_usergroup", "view_bookmark", *permissions)
 
     page = client.get(reverse("admin:usergroups_usergroup_change", args=[user_group.pk])).content.decode()
     assert (IMPORT in page) == may_import
@@ -78,6 +79,7 @@ https://b/,B,Known
 x,A title,
 ,=1+1,
 """
+"""Two rows that are stored, and two that are refused: one with an invalid URL and one without a URL."""
 
 
 def test_a_check_says_what_an_import_would_do_and_stores_nothing(admin_client, user_group):
@@ -92,7 +94,7 @@ def test_a_check_says_what_an_import_would_do_and_stores_nothing(admin_client, u
     assert (Bookmark.objects.count(), Collection.objects.count(), LogEntry.objects.count()) == (1, 1, 0)
 
 
-@pytest.mark.parametrize("fields", [{}, {"check": "1"}])
+@pytest.mark.parametrize("fields", [{}, {"check": "1"}], ids=["import", "check"])
 def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(admin_client, client, user_group, fields):
     page = upload(admin_client, user_group, "a.csv", ROWS, **fields)
     [(address, status)] = page.redirect_chain
@@ -114,7 +116,7 @@ def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(admin_clien
     assert file["Content-Disposition"] == 'attachment; filename="refused.csv"'
     header, *lines = csv.reader(io.StringIO(file.content.decode()))
     assert header == ["line", "url", "title", "reason"]
-    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]
+    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]  # not a formula
 
 
 def test_the_report_is_bounded(admin_client, user_group):
@@ -137,21 +139,21 @@ def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name
 
 
 @pytest.mark.parametrize(
-    ("permissions", "statuses"),
+    ("permissions", "import_status", "export_status"),
     [
-        ([], (403, 403)),
-        (["view_bookmark"], (403, 200)),
-        (["add_bookmark"], (403, 403)),
-        (["add_bookmark", "add_collection"], (200, 403)),
+        ([], 403, 403),
+        (["view_bookmark"], 403, 200),
+        (["add_bookmark"], 403, 403),
+        (["add_bookmark", "add_collection"], 200, 403),
     ],
 )
-def test_import_and_export_require_their_permissions(client, user_group, permissions, statuses):
+def test_import_and_export_require_their_permissions(client, user_group, permissions, import_status, export_status):
     log_in_with(client, *permissions)
     query = {"user_group": user_group.pk, "format": "csv"}
 
     exported = client.get(EXPORT, query)
     exported.getvalue()  # Reading the file to its end closes it.
-    assert (client.get(IMPORT).status_code, exported.status_code) == statuses
+    assert (client.get(IMPORT).status_code, exported.status_code) == (import_status, export_status)
 
 
 def test_an_export_contains_the_bookmarks_and_the_empty_collections_of_the_user_group(
@@ -165,6 +167,7 @@ def test_an_export_contains_the_bookmarks_and_the_empty_collections_of_the_user_
     response = admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "jsonl"})
 
     lines = [json.loads(line) for line in b"".join(response).decode().splitlines()]
+    # The line of the empty collection has no URL.
     assert [line.get("url") for line in lines] == [*(bookmark.url for bookmark in bookmarks), None]
     name = user_group.name.lower().replace(" ", "-")
     assert response["Content-Disposition"] == f'attachment; filename="{name}.jsonl"'

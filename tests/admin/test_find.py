@@ -1,4 +1,4 @@
-"""The search field in the header finds rows of every model."""
+"""Find, the search field in the header. The fixture ``everything`` is a dict with a "Findable" object of each model."""
 
 import logging
 import re
@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.admin.actions import allow, url
+from tests.admin.actions import allow_only, url
 from tests.admin.test_lists import MODELS, fill
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import TRANSACTION_CONTROL
@@ -38,7 +38,7 @@ def found(response):
 @pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
 @pytest.mark.parametrize("state", ["recently_used", "revoked", "expired", "rotated"])
 def test_a_secret_leads_to_its_token_in_any_state(admin_client, factory, state):
-    factory(), UserGroupFactory()
+    factory(), UserGroupFactory()  # which must not be found
     token = factory(**{state: True})
 
     for text in (token.secret, f"\n {token.secret}\t", f"Authorization: Bearer {token.secret}", token.public_id):
@@ -58,7 +58,7 @@ def test_the_beginning_of_a_secret_is_found_in_every_form_in_which_it_is_shown(a
         assert response.url == page_of(token), text
 
 
-@pytest.mark.parametrize("length", [4, 29, 30, 37])
+@pytest.mark.parametrize("length", [4, 29, 30, 37])  # Find takes 30 characters and more for a secret.
 def test_a_secret_that_was_cut_off_is_found(admin_client, length):
     token = ApiTokenFactory()
     ApiTokenFactory()
@@ -70,7 +70,7 @@ def test_user_groups_are_found_by_token_id_and_name(admin_client):
     user_group = UserGroupFactory(provided_id="customer-1", name="First, and (only)", environment="Testing")
     UserGroupFactory(provided_id="customer-10", name="Second")
 
-    for text in (user_group.token, "customer-1", " customer-1\n", "First, and (only)", "first"):  # fmt: skip
+    for text in (user_group.token, "customer-1", " customer-1\n", "First, and (only)", "first"):
         assert find(admin_client, text).url == page_of(user_group), text
     assert len(found(find(admin_client, "customer"))) == 2
 
@@ -106,7 +106,7 @@ def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
         assert text in page
 
 
-def test_a_group_shows_ten_rows_and_links_to_the_list_that_shows_all(admin_client):
+def test_find_shows_ten_rows_of_a_model_and_links_to_the_list_that_has_all(admin_client):
     UserGroupFactory.create_batch(11, name="Same & more")
 
     page = find(admin_client, "Same & more").content.decode()
@@ -129,7 +129,7 @@ def test_a_text_that_may_be_a_secret_is_not_shown_again(admin_client, text):
     assert "?q=" not in response.content.decode()
 
 
-def test_another_text_is_shown(admin_client):
+def test_a_text_that_cannot_be_a_secret_is_shown_again(admin_client):
     assert "Nothing was found for “&lt;nowhere&gt;”." in find(admin_client, "<nowhere>").content.decode()
 
 
@@ -154,11 +154,11 @@ def test_any_text_has_a_page(admin_client, everything, text):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_only_models_that_the_operator_may_view_are_found(client, everything, model):
-    sought = [*everything.values()]
+    bookmark = everything["bookmarks_bookmark"]
     secrets = [everything["usergroups_apitoken"].secret, everything["bookmarks_accesstoken"].secret,
                everything["usergroups_usergroup"].token]  # fmt: skip
-    texts = ["Findable", *secrets, *(token[:8] for token in secrets), sought[-1].url, str(sought[-1].pk)]
-    allow(client, model, "view")
+    texts = ["Findable", *secrets, *(secret[:8] for secret in secrets), bookmark.url, str(bookmark.pk)]
+    allow_only(client, model, "view")
 
     pages = [find(client, text) for text in texts]
 
@@ -166,7 +166,7 @@ def test_only_models_that_the_operator_may_view_are_found(client, everything, mo
     assert [found(page) for page in pages if page.status_code == 200 and found(page)] == []
 
 
-def test_others_must_log_in_first(client, everything):
+def test_visitors_must_log_in_before_they_use_find(client, everything):
     response = find(client, everything["usergroups_apitoken"].secret)
 
     assert response.url == f"{url('login')}?next={quote(FIND)}"
@@ -176,7 +176,7 @@ def test_others_must_log_in_first(client, everything):
 @pytest.mark.parametrize(
     "page", ["index", "usergroups_team_changelist", "usergroups_team_add", "password_change", "find"]
 )
-def test_every_page_has_the_form_and_no_text_in_its_address(admin_client, page):
+def test_every_page_has_the_form_which_sends_the_text_by_post(admin_client, page):
     content = admin_client.get(url(page)).content.decode()
 
     form = content.partition('<form method="post" action="/admin/find/"')[2].partition("</form>")[0]
@@ -196,7 +196,7 @@ def test_neither_logs_nor_queries_contain_the_secret(admin_client, everything, c
 
 
 def queries_of_texts(client, texts):
-    """Return the models whose tables are searched for each kind of text, in order."""
+    """Return the tables that are queried for each kind of text, in order."""
     queries = {}
     for kind, text in texts.items():
         with CaptureQueriesContext(connection) as captured:
@@ -208,20 +208,20 @@ def queries_of_texts(client, texts):
 
 SESSION = ["django_session", "auth_user"]
 TABLES = {model: model._meta.db_table for model in (Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)}
-NAMES = [TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)]
+ALL_BUT_BOOKMARKS = [TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)]
 
 EXPECTED = {
-    # By the digest, among the tokens with this prefix.
+    # The digest is compared with those of the tokens with this prefix.
     "secret": [*SESSION, TABLES[ApiToken]],
     "unknown secret": [*SESSION, TABLES[AccessToken]],
-    # Each model once, for whole values. Only a URL or an id is sought among the bookmarks.
-    "provided id": SESSION + NAMES,
-    "hint": SESSION + NAMES,
-    "url": [*SESSION, *NAMES, TABLES[Bookmark]],
-    # The same, then texts that contain it.
-    "nothing": SESSION + NAMES + NAMES,
-    "part": SESSION + NAMES + NAMES,
-    "unknown url": [*SESSION, *NAMES, TABLES[Bookmark], *NAMES],
+    # Each table is searched for whole values. The bookmarks are searched only for a URL or an id.
+    "provided id": SESSION + ALL_BUT_BOOKMARKS,
+    "hint": SESSION + ALL_BUT_BOOKMARKS,
+    "url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark]],
+    # If no value is equal to the text, the tables are searched again, for values that contain it.
+    "nothing": SESSION + ALL_BUT_BOOKMARKS * 2,
+    "part": SESSION + ALL_BUT_BOOKMARKS * 2,
+    "unknown url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark], *ALL_BUT_BOOKMARKS],
 }
 
 

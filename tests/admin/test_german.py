@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.actions import act, address_of, allow, open_confirmation, save, url
+from tests.admin.actions import act, address_of, allow_only, open_confirmation, save, url
 from tests.admin.german import GERMAN, in_english
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
@@ -18,14 +18,14 @@ from usergroups.models import ApiToken, Team
 
 pytestmark = pytest.mark.django_db
 
-TOKENS = {"usergroups_apitoken": "team", "bookmarks_accesstoken": "user_group"}
+TOKENS = ["usergroups_apitoken", "bookmarks_accesstoken"]
 
 
-def page_of(name, model, query="", with_key=True):
-    """Return a function that requests a page of the admin of a model."""
+def page_of(name, model, query="", of_object=True):
+    """Return a function that requests a page of a model, or of the object of the model."""
 
     def get(client, everything):
-        return client.get(url(f"{model}_{name}", *[everything[model].pk] * with_key) + query)
+        return client.get(url(f"{model}_{name}", *[everything[model].pk] * of_object) + query)
 
     return get
 
@@ -44,14 +44,15 @@ def add(model, **data):
     return submit
 
 
-def history(client, everything):
+def history_of_changes(client, everything):
+    """Save new values, which differ at each call, and return the history."""
     user_group = everything["usergroups_usergroup"]
     save(client, user_group, name=f"{timezone.now()}", mapping=json.dumps({"1": f"{timezone.now()}"}), properties="{}")
     return client.get(url("usergroups_usergroup_history", user_group.pk), follow=True)
 
 
 def history_of_tokens(client, everything):
-    """The histories of a token and of its successor in one response."""
+    """Return the histories of a token and of its successor in one response."""
     fields = {"team": everything["usergroups_team"].pk, "name": f"{timezone.now()}"}
     client.post(url("usergroups_apitoken_add"), fields)
     token = ApiToken.objects.get(name=fields["name"])
@@ -66,7 +67,7 @@ def history_of_tokens(client, everything):
 def history_after_an_import_and_a_rotation(client, everything):
     import_a_file(client, everything)
     act(client, "usergroups_usergroup", "rotate_token", everything["usergroups_usergroup"])
-    return client.get(url("usergroups_usergroup_history", group(everything)), follow=True)
+    return client.get(url("usergroups_usergroup_history", key_of_group(everything)), follow=True)
 
 
 def rotated(client, everything):
@@ -85,14 +86,15 @@ def deleted(client, everything):
     return act(client, "usergroups_team", "delete_selected", TeamFactory())
 
 
-def gone(client, everything):
+def deleted_meanwhile(client, everything):
     team = TeamFactory()
     page = open_confirmation(client, "usergroups_team", "delete_selected", team)
     Team.objects.filter(pk=team.pk).delete()
     return client.post(address_of(page), {"confirmed": team.pk}, follow=True)
 
 
-def many(client, everything):
+def many_rows(client, everything):
+    """Return a page that lists twenty rows, followed by "and 2 more"."""
     return open_confirmation(client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22))
 
 
@@ -105,17 +107,18 @@ def token_states(client, everything):
 
 
 def viewed(client, everything):
-    """The page of a user group for an operator who cannot change it."""
-    allow(client, "usergroups_usergroup", "view")
+    """Return the page of a user group for an operator who cannot change it."""
+    allow_only(client, "usergroups_usergroup", "view")
     return client.get(url("usergroups_usergroup_change", everything["usergroups_usergroup"].pk))
 
 
 def import_a_file(client, everything):
+    """Import rows that are refused for each of the reasons, and more of one kind than the report lists."""
     lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
              "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
     return client.post(
-        reverse("admin:bookmarks_bookmark_import"), {"user_group": group(everything), "file": file}, follow=True
+        reverse("admin:bookmarks_bookmark_import"), {"user_group": key_of_group(everything), "file": file}, follow=True
     )
 
 
@@ -125,11 +128,11 @@ def not_imported(client, everything):
     )
 
 
-def group(everything):
+def key_of_group(everything):
     return everything["usergroups_usergroup"].pk
 
 
-def moved_to_another_group(client, everything):
+def moved_to_a_foreign_collection(client, everything):
     address = url("bookmarks_bookmark_change", BookmarkFactory().pk)
     return client.post(address, {"collection": everything["bookmarks_collection"].pk})
 
@@ -139,44 +142,45 @@ def user_group_with(**fields):
 
 
 PAGES = {
-    **{f"list of {model}": page_of("changelist", model, with_key=False) for model in MODELS},
-    **{f"empty search of {model}": page_of("changelist", model, "?q=qqq", with_key=False) for model in MODELS},
-    **{f"form of a new {model}": page_of("add", model, with_key=False) for model in MODELS},
+    **{f"list of {model}": page_of("changelist", model, of_object=False) for model in MODELS},
+    **{f"empty search of {model}": page_of("changelist", model, "?q=qqq", of_object=False) for model in MODELS},
+    **{f"form of a new {model}": page_of("add", model, of_object=False) for model in MODELS},
     **{f"page of {model}": page_of("change", model) for model in MODELS},
     **{f"confirmation of deleting {model}": confirmation(model, "delete_selected") for model in MODELS},
     **{f"confirmation of revoking {model}": confirmation(model, "revoke") for model in TOKENS},
     **{f"confirmation of rotating {model}": confirmation(model, "rotate") for model in TOKENS},
     "confirmation of rotating usergroups_usergroup": confirmation("usergroups_usergroup", "rotate_token"),
-    "confirmation for many rows": many,
-    "history of changes": history,
+    "confirmation for many rows": many_rows,
+    "history of changes": history_of_changes,
     "history of tokens": history_of_tokens,
     "history of a group": history_after_an_import_and_a_rotation,
     "tokens of each state": token_states,
     "a user group to view": viewed,
-    "a token is issued": add("usergroups_apitoken", team=lambda all_: all_["usergroups_team"].pk, name="CI"),
-    "an access token is issued": add("bookmarks_accesstoken", user_group=group, lifetime="30", read_only="on"),
+    "a token is issued": add("usergroups_apitoken", team=lambda rows: rows["usergroups_team"].pk, name="CI"),
+    "an access token is issued": add("bookmarks_accesstoken", user_group=key_of_group, lifetime="30", read_only="on"),
     "tokens are rotated": rotated,
     "a token is not rotated": not_rotated,
     "a token is revoked": revoked,
     "a team is deleted": deleted,
-    "a deleted team is deleted": gone,
-    "import": page_of("import", "bookmarks_bookmark", with_key=False),
+    "a deleted team is deleted": deleted_meanwhile,
+    "import": page_of("import", "bookmarks_bookmark", of_object=False),
     "a file is imported": import_a_file,
     "a file of another format": not_imported,
-    "a duplicate collection": add("bookmarks_collection", user_group=group, name="Findable"),
+    "a duplicate collection": add("bookmarks_collection", user_group=key_of_group, name="Findable"),
     "a duplicate bookmark": add(
-        "bookmarks_bookmark", user_group=group, url="https://example.com/Findable",
+        "bookmarks_bookmark", user_group=key_of_group, url="https://example.com/Findable",
     ),
-    "a foreign collection": moved_to_another_group,
-    "an invalid URL": add("bookmarks_bookmark", user_group=group, url="mailto:a@example.com"),
+    "a foreign collection": moved_to_a_foreign_collection,
+    "an invalid URL": add("bookmarks_bookmark", user_group=key_of_group, url="mailto:a@example.com"),
     "a duplicate user group": add(
-        "usergroups_usergroup", name="A", team=lambda all_: all_["usergroups_usergroup"].team_id,
-        provided_id=lambda all_: all_["usergroups_usergroup"].provided_id,
+        "usergroups_usergroup", name="A", team=lambda rows: rows["usergroups_usergroup"].team_id,
+        provided_id=lambda rows: rows["usergroups_usergroup"].provided_id,
     ),
     "JSON that is not an object": user_group_with(mapping="[]", properties="1e999"),
     "JSON with invalid values": user_group_with(mapping='{"1": true}', properties="[" * 70),
     "JSON that changed meanwhile": user_group_with(**{"mapping": '{"1": 2}', "initial-mapping": ""}),
 }  # fmt: skip
+"""Functions that return a page. The test calls each of them twice: in English and in German."""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -188,7 +192,7 @@ def test_no_english_text_is_left_on_a_german_page(admin_client, everything, name
 
     assert (english.status_code, german.status_code) == (200, 200)
     assert '<html lang="de" dir="ltr">' in german.content.decode()
-    assert in_english(english.content.decode())
+    assert in_english(english.content.decode())  # The page has texts that the catalogs translate.
     assert in_english(german.content.decode()) == set()
 
 

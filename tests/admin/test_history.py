@@ -1,4 +1,4 @@
-"""The history has the old and new values of changed fields, and no secrets."""
+"""The history of a row in the admin has the old and new values of changed fields, and no secrets."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
-from tests.admin.actions import act, allow, save, shown_form, url
+from tests.admin.actions import act, allow_only, log_in_with, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def history(client, model, row):
-    """Return the list of the changes of a row, to which its page links."""
+    """Return the page with the history of a row."""
     return client.get(url(f"{model}_history", row.pk), follow=True).content.decode()
 
 
@@ -91,7 +91,7 @@ def test_restoring_fills_the_form_with_the_old_value(admin_client, before, chang
     user_group.refresh_from_db()
     [(name, value)] = before.items()
     assert getattr(user_group, name) == value
-    assert values(LogEntry.objects.first())[name][1] == value
+    assert values(LogEntry.objects.first())[name][1] == value  # in the latest entry
 
 
 def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
@@ -122,18 +122,19 @@ def test_a_collection_is_restored(admin_client):
     assert admin_client.get(link).context["adminform"].form.initial["collection"] == str(collection.pk)
 
 
-@pytest.mark.parametrize("key", ["0", "x", "9" * 30, "other"])
+@pytest.mark.parametrize("key", ["0", "x", "9" * 30, "of the other group"])
 def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
     user_group, other = UserGroupFactory(name="A"), UserGroupFactory(name="Foreign")
     save(admin_client, other, name="B")
-    key = key.replace("other", str(LogEntry.objects.get().pk))
+    key = key.replace("of the other group", str(LogEntry.objects.get().pk))
 
     page = admin_client.get(f"{url('usergroups_usergroup_change', user_group.pk)}?restore={key}")
 
     assert page.context["adminform"].form["name"].value() == "A"
 
 
-def changes(client, **query):
+def changed_objects(client, **query):
+    """Return the names of the objects in the list of changes with this query."""
     return [
         entry.object_repr for entry in client.get(url("admin_logentry_changelist"), query).context["cl"].result_list
     ]
@@ -150,38 +151,38 @@ def test_all_changes_are_listed_also_of_deleted_objects(admin_client, admin_user
 
     page = admin_client.get(url("admin_logentry_changelist")).content.decode()
 
-    assert changes(admin_client) == [str(token), "Gone", renamed]
-    assert changes(admin_client, user__id__exact=admin_user.pk) == ["Gone", renamed]
+    assert changed_objects(admin_client) == [str(token), "Gone", renamed]
+    assert changed_objects(admin_client, user__id__exact=admin_user.pk) == ["Gone", renamed]
     kind = ContentType.objects.get_for_model(UserGroup)
-    assert changes(admin_client, content_type=kind.pk) == [renamed]
-    assert changes(admin_client, action_flag__exact="3") == ["Gone"]
-    assert changes(admin_client, q="gon") == ["Gone"]
-    assert changes(admin_client, action_time__gte="2999-01-01 00:00:00+00:00") == []
+    assert changed_objects(admin_client, content_type=kind.pk) == [renamed]
+    assert changed_objects(admin_client, action_flag__exact="3") == ["Gone"]
+    assert changed_objects(admin_client, q="gon") == ["Gone"]
+    assert changed_objects(admin_client, action_time__gte="2999-01-01 00:00:00+00:00") == []
     assert "<summary>Name</summary>" in page
     assert f'href="{url("usergroups_usergroup_change", user_group.pk)}"' in page
     assert url("usergroups_team_change", team.pk) not in page
     assert url("admin_logentry_changelist") in admin_client.get(url("index")).content.decode()
 
 
-def test_changes_are_read_only_and_those_of_models_that_the_operator_may_view(client, admin_client, user_group):
+def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(client, admin_client, user_group):
     save(admin_client, user_group, name="Renamed")
     act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
     entry = LogEntry.objects.last()
-    allow(client, "usergroups_usergroup", "view")
+    allow_only(client, "usergroups_usergroup", "view")
 
-    assert len(changes(client)) == 1
+    assert len(changed_objects(client)) == 1
     for page in (url("admin_logentry_add"), url("admin_logentry_delete", entry.pk)):
         assert admin_client.get(page).status_code == 403
         assert admin_client.post(page, {"post": "yes"}).status_code == 403
     assert admin_client.post(url("admin_logentry_change", entry.pk), {}).status_code == 403
-    allow(client, "usergroups_usergroup", "nothing")
+    log_in_with(client)  # without permissions
     assert client.get(url("admin_logentry_changelist")).status_code == 403
 
 
 def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(admin_client, user_group):
     address = url("admin_logentry_changelist")
     numbers = []
-    for _ in range(3):
+    for _ in range(3):  # The first round caches the content types.
         for number in range(5):
             save(admin_client, user_group, name=f"{number} {len(numbers)}")
         numbers.append(len(queries_of(admin_client.get, address)))

@@ -1,8 +1,9 @@
-"""Requests that no form sends are refused without a server error."""
+"""Requests that no form sends get no server error. ``everything`` is a fixture: a dict with an object of each model."""
 
 import logging
 
 import pytest
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.contenttypes.models import ContentType
 
 from tests.admin.actions import url
@@ -69,7 +70,7 @@ FORM_FIELDS = ["user_group", "team", "collection", "name", "provided_id", "url",
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30])
 def test_a_form_refuses_invalid_fields(admin_client, everything, model, value):
-    """All fields are sent together, and those without which a form can be valid also alone."""
+    """Send all fields together, and then some alone, with which a form may be valid and is saved."""
     for address in (url(f"{model}_add"), url(f"{model}_change", everything[model].pk)):
         for fields in (FORM_FIELDS, ["name"], ["title"], ["mapping"], ["expires_at"]):
             assert admin_client.post(address, dict.fromkeys(fields, value)).status_code in (200, 302), fields
@@ -87,7 +88,7 @@ def test_the_autocompletion_accepts_any_query(admin_client, everything):
 
 
 @pytest.mark.parametrize("value", ["'", "zzz", "\0", "-1", "9" * 30])
-def test_import_and_export_refuse_any_user_group(admin_client, value):
+def test_import_and_export_refuse_an_invalid_user_group(admin_client, value):
     query = {"user_group": value, "format": "html"}
 
     assert admin_client.post(url("bookmarks_bookmark_import"), query).status_code == 200
@@ -103,6 +104,7 @@ def test_a_secret_in_an_address_is_not_logged(admin_client, everything, caplog, 
 
     logged = [record for record in caplog.records if not record.name.startswith("django.security")]
     assert token.secret not in str([record.getMessage() for record in logged])
+    # The settings turn off the loggers whose messages quote the query string.
     for name in ("DisallowedModelAdminLookup", "DisallowedModelAdminToField"):
         assert not logging.getLogger(f"django.security.{name}").isEnabledFor(logging.ERROR)
 
@@ -130,8 +132,8 @@ def test_a_confirmation_accepts_any_keys(admin_client, everything):
         assert response.status_code in (200, 302), keys[:10]
 
 
-def test_a_filter_beside_the_mark_of_an_earlier_error_is_refused_as_any_other(admin_client, everything):
-    response = admin_client.get(url("usergroups_usergroup_changelist"), {"team": "9" * 30, "e": "1"})
+def test_an_invalid_filter_is_refused_even_with_djangos_error_flag(admin_client, everything):
+    response = admin_client.get(url("usergroups_usergroup_changelist"), {"team": "9" * 30, ERROR_FLAG: "1"})
 
     assert response.status_code in (200, 302)
 
@@ -140,6 +142,7 @@ def test_a_filter_beside_the_mark_of_an_earlier_error_is_refused_as_any_other(ad
 def test_rows_have_no_page_outside_the_admin(admin_client, everything, key):
     content_type = ContentType.objects.get_for_model(everything["bookmarks_bookmark"])
 
+    # Django's view_on_site
     assert admin_client.get(f"/admin/r/{content_type.pk}/{key}/").status_code in (302, 404)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import LONG_NAMES, needs_chromium
+from tests.admin.browser import LONG_NAMES_PK, needs_chromium
 
 pytestmark = [needs_chromium, pytest.mark.once]
 
@@ -27,7 +27,7 @@ SCREENS = {1440: "light", 1024: "dark"}
 
 
 def screens(page):
-    """Yield each width, at which the page is then shown."""
+    """Show the page on each screen in turn, and yield the width."""
     for width, scheme in SCREENS.items():
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
@@ -45,9 +45,9 @@ def right_edge(page, selector):
 
 def test_a_chosen_filter_does_not_change_the_layout(page):
     for model, query in (
-        ("usergroups/apitoken", f"team__id__exact={LONG_NAMES}"),
-        ("bookmarks/accesstoken", f"user_group__id__exact={LONG_NAMES}"),
-        ("bookmarks/bookmark", f"user_group__id__exact={LONG_NAMES}&user_group__team__id__exact={LONG_NAMES}"),
+        ("usergroups/apitoken", f"team__id__exact={LONG_NAMES_PK}"),
+        ("bookmarks/accesstoken", f"user_group__id__exact={LONG_NAMES_PK}"),
+        ("bookmarks/bookmark", f"user_group__id__exact={LONG_NAMES_PK}&user_group__team__id__exact={LONG_NAMES_PK}"),
     ):
         layouts = []
         for suffix in ("", f"?{query}"):
@@ -68,12 +68,12 @@ def test_the_columns_fit_the_screen(page):
                 assert right_edge(page, f"#result_list .column-{column}") <= edge, (model, column)
             scrolls = "element => element.scrollWidth > element.clientWidth"
             assert not page.locator(".results").evaluate(scrolls), model
-            # The table is as wide as the page, and the filters are above it.
+            # The table is as wide as the page without its margins, and the filters are above it.
             assert box(page, ".results")["width"] > width - 100
             assert box(page, "#filters")["y"] < box(page, ".results")["y"]
 
 
-LINES = """
+NUMBER_OF_LINES = """
 cell => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length }
 """
 
@@ -82,17 +82,18 @@ def test_ids_and_dates_are_on_one_line(page):
     page.goto("/admin/usergroups/usergroup/?q=Consolidated")
     for _ in screens(page):
         for column in ("provided_id", "environment_badge .badge", "updated time"):
-            assert page.locator(f"#result_list .field-{column}").first.evaluate(LINES) == 1, column
+            assert page.locator(f"#result_list .field-{column}").first.evaluate(NUMBER_OF_LINES) == 1, column
     expect(page.locator("#result_list .badge")).to_have_text("Customer")
 
 
 HEADINGS = """cells => cells.map(cell => [cell.dataset.column, getComputedStyle(cell, "::before").content])"""
+"""Returns the heading that each cell of a row should have on a phone, and the one that CSS shows."""
 
 OVERFLOWING = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.className)"
 
 
 def test_a_long_id_without_hyphens_is_not_cut_off_on_the_page_of_its_object(page):
-    page.goto(f"/admin/usergroups/usergroup/{LONG_NAMES}/change/")
+    page.goto(f"/admin/usergroups/usergroup/{LONG_NAMES_PK}/change/")
     shown = page.locator(".field-provided_id .readonly")
     shown.evaluate("element => { element.textContent = 'x'.repeat(200) }")
     for _ in screens(page):

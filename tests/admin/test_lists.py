@@ -1,4 +1,4 @@
-"""The lists and pages of the admin, with few rows and with many, and the links from owners to what belongs to them."""
+"""The lists and pages of the admin. The fixture ``everything`` is a dict with a "Findable" object of each model."""
 
 import html
 import re
@@ -43,8 +43,8 @@ def test_each_model_is_listed_searched_and_read(admin_client, everything, model)
     assert form.status_code == 200
 
 
-@pytest.mark.parametrize("model", MODELS[:-1])  # Bookmarks are filtered only by what belongs to them.
-def test_every_filter_works(admin_client, everything, model):
+@pytest.mark.parametrize("model", MODELS[:-1])  # The list of bookmarks has no such links.
+def test_every_link_that_filters_or_sorts_a_list_works(admin_client, everything, model):
     page = admin_client.get(url(f"{model}_changelist"))
 
     links = re.findall(r'href="(\?[^"]+)"', page.content.decode())
@@ -55,11 +55,14 @@ def test_every_filter_works(admin_client, everything, model):
         assert answer.status_code == 200
 
 
-NUMBERS = count()
+NUMBERS = count()  # so that the names of rows are unique
 
 
 def fill(number):
-    """Create rows of each model, which belong to the first user group, and a user group for each team."""
+    """Create rows of each model: teams with a user group each, and rows that belong to the first user group of all.
+
+    Return the first row of each model.
+    """
     names = [f"e{next(NUMBERS)}" for _ in range(number)]
     teams = Team.objects.bulk_create(Team(name=name) for name in names)
     UserGroup.objects.bulk_create(UserGroup(team=team, provided_id="a", name="A") for team in teams)
@@ -86,7 +89,7 @@ def fill(number):
 
 def queries_of_pages(client, rows):
     """Return the queries of each page, by the name of the page."""
-    pages = {"first page": url("index")}
+    pages = {"index": url("index")}
     for model, row in rows.items():
         pages[f"{model} list"] = url(f"{model}_changelist")
         pages[f"{model} search"] = url(f"{model}_changelist") + "?q=e"
@@ -105,22 +108,22 @@ def queries_of_pages(client, rows):
 
 
 EXPECTED = {
-    # Session and user are part of all. The last changes by 1, by kind of token those that expire and
-    # those that are not used by 2, and each of the first steps by 1. Content types are cached.
-    "first page": 13,
-    # The count, up to 10,000, and the rows with what they belong to.
+    # Each page: the session and the user. The index: the last changes, the expiring and the unused tokens of two
+    # kinds, and each of the six first steps. Content types are cached.
+    "index": 13,
+    # The count, up to 10,000, and the rows with their owners.
     "list": 4,
     "search": 4,
-    # The same, and the choice of the filter with its team.
+    # The same, and the user group that the filter shows, with its team.
     "bookmarks of a group": 5,
-    # The row with its owners; a count of each model that belongs to it; of a bookmark the choice of its collection.
+    # The row with its owners, and a count for each list of related rows. For a bookmark, its collection.
     "usergroups_team page": 8,
     "usergroups_usergroup page": 7,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
     "bookmarks_bookmark page": 4,
-    # The group with its team, and a count of bookmarks, collections and tokens each.
+    # The group with its team, and the counts of its bookmarks, collections and tokens.
     "usergroups_usergroup deletion": 6,
 }
 
@@ -136,8 +139,8 @@ def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
     for page, queries in many.items():
         number = EXPECTED.get(page) or EXPECTED.get(page.rpartition(" ")[2])
         assert number in (None, len(queries)), (page, queries)
-        for query in queries:
-            assert "COUNT(*)" not in query or re.search(r"LIMIT (10000|100001)\)", query) or page == "first page", query
+        for query in queries:  # A list counts up to 10,000 rows, and a deletion up to 100,001.
+            assert "COUNT(*)" not in query or re.search(r"LIMIT (10000|100001)\)", query) or page == "index", query
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -196,6 +199,7 @@ def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
 
 
 def related(client, model, row):
+    """Return the number of rows and the links of each list to which the page of a row links, by the list's name."""
     return {each["name"]: each for each in client.get(url(f"{model}_change", row.pk)).context["related"]}
 
 
@@ -256,4 +260,4 @@ def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
 
     # Session, user, the team, and five counts.
     assert len(few) == len(many) == 8
-    assert Team.objects.count() == 1
+    assert Team.objects.count() == 1  # to which all rows belong

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import act, address_of, allow, confirm, open_confirmation, open_confirmation_on_page, url
+from tests.admin.actions import act, address_of, allow_only, confirm, open_confirmation, open_confirmation_on_page, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 
@@ -22,6 +22,7 @@ def collection(user_group):
 
 @pytest.fixture
 def bookmarks(user_group):
+    """Return three bookmarks without a collection."""
     return BookmarkFactory.create_batch(3, user_group=user_group)
 
 
@@ -62,16 +63,16 @@ def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_gro
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
 
 
-def test_duplicates_and_bookmarks_that_are_there_are_counted(admin_client, user_group, collection, bookmarks):
-    there = BookmarkFactory(user_group=user_group, collection=collection, url=bookmarks[0].url)
+def test_duplicates_and_bookmarks_that_are_already_there_are_counted(admin_client, user_group, collection, bookmarks):
+    already_there = BookmarkFactory(user_group=user_group, collection=collection, url=bookmarks[0].url)
 
-    done = act(admin_client, BOOKMARK, "move", *bookmarks, there, collection=collection.pk)
+    done = act(admin_client, BOOKMARK, "move", *bookmarks, already_there, collection=collection.pk)
 
     assert (
         f"Moved to “{collection.name}”: 2. Already there: 1. Not moved because of a duplicate: 1."
         in done.content.decode()
     )
-    assert collections_of(*bookmarks, there) == [None, collection, collection, collection]
+    assert collections_of(*bookmarks, already_there) == [None, collection, collection, collection]
     assert LogEntry.objects.count() == 2
 
 
@@ -110,7 +111,7 @@ def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, v
 
 @pytest.mark.parametrize(("verbs", "moved"), [(["view"], False), (["view", "change"], True)])
 def test_moving_requires_the_permission_to_change(client, collection, bookmarks, verbs, moved):
-    allow(client, BOOKMARK, *verbs)
+    allow_only(client, BOOKMARK, *verbs)
 
     offered = b'value="move"' in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
     address = f"{url(f'{BOOKMARK}_confirm')}?action=move"
@@ -124,6 +125,7 @@ def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client
     bookmark, collection = BookmarkFactory(user_group=user_group), CollectionFactory(user_group=user_group)
     page = open_confirmation(admin_client, BOOKMARK, "move", bookmark)
 
+    # Another connection deletes the collection just before the bookmarks are read.
     with concurrently(
         'SELECT "bookmarks_bookmark"."created_at"',
         f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",

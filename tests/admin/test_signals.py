@@ -55,6 +55,7 @@ def test_an_issued_token_is_announced_without_its_secret(admin_client, operator,
     UserGroupFactory(pk=1, team__pk=1)
 
     with recorded() as sent:
+        # Each of the two forms has one of these fields.
         page = issue(admin_client, f"{model._meta.app_label}_{model._meta.model_name}", team=1, user_group=1)
 
     token = model.objects.get()

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from bookmarks.models import AccessToken
 from tests.admin.actions import (
-    FACTORIES,
-    ISSUE,
+    TOKEN_FACTORIES,
+    TOKEN_FORMS,
     act,
     address_of,
     confirm,
@@ -37,12 +37,12 @@ def team():
     return TeamFactory()
 
 
-@pytest.mark.parametrize("model", ISSUE)
+@pytest.mark.parametrize("model", TOKEN_FORMS)
 @pytest.mark.parametrize("button", ["_save", "_continue", "_addanother", "_popup"])
 def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, model, button):
-    token_model, owner = ISSUE[model]
+    token_model, new_owner = TOKEN_FORMS[model]
 
-    page = issue(admin_client, model, **owner(), name="CI", **{button: "1"})
+    page = issue(admin_client, model, **new_owner(), name="CI", **{button: "1"})
     reloaded = admin_client.get(url(f"{model}_add"))
 
     assert (page.redirect_chain, page.status_code, reloaded.status_code) == ([], 200, 200)
@@ -52,7 +52,7 @@ def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, mode
     assert (token.name, token_model.objects.count()) == ("CI", 1)
     places = shown_and_stored(admin_client, model, token, caplog=caplog)
     assert [place for place in [reloaded.content.decode(), *places] if secret in place] == []
-    assert f'data-reload="{url(f"{model}_change", token.pk)}"' in page.content.decode()
+    assert f'data-reload="{url(f"{model}_change", token.pk)}"' in page.content.decode()  # where reloading leads
 
 
 @pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("", None)])
@@ -96,18 +96,21 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client,
         with CaptureQueriesContext(connection) as captured:
             done = admin_client.post(address_of(page), form)
         statements = [each["sql"] for each in captured if not each["sql"].startswith(TRANSACTION_CONTROL)]
-        inserts = {sql.partition("(")[0] for sql in statements if sql.startswith("INSERT")}  # SQLite takes several
+        # Count the inserts into a table as one, because SQLite splits large ones.
+        inserts = {sql.partition("(")[0] for sql in statements if sql.startswith("INSERT")}
         numbers.append(len([sql for sql in statements if not sql.startswith("INSERT")]) + len(inserts))
         assert len(secrets_on(done)) == (0 if action == "revoke" else number)
 
+    # Session and user. The rows, unlocked and locked. The update. The new tokens, or the rows that can be revoked. The
+    # history.
     assert numbers[1:] == [queries, queries]
 
 
-@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("model", TOKEN_FACTORIES)
 def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, model):
-    token = FACTORIES[model](name="CI", read_only=True)
-    owner = {"environment": "Testing"} if model == "usergroups_apitoken" else {}
-    type(token).objects.update(**owner)
+    token = TOKEN_FACTORIES[model](name="CI", read_only=True)
+    own_fields = {"environment": "Testing"} if model == "usergroups_apitoken" else {}
+    type(token).objects.update(**own_fields)
 
     page = act(admin_client, model, "rotate", token, grace="24")
 
@@ -116,7 +119,7 @@ def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, 
     successor = type(token).objects.authenticate(secret)
     assert successor != token
     token.refresh_from_db()
-    for field in ("name", "read_only", "owner", "expires_at", *owner):
+    for field in ("name", "read_only", "owner", "expires_at", *own_fields):
         assert getattr(successor, field) == (None if field == "expires_at" else getattr(token, field))
     assert timedelta(hours=23) < token.expires_at - timezone.now() < timedelta(hours=24)
     assert {(entry.object_id, entry.get_change_message()) for entry in LogEntry.objects.all()} == {
@@ -199,6 +202,6 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
     page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token).content.decode()
 
     [row] = re.findall(r'<li class="wrap">(.*?)</li>', page)
-    described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")
+    described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")  # without tags other than <b>
     assert described == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
     assert client.endswith("ago · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")

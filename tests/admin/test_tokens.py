@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.utils import timezone
 
-from tests.admin.actions import FACTORIES, allow, confirm, listed, open_confirmation, url
+from tests.admin.actions import TOKEN_FACTORIES, allow_only, confirm, listed, open_confirmation, url
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin_tools.base import ConfirmationForm
@@ -67,9 +67,9 @@ def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
         assert listed(admin_client, "bookmarks_accesstoken", q=text) == {token}
 
 
-@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("model", TOKEN_FACTORIES)
 def test_tokens_are_revoked_after_confirmation(admin_client, model):
-    token, other = FACTORIES[model].create_batch(2)
+    token, other = TOKEN_FACTORIES[model].create_batch(2)
     active = type(token).objects.active
 
     page = open_confirmation(admin_client, model, "revoke", token)
@@ -131,22 +131,22 @@ def test_the_buttons_depend_on_the_state_of_the_token(admin_client, state, butto
     assert re.findall(r'<button type="submit"[^>]* form="object-actions"[^>]*>([\w ]+)</button>', page) == buttons
 
 
-@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("model", TOKEN_FACTORIES)
 @pytest.mark.parametrize("action", ["revoke", "rotate", "delete_selected"])
 def test_each_action_requires_its_permissions(client, model, action):
     needed = {"revoke": ["revoke"], "rotate": ["revoke", "add"], "delete_selected": ["delete"]}[action]
-    token = FACTORIES[model]()
+    token = TOKEN_FACTORIES[model]()
 
-    def try_it():
+    def opens_confirmation():
         page = open_confirmation(client, model, action, token)
-        return "origin" in (page.context or {})
+        return "origin" in (page.context or {})  # which only the confirmation page has
 
     for lacking in needed:
-        allow(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
-        assert not try_it()
+        allow_only(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
+        assert not opens_confirmation()
         assert set(type(token).objects.active()) == {token}
-    allow(client, model, "view", *needed)
-    assert try_it()
+    allow_only(client, model, "view", *needed)
+    assert opens_confirmation()
 
 
 def test_the_list_shows_access_expiry_and_last_use(admin_client):
@@ -161,7 +161,7 @@ def test_the_list_shows_access_expiry_and_last_use(admin_client):
     ]
     shown = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
     assert shown == [["Read, write", "Read"], ["Never", "in 3 days"], ["Never", "2 hours ago"]]
-    assert f'title="{now.strftime("%Y-")}' not in page
+    assert f'title="{now.strftime("%Y-")}' not in page  # The tooltip has the format of the language.
     assert page.count('<time datetime="') == 2
 
 
@@ -179,7 +179,7 @@ def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
     page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
     assert "Revoke 2 API tokens" in page.content.decode()
     assert "Only the first 2 are included." in page.content.decode()
-    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
+    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))  # three keys
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
 
@@ -219,9 +219,9 @@ def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client
     assert state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
 
 
-@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("model", TOKEN_FACTORIES)
 def test_the_form_of_a_new_token_is_prefilled_from_the_old_one(admin_client, model):
-    token = FACTORIES[model](name="CI", read_only=True, expired=True)
+    token = TOKEN_FACTORIES[model](name="CI", read_only=True, expired=True)
 
     link = re.search(r'href="([^"]*/add/\?[^"]*)">Issue a new token', page_of(admin_client, token).content.decode())[1]
     form = admin_client.get(html.unescape(link)).context["adminform"].form
@@ -231,7 +231,7 @@ def test_the_form_of_a_new_token_is_prefilled_from_the_old_one(admin_client, mod
     assert str(form[token.owner_field].value()) == str(token.owner.pk)
 
 
-def test_empty_rows_and_what_the_heading_shows_are_not_shown(admin_client):
+def test_the_page_has_no_empty_rows_about_the_last_use_and_none_about_the_rotation(admin_client):
     token = ApiTokenFactory(name="CI")
     used = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.7", last_used_agent="curl")
     used.rotate(timedelta(hours=1))
@@ -244,7 +244,7 @@ def test_empty_rows_and_what_the_heading_shows_are_not_shown(admin_client):
     assert rows(page_of(admin_client, used)) == ["created_at", "last_used", "last_used_address", "last_used_agent"]
 
 
-def test_the_button_requires_the_permission_to_issue_tokens(client):
-    allow(client, "usergroups_apitoken", "view")
+def test_the_link_to_issue_a_new_token_requires_the_permission_to_issue_tokens(client):
+    allow_only(client, "usergroups_apitoken", "view")
 
     assert "Issue a new token" not in page_of(client, ApiTokenFactory(expired=True)).content.decode()

@@ -88,7 +88,7 @@ def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, se
 
     assert response.status_code == 200
     assert f"The file is larger than {len(CSV) - 10} bytes when it is decompressed." in page
-    assert "999 new" in page
+    assert "999 new" in page  # all but the last line, which is cut off
 
 
 def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_group):
@@ -109,7 +109,7 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, m
     def fail():
         raise OperationalError("The disk is full.")
 
-    act_after_first_chunk(monkeypatch)(fail)
+    act_after_first_chunk(monkeypatch)(fail)  # after two of the three bookmarks
 
     _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
 

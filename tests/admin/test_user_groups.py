@@ -1,4 +1,4 @@
-"""User groups in the admin, and their tokens, which are shown only to operators with the permission."""
+"""User groups in the admin, and their tokens. The fixture ``everything`` is a dict with an object of each model."""
 
 import html
 import json
@@ -7,7 +7,7 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from tests.admin.actions import act, allow, log_in_with, open_confirmation, save, shown_form, url
+from tests.admin.actions import act, allow_only, log_in_with, open_confirmation, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
@@ -20,6 +20,7 @@ EXACT = {
     "properties": '{"z": 1, "a": [1e23, 12345678901234567890123, 1.0, true, null], "😀": {"\\u00e9": "  "}}',
     "mapping": '{"40": "warehouse_eu", "7": 12345678901234567890123}',
 }
+"""JSON whose numbers, order of keys and characters must not be changed."""
 
 
 @pytest.mark.parametrize("field", EXACT)
@@ -88,7 +89,7 @@ def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, u
     assert called.status_code == 400
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
-    if problem["code"] != "parse_error":
+    if problem["code"] != "parse_error":  # which is about the whole body of the call
         key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(": ")
         assert error == f"{key}{problem['detail']}"
     assert text in page.context["adminform"].form[field].value()
@@ -135,11 +136,11 @@ def sent_again(page):
 
 
 @pytest.mark.parametrize("model", ["usergroups_team", "usergroups_apitoken", "bookmarks_collection"])
-def test_no_rename_is_lost_in_a_form_without_a_version(admin_client, everything, model):
+def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(admin_client, everything, model):
     row = everything[model]
     type(row).objects.filter(pk=row.pk).update(name="First")
 
-    sent = {"name": "Second", "initial-name": "Findable"}
+    sent = {"name": "Second", "initial-name": "Findable"}  # the name that ``everything`` gives the row
     refused = admin_client.post(url(f"{model}_change", row.pk), sent)
 
     assert "It is now “First”." in str(refused.context["adminform"].errors["name"])
@@ -186,7 +187,7 @@ def test_the_deletion_page_counts_dependent_rows_without_listing_them(admin_clie
 
 def test_json_is_shown_without_permission_to_change(client):
     user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
-    allow(client, "usergroups_usergroup", "view")
+    allow_only(client, "usergroups_usergroup", "view")
 
     page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
 
@@ -233,7 +234,7 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
     assert len(queries_of(admin_client.get, address)) == 4
 
 
-def test_a_field_that_a_caller_changed_meanwhile_is_kept_announced_and_named(admin_client):
+def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_and_the_signal(admin_client):
     user_group = UserGroupFactory(name="Old name")
     form = shown_form(admin_client, user_group)
     scope = {"team_id": user_group.team_id, "environment": ""}
@@ -283,18 +284,16 @@ def test_a_group_with_large_properties_can_be_renamed(admin_client):
 
 
 @pytest.mark.parametrize(
-    "name", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_collection", "bookmarks_bookmark"]
+    "model", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_collection", "bookmarks_bookmark"]
 )
-def test_lists_do_not_load_mapping_and_properties(admin_client, everything, name):
-    queries = queries_of(lambda: admin_client.get(url(f"{name}_changelist")))
+def test_lists_do_not_load_mapping_and_properties(admin_client, everything, model):
+    queries = queries_of(lambda: admin_client.get(url(f"{model}_changelist")))
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
-    assert admin_client.get(url(f"{name}_change", everything[name].pk)).status_code == 200
+    assert admin_client.get(url(f"{model}_change", everything[model].pk)).status_code == 200
 
 
 MESSAGE = "Revealed the user group token."
-
-
 REVEAL = f"{url('usergroups_usergroup_confirm')}?action=reveal_token"
 
 

@@ -28,6 +28,7 @@ class Call(NamedTuple):
 GROUP = {"user_group_id": "generated"}
 COLLECTION = Answered("create_collection", "collection", "id")
 BOOKMARK = Answered("create_bookmark", "bookmark", "id")
+CREATED = Answered("create_bookmark", "bookmark", "created_at")
 URL = "https://example.com/generated"
 
 CALLS = [
@@ -35,7 +36,7 @@ CALLS = [
     Call("update_user_group", 200, body={**GROUP, "properties": {"a": ["pro", 1]}, "mapping": {"40": "eu", "41": 113}}),
     Call("get_user_group", 200, GROUP),
     Call("rotate_user_group_token", 200, body=GROUP),
-    Call("get_user_group", 200, GROUP),
+    Call("get_user_group", 200, GROUP),  # The answer has the new token.
     Call("put_user_groups", 200, body={"user_groups": [{**GROUP, "properties": None}, {**GROUP, "mapping": None}]}),
     Call("list_user_groups", 200, {"limit": 1, "name": "A", "order": "oldest"}),
     Call("resolve_user_group", 200, body={"token": Answered("get_user_group", "user_group", "token")}),
@@ -60,17 +61,7 @@ CALLS = [
     Call("move_bookmarks", 200, body={"ids": [BOOKMARK], "collection": None}),
     Call("delete_bookmarks", 200, body={"ids": ["unknown"]}),
     Call("create_bookmarks", 200, body={"bookmarks": [{"url": URL}, {"url": "example.com"}]}),
-    Call(
-        "list_bookmarks",
-        200,
-        {
-            "url": URL,
-            "q": "GENERATED",
-            "created_since": Answered("create_bookmark", "bookmark", "created_at"),
-            "collection": "",
-            "limit": 1,
-        },
-    ),
+    Call("list_bookmarks", 200, {"url": URL, "q": "GENERATED", "created_since": CREATED, "collection": "", "limit": 1}),
     Call("import_bookmarks", 200, {"format": "jsonl", "update": True}, file='{"url": "https://example.com/generated"}'),
     Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"id": BOOKMARK}),

@@ -71,6 +71,7 @@ class Provider:
         return response if self.id_token is None else {**response, "id_token": self.signed_claims(query["nonce"])}
 
     def signed_claims(self, nonce):
+        """Return an ID token."""
         now = int(time.time())
         claims = {"iss": self.issuer, "sub": self.userinfo["sub"], "aud": CLIENT_ID, "nonce": nonce, "iat": now,
                   "exp": now + 60, **self.id_token}  # fmt: skip

@@ -25,7 +25,7 @@ PASSWORD = "not-a-secret"
 
 IS_ROOT = os.getuid() == 0
 UNPRIVILEGED = {"cwd": "/", "user": "postgres" if IS_ROOT else None}
-"""The options to run a program of PostgreSQL or PgBouncer, which both refuse to run as root."""
+"""The options of Popen for a program of PostgreSQL or PgBouncer, which both refuse to run as root."""
 
 
 def binaries() -> Path | None:
@@ -58,13 +58,15 @@ class Daemon:
         self.cleanup.close()
 
     def give_away_files(self) -> None:
-        """Let the user of the server use the folder."""
+        """Let the user that runs the server own the folder and its files."""
         for path in (self.folder, *self.folder.iterdir()):
             if IS_ROOT:
                 shutil.chown(path, "postgres")
 
 
 class Cluster(Daemon):
+    """A PostgreSQL server."""
+
     def __init__(self) -> None:
         super().__init__()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
@@ -106,7 +108,7 @@ class Cluster(Daemon):
             yield
         finally:
             with self.connect() as connection:
-                connection.execute("SET default_transaction_read_only = off")
+                connection.execute("SET default_transaction_read_only = off")  # which may forbid the reset
                 connection.execute(f"ALTER DATABASE postgres RESET {name}")
             self.disconnect_all()
 
@@ -126,9 +128,9 @@ class Cluster(Daemon):
 
 
 class Pooler(Daemon):
-    """PgBouncer in front of any database of a server, with ``url`` in place of ``database_url``.
+    """PgBouncer in front of a PostgreSQL server. Clients connect to ``url`` in place of ``database_url``.
 
-    The documented addresses, files and size of the pool are replaced.
+    In the documented configuration, the addresses, the files and the size of the pool are replaced.
     """
 
     def __init__(self, database_url: str) -> None:

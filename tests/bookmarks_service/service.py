@@ -18,15 +18,7 @@ from django.conf import settings
 
 from tests.citus.partitions import partition
 from tests.documents import ROOT
-from tests.servers import (
-    CERTIFICATES,
-    TIMEOUT,
-    free_port,
-    listens,
-    start_server,
-    stop_server,
-    wait_until,
-)
+from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, start_server, stop_server, wait_until
 
 
 @contextmanager
@@ -57,7 +49,7 @@ def empty_database(folder: Path) -> Iterator[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return a shell's environment whose only settings of the service are ``variables``."""
+    """Return an environment for a command, in which ``variables`` are the only settings of the service."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
     return {**kept, **variables}
 
@@ -80,7 +72,10 @@ def server_command(port: int, *options: str) -> list[str]:
 
 
 def workers_have_started(log: Path) -> bool:
-    """Return whether all workers that the server has spawned are ready. Before that, they ignore SIGTERM."""
+    """Return whether all workers that the server has spawned are ready. Before that, they ignore SIGTERM.
+
+    In the log, a line break or, in JSON, a quotation mark ends the name of a worker.
+    """
     text = log.read_text()
     spawned = set(re.findall(r"Spawning (worker-\d+)", text))
     return bool(spawned) and all(
@@ -128,7 +123,7 @@ class Service:
         return environment(**{**documented_options(), **variables})
 
     def create_data(self) -> None:
-        """Run ``quickstart``, on SQLite only once. What it prints has its default port."""
+        """Create the data of ``quickstart``, and keep its secrets and curl commands, for the port of this service."""
         if self.database_url.startswith("sqlite:"):
             database, printed = demo()
             Path(self.database_url.removeprefix("sqlite:///")).write_bytes(database)

@@ -33,7 +33,7 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 
     page = admin_client.get(INDEX).content.decode()
 
-    assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
+    assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6  # five tokens and the link to all
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
 
 
@@ -72,6 +72,7 @@ def test_the_first_steps_are_shown_until_all_are_done(admin_client):
 
     steps = admin_client.get(INDEX).context["panels"]["steps"]
 
+    # Done: a team, a user group and a bookmark. To do: an API token, a call and another account.
     assert [step["done"] for step in steps] == [True, False, False, True, True, False]
     assert admin_client.get(steps[1]["url"]).status_code == 200
 

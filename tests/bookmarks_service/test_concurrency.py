@@ -14,7 +14,7 @@ CALLERS = 32
 
 
 def test_concurrent_updates_of_different_fields_are_all_kept(service):
-    """Each caller updates one field. A lost update would leave the old value."""
+    """Eleven calls update each of the fields. A lost update would leave the old value."""
     values = {"name": "Concurrent", "mapping": {"concurrent": 1}, "properties": {"concurrent": 1}}
     service.update_user_group(name="Before", mapping=None, properties=None)
 
@@ -59,7 +59,7 @@ def statements_of(client, user_group):
     ],
     ids=["bookmarks", "user groups"],
 )
-def test_batches_insert_rows_in_an_order_of_their_own(statements_of, path, field, key, value):
+def test_batches_with_the_same_items_insert_them_in_the_same_order(statements_of, path, field, key, value):
     """Two batches with the same items in different orders would otherwise wait for each other, which is a deadlock."""
     orders = []
     for numbers in ("123456", "654321"):

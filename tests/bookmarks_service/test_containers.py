@@ -59,5 +59,5 @@ def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp
     assert modes[".env"] == modes["tls.key"] == 0o600
     assert used.keys() == {line.partition("=")[0] for line in (tmp_path / ".env").read_text().splitlines()}
     assert all(rest.startswith(":?") for rest in used.values())  # No secret has a default.
-    assert needed <= set((ROOT / ".gitignore").read_text().splitlines())
+    assert needed <= set((ROOT / ".gitignore").read_text().splitlines())  # Git and images do not get these files.
     assert "*" in (ROOT / ".dockerignore").read_text().splitlines()

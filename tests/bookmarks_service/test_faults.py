@@ -31,7 +31,7 @@ def new_url():
 
 
 def assert_healthy(service):
-    """Check that the first calls succeed, without a restart."""
+    """Check that the first write after a fault succeeds in each app, without a restart."""
     assert service.update_user_group(name="Well").status_code == 200
     assert service.create_bookmark(url=new_url()).status_code == 201
 
@@ -107,13 +107,13 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
     with (
         cluster.setting("default_transaction_isolation", "repeatable read"),
         cluster.connect() as other,
-        cluster.connect() as onlooker,
+        cluster.connect() as observer,
         ThreadPoolExecutor(1) as pool,
     ):
         other.execute("BEGIN")
         other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
         call = pool.submit(postgresql_service.update_user_group, name="Mine")
-        wait_until(lambda: onlooker.execute(waiting).fetchone()[0])
+        wait_until(lambda: observer.execute(waiting).fetchone()[0])
         other.execute("COMMIT")
         assert call.result().json()["user_group"]["name"] == "Mine"
 
@@ -181,7 +181,7 @@ def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(s
 
 
 def create_bookmarks(service, stopped, acknowledged, refused):
-    """Create bookmarks, one after another, until the event ``stopped``."""
+    """Create bookmarks one after the other until ``stopped`` is set, and add their URLs to one of the two sets."""
     while not stopped.is_set():
         url = new_url()
         with suppress(httpx.TransportError):  # Such a call may or may not have created its bookmark.
@@ -206,7 +206,7 @@ def download(service):
 
 
 def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
-    """A download that breaks off is shorter than its ``Content-Length``."""
+    """A download that was in progress is shorter than its ``Content-Length``, so that the client sees the failure."""
     workers, stopped, acknowledged, refused = sqlite_service.worker_pids(), threading.Event(), set(), set()
     with download(sqlite_service) as receive, ThreadPoolExecutor(4) as pool:
         received = receive()
@@ -219,7 +219,7 @@ def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
             wait_until(lambda: len(acknowledged) >= before + 20)
         finally:
             stopped.set()
-        assert [call.result() for call in calls] == [None] * 4
+        assert [call.result() for call in calls] == [None] * 4  # Otherwise result() raises the error of the call.
         with suppress(ConnectionResetError):
             while data := receive():
                 received += data

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.once
 CLIENTS = Path(__file__).parent / "clients"
 PACKAGES = CLIENTS / "package.json"
 ENVIRONMENT = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
-VALIDATOR = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
-GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")
+EMPTY_VALIDATOR = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
+GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")  # the HTTP client of the client in PHP
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 LANGUAGES = ("python", "go", "php")
 
@@ -112,7 +112,7 @@ def go(openapi_generator):
     folder = openapi_generator / "go"
     # The client imports one package, for "validate" tags that it does not have. An empty one needs no download.
     (folder / "vendor/gopkg.in/validator.v2").mkdir(parents=True)
-    (folder / "vendor/gopkg.in/validator.v2/validator.go").write_text(VALIDATOR)
+    (folder / "vendor/gopkg.in/validator.v2/validator.go").write_text(EMPTY_VALIDATOR)
     (folder / "vendor/modules.txt").write_text("# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n")
     (folder / "driver").mkdir()
     shutil.copy(CLIENTS / "driver.go", folder / "driver")
@@ -162,7 +162,7 @@ def driver(service, client):
 
 
 def authorization(document, service, call):
-    """Return the header of the call's operation."""
+    """Return the header ``Authorization`` for the operation of the call."""
     security = operations_of(document)[call.operation][2]["security"]
     return f"Token {service.api_token}" if "UsergroupsApiToken" in security[0] else f"Bearer {service.access_token}"
 

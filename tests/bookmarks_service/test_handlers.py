@@ -79,7 +79,7 @@ def test_an_error_page_is_german(template):
     assert in_english(page) == set()
 
 
-def test_the_admin_answers_with_these_pages(admin_client, client):
+def test_the_admin_answers_with_the_error_pages_of_the_service(admin_client, client):
     missing = admin_client.get("/admin/unknown/")
     malformed = admin_client.get(reverse("admin:usergroups_team_changelist") + "?unknown=1")
     forbidden = admin_client.get(reverse("admin:autocomplete"))
@@ -87,9 +87,9 @@ def test_the_admin_answers_with_these_pages(admin_client, client):
     forged = client.post(reverse("admin:login"))
     anonymous = client.get("/admin/unknown/")
 
-    told = [(each.status_code, re.search("<h1>(.*)</h1>", each.content.decode())[1])
-            for each in (missing, malformed, forbidden, forged)]  # fmt: skip
-    assert told == [
+    shown = [(each.status_code, re.search("<h1>(.*)</h1>", each.content.decode())[1])
+             for each in (missing, malformed, forbidden, forged)]  # fmt: skip
+    assert shown == [
         (404, "Page not found"), (400, "Bad request"), (403, "Permission denied"), (403, "The form was not accepted"),
     ]  # fmt: skip
     assert anonymous.headers["Location"] == "/admin/login/?next=/admin/unknown/"
@@ -121,15 +121,15 @@ def test_api_calls_skip_the_middleware_of_pages(admin_client):
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"])
-def test_pages_have_all_of_it(admin_client, path):
+def test_pages_use_the_middleware_of_pages(admin_client, path):
     response = admin_client.get(path)
 
     assert response.headers.keys() >= {"Vary", "Content-Language", "Content-Security-Policy"}
     assert hasattr(response.wsgi_request, "session")
 
 
-def test_the_pages_are_all_urls_of_the_service_itself():
-    """The apps are mounted at the root."""
+def test_every_url_of_the_service_itself_is_that_of_a_page():
+    """The prefix of the start page and of the apps, which are mounted at the root, is empty."""
     prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns}
 
     assert prefixes == {"", *settings.PAGES.split("|")}

@@ -9,7 +9,7 @@ from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
-def empty_cache():
+def forget_that_migrations_are_applied():
     middleware.require_migrations.cache_clear()
 
 
@@ -22,9 +22,9 @@ def test_a_healthy_service_answers_with_200(client, db, path):
 
 
 def test_readyz_takes_one_statement(client, db):
-    client.get("/readyz")
+    client.get("/readyz")  # checks the migrations, and caches that they are applied
 
-    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # checks that the database answers
+    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # which checks that the database answers
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

@@ -82,6 +82,7 @@ REFUSED = {
     413: ("POST", "/v1/bookmarks", b"{}".ljust(1_100_000), {}),
     415: ("POST", "/v1/bookmarks", BODY, {"Content-Type": "text/plain"}),
 }
+"""By status, the method, path, body and headers of a request that is refused before its body is read."""
 
 
 @pytest.mark.parametrize("status", REFUSED)
@@ -102,12 +103,12 @@ def test_an_upload_that_is_refused_gets_its_answer(service):
         client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})
         refused = client.post(address, files=file, data={"csrfmiddlewaretoken": client.cookies["csrftoken"]})
 
-    assert "The file is larger than 4.8\xa0MB." in refused.text
+    assert "The file is larger than 4.8\xa0MB." in refused.text  # 5,000,000 bytes, set in conftest.py
     temporary = Path(service.variables["TMPDIR"])
-    wait_until(lambda: not list(temporary.glob("*.upload*")))  # The server removes that of the last one afterwards.
+    wait_until(lambda: not list(temporary.glob("*.upload*")))  # The file is removed after the response.
 
 
-# Heads
+# Request lines and headers
 
 
 def get(service, path, *headers):
@@ -188,10 +189,10 @@ STALLED = {
 
 @pytest.mark.parametrize("sent", STALLED.values(), ids=STALLED)
 def test_stalled_clients_do_not_delay_others(service, sent):
-    """Clients with a token that send a body slowly are left to the proxy, which buffers it.
+    """A client with a token that sends a body slowly does hold a thread. It is the proxy that buffers bodies.
 
     The service disconnects a client that sends no head for ten seconds. Calls that are answered only after that, as on
-    a slow machine, prove nothing and are repeated.
+    a slow machine, are repeated, because no client was stalled any more.
     """
 
     def others_are_answered_meanwhile():

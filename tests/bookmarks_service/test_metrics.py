@@ -37,6 +37,7 @@ def key(name, labels):
 
 
 def values():
+    """Return the metrics of the service in this process, by their names and labels."""
     families = [each for each in REGISTRY.collect() if each.name.startswith("bookmarks_service_")]
     return {key(each.name, each.labels): each.value for family in families for each in family.samples}
 
@@ -58,7 +59,7 @@ def test_all_operations_are_counted_by_their_id(measured):
         for method, operation in methods.items():
             request = RequestFactory().generic(method.upper(), path)
             request.resolver_match = resolve(path)
-            observe(request, 299, 0.001)
+            observe(request, 299, 0.001)  # a status that no other request has
             assert measured(REQUESTS, operation=operation["operationId"], status="299") == 1
 
 
@@ -83,7 +84,7 @@ def test_arbitrary_requests_add_few_series(measured, client):
         client.generic(f"M{n % 10}", f"/v1/{n}/{n}?n={n}")
         client.generic(f"M{n % 10}", "/api/user")
 
-    assert measured(REQUESTS, operation="other", status="405") == 101
+    assert measured(REQUESTS, operation="other", status="405") == 101  # one PURGE and M0 to M9 ten times each
     assert len(values()) == before
 
 
@@ -96,7 +97,7 @@ def metered(tmp_path_factory):
     folder = tmp_path_factory.mktemp("metrics")
     log, metrics, port = folder / "metrics_server.log", folder / "metrics", free_port()
     metrics.mkdir()
-    measure = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
+    variables = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
     options = ["--interface", "wsgi", "--port", str(port), "--no-metrics"]
     command = [sys.executable, "-m", "granian", *options, "bookmarks_service.metrics_server:application"]
 
@@ -109,8 +110,8 @@ def metered(tmp_path_factory):
 
     with (
         empty_database(folder) as database_url,
-        Service(folder, database_url, **measure) as service,
-        running_server(command, log, is_ready, cwd=ROOT, env=environment(**measure)),  # no settings of the service
+        Service(folder, database_url, **variables) as service,
+        running_server(command, log, is_ready, cwd=ROOT, env=environment(**variables)),  # no settings of the service
     ):
         yield service, scrape
 

@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx 
 MIB = 1024 * 1024
 
 BUFFER = 64 * 1024
-"""The size of nginx's buffers for headers. It may reset a connection of which it has not read everything."""
+"""The size of nginx's buffers for headers. Tests send no more: it may reset a connection with unread data."""
 
-MAIN = """
+CONFIGURATION = """
 daemon off;
 worker_processes 1;
 pid nginx.pid;
@@ -41,6 +41,7 @@ http {{
     {server}
 }}
 """
+"""A main configuration that contains the documented one."""
 
 
 def certificate(folder):
@@ -69,7 +70,7 @@ class Nginx:
             assert server.count(old) == 1, old
             server = server.replace(old, new)
         user = "user root;" if os.getuid() == 0 else ""  # so that its processes may use the folder
-        (folder / "nginx.conf").write_text(MAIN.format(user=user, server=server))
+        (folder / "nginx.conf").write_text(CONFIGURATION.format(user=user, server=server))
         self.command = [NGINX, "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
 
     def __enter__(self):
@@ -103,12 +104,8 @@ class Nginx:
 @pytest.fixture(scope="module")
 def https_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("https_service")
-    variables = {
-        "BEHIND_TLS_PROXY": "1",
-        "SECRET_KEY": "x" * 50,
-        "USERGROUPS_FAILURE_RATE": "5/day",
-        "GRANIAN_WORKERS": "1",
-    }
+    limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
+    variables = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, **limits}
     with empty_database(folder) as database_url, Service(folder, database_url, **variables) as service:
         yield service
 
@@ -140,10 +137,10 @@ def test_a_file_of_8_mib_is_imported(nginx, https_service):
 def test_a_long_url_passes(nginx, https_service):
     url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")
     with nginx.client(https_service) as client:
-        made = client.post("/v1/bookmarks", json={"url": url})
+        created = client.post("/v1/bookmarks", json={"url": url})
         found = client.get("/v1/bookmarks", params={"url": url})
 
-    assert found.json()["bookmarks"] == [made.json()["bookmark"]]
+    assert found.json()["bookmarks"] == [created.json()["bookmark"]]
 
 
 @pytest.mark.parametrize(
@@ -205,4 +202,4 @@ def test_a_forged_address_is_not_counted(nginx, https_service):
         with nginx.client(https_service, "127.0.0.5", **headers) as client:
             statuses.append(client.get("/v1/bookmarks").status_code)
 
-    assert statuses == [401] * 5 + [429] * 5
+    assert statuses == [401] * 5 + [429] * 5  # https_service allows five failures per address

@@ -29,7 +29,7 @@ HEADERS_OF_THE_SERVICE = {
     "Content-Type", "Content-Length", "Vary", "X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy",
     "Cross-Origin-Opener-Policy",
 }  # fmt: skip
-"""Those that have nothing to do with the operation."""
+"""Headers of responses that the document leaves out, because they have nothing to do with the operation."""
 
 
 def test_the_schemes_are_known_to_every_client(document):
@@ -51,7 +51,7 @@ def test_the_codes_and_headers_of_every_failure_are_documented(document, name):
         failure = resolved(document, described["content"]["application/json"]["schema"])
         problem = resolved(document, failure["properties"]["errors"]["items"])
         headers = {"Cache-Control", "X-Request-ID"}
-        headers |= {"RateLimit", "RateLimit-Policy"} if status not in ("401", "405") else set()
+        headers |= {"RateLimit", "RateLimit-Policy"} if status not in ("401", "405") else set()  # not counted
         headers |= {"401": {"WWW-Authenticate"}, "405": {"Allow"}}.get(status, set())
         headers |= {"Retry-After"} if status in ("429", "503") else set()
 
@@ -107,11 +107,11 @@ def test_an_unknown_attribute_of_an_operation_is_refused():
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
-def test_it_is_valid_in_the_version_of_a_host(version):
-    with patched_settings({"OAS_VERSION": version, "LICENSE": {}}):
+def test_the_document_is_valid_in_each_version_that_a_host_may_choose(version):
+    with patched_settings({"OAS_VERSION": version, "LICENSE": {}}):  # 3.0.3 has no identifiers of licenses.
         validate_schema(SchemaGenerator().get_schema(request=None, public=True))
 
-    assert not GENERATOR_STATS
+    assert not GENERATOR_STATS  # no warnings
 
 
 def test_if_match_is_the_only_header_of_requests(document):
@@ -138,7 +138,7 @@ OF_A_USER_GROUP = {
     "list_access_tokens",
     "issue_access_token",
 }
-"""The operations on a user group that the query or the body names."""
+"""The operations on a user group that the query or the body identifies, so that the answer may be 404."""
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -201,6 +201,7 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
     _, _, operation = operations_of(document)[name]
     valid = {**valid_body, "user_groups": [{"user_group_id": "a"}, {}], "bookmarks": [{"url": "http://a/"}, {}]}
 
+    # The second answer may differ, for example because the first call has deleted the object.
     answers = [any_operation(valid if body is None else body) for _ in range(2)]
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))

@@ -17,7 +17,7 @@ def test_the_theme_that_was_chosen_in_the_admin_applies_to_all_pages(page):
     page.evaluate("localStorage.setItem('theme', 'dark')")
 
     page.goto("/")
-    assert page.evaluate(BACKGROUND) == "rgb(18, 18, 18)"
+    assert page.evaluate(BACKGROUND) == "rgb(18, 18, 18)"  # that of the dark theme
     page.goto("/docs/")
     expect(page.locator("html")).to_have_class("dark-mode")
     page.evaluate("localStorage.removeItem('theme')")  # which the other pages of the session would share
@@ -42,11 +42,10 @@ OPERATIONS = [
 ]
 
 
-def test_operations_are_tried(page, service):
-    """With credentials of both schemes."""
+def test_operations_can_be_tried_with_the_credentials_of_both_schemes(page, service):
     headers = {"Authorization": f"Bearer {service.access_token}"}
-    made = service.request("POST", "/v1/collections", json={"name": "Reading list"}, headers=headers)
-    assert made.status_code in (201, 409)
+    created = service.request("POST", "/v1/collections", json={"name": "Reading list"}, headers=headers)
+    assert created.status_code in (201, 409)  # 409: quickstart has created it.
     page.goto("/docs/")
     page.get_by_role("button", name="Authorize").click()
     for scheme, value in (

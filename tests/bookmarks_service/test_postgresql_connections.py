@@ -71,7 +71,7 @@ def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
     ],
     ids=["no limits", "PGOPTIONS", "limits of the database"],
 )
-def test_the_server_sets_the_limits_that_are_not_set(connect, monkeypatch, database, options, limits):
+def test_the_server_sets_only_limits_that_nothing_else_has_set(connect, monkeypatch, database, options, limits):
     monkeypatch.setenv("PGOPTIONS", options)
     connection = connect(database)
 
@@ -96,7 +96,7 @@ def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
 
 
 def states_of_the_sessions(url):
-    """Return a set of statement timeout, lock timeout and number of prepared statements, of all pooled connections."""
+    """Return a set of the statement timeout, lock timeout and number of prepared statements of each connection."""
     sql = (
         "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
         " (SELECT count(*) FROM pg_prepared_statements)"

@@ -54,7 +54,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     arguments = []
     settings.STATIC_ROOT = tmp_path
     monkeypatch.setattr("os.execv", lambda program, command: arguments.extend(command))
-    for _ in range(2):
+    for _ in range(2):  # The second run adds nothing.
         call_command("quickstart", "--port", str(free_port()))
     text = capsys.readouterr().out
     client.post("/admin/login/", {"username": "operator", "password": re.findall(r"password (\S+)\)", text)[-1]})
@@ -65,7 +65,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     assert "--static-path-expires=31536000" in arguments
 
 
-def test_a_reader_that_leaves_causes_no_traceback(service):
+def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as pipe:

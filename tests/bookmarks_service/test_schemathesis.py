@@ -11,6 +11,7 @@ from tests.servers import TIMEOUT
 HOOKS = """
 import schemathesis
 
+# Schemathesis does not know this media type.
 schemathesis.serializer.alias("application/jsonl", "application/octet-stream")
 """
 
@@ -18,11 +19,11 @@ CONFIG = """
 hooks = "file_types"
 
 [generation]
-allow-x00 = false  # It is refused anywhere in a body, which JSON Schema cannot express.
-allow-extra-parameters = false  # Unknown parameters are ignored.
+allow-x00 = false  # U+0000 is refused anywhere in a body, which JSON Schema cannot express.
+allow-extra-parameters = false  # Only unknown query parameters are refused, not headers and fields of a body.
 
 [checks]
-# JSON Schema cannot express that a string is a valid URL, id or cursor either.
+# Nor can it express that a string is a valid URL, id or cursor.
 positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
 
 [[operations]]

@@ -27,7 +27,7 @@ def load_settings(**variables):
 
 
 def load_application(first="", **variables):
-    """Load the application as a server does, after the statement ``first``."""
+    """Load the application in a new process, as a server does, after the statement ``first``."""
     return subprocess.run(
         [sys.executable, "-c", f"{first}\nimport bookmarks_service.wsgi"],
         cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False,
@@ -66,7 +66,7 @@ def test_a_malformed_value_is_reported_without_quoting_it(name, value):
     with pytest.raises((ImproperlyConfigured, EnvError), match=name) as error:
         load_settings(**{"SECRET_KEY": "x", name: value})
 
-    assert "hunter2" not in str(error.value)
+    assert "hunter2" not in str(error.value)  # the password in the URLs above
 
 
 def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
@@ -88,7 +88,7 @@ def test_sqlite_syncs_commits_and_waits_for_locks(tmp_path):
 
     with closing(ConnectionHandler(databases)["default"]) as connection, connection.cursor() as cursor:
         names = ("journal_mode", "synchronous", "busy_timeout")
-        assert [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names] == ["wal", 2, 20000]
+        assert [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names] == ["wal", 2, 20000]  # 2: FULL
     assert databases["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 

@@ -36,7 +36,7 @@ def hosts(tmp_path_factory):
 
 
 def log_in(service, password):
-    """Send the form of the login page, as the operator."""
+    """Send the form of the login page as the operator, and return the response with all cookies of the client."""
     with service.client() as client:
         client.get("/admin/login/")
         token = client.cookies["csrftoken"]

@@ -110,7 +110,7 @@ def test_roles_in_the_id_token_are_accepted(client, provider):
 
 
 @pytest.mark.parametrize("page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/docs/", ""])
-def test_a_sign_in_ends_on_this_host_only(client, provider, page):
+def test_a_sign_in_with_a_next_page_outside_the_admin_ends_at_its_index(client, provider, page):
     assert sign_in(client, page)["Location"] == "/admin/"
 
 
@@ -210,6 +210,7 @@ def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog, respons
     assert come_back(client, address).status_code == (502 if responses else 302)
     stored = str([session.get_decoded() for session in Session.objects.all()])
     assert logged in caplog.text
+    # An ID token begins with "eyJ".
     for secret in (code, CLIENT_SECRET, "an-access-token", "eyJ", ANNA["name"], ANNA["email"], ANNA["sub"]):
         assert secret not in stored
         assert secret not in caplog.text
@@ -245,7 +246,7 @@ def test_an_invalid_response_leads_to_an_error_page(client, provider, attributes
 
 
 def test_a_provider_that_does_not_respond_leads_to_an_error_page(client, provider, settings):
-    scale_time_limit(settings, 1 / 5000)
+    scale_time_limit(settings, 1 / 5000)  # to 0.1 seconds
     provider.hang("openid-configuration")
     assert client.get(START).status_code == 502
 

@@ -25,11 +25,11 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), CollectorHandler)
 
     def span_of(self, trace_id):
-        """Wait for the span of the request in a trace."""
-        wait_until(lambda: trace_id in {span.trace_id.hex() for span in self.servers()})
-        return next(span for span in self.servers() if span.trace_id.hex() == trace_id)
+        """Wait for the span of the request that began the trace, and return it."""
+        wait_until(lambda: trace_id in {span.trace_id.hex() for span in self.request_spans()})
+        return next(span for span in self.request_spans() if span.trace_id.hex() == trace_id)
 
-    def servers(self):
+    def request_spans(self):
         """Return the spans of all requests."""
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         scopes = [scope for request in requests for each in request.resource_spans for scope in each.scope_spans]
@@ -72,7 +72,7 @@ def service(tmp_path_factory, collector):
 
 @pytest.fixture
 def traced(service, collector):
-    """Make a call, and return the response and the span of the request."""
+    """Return a function that makes a call and returns the response and the span of the request."""
 
     def call(method, path, headers=None, **options):
         trace_id = secrets.token_hex(16)

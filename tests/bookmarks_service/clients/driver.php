@@ -22,8 +22,8 @@ function camelized(string $name): string
 }
 
 $configuration = (new Configuration())->setHost($argv[1]);
-ObjectSerializer::setDateTimeFormat('Y-m-d\TH:i:s.up');
-$history = [];
+ObjectSerializer::setDateTimeFormat('Y-m-d\TH:i:s.up'); // with microseconds
+$history = []; // each request and its response
 $handler = HandlerStack::create();
 $handler->push(Middleware::history($history));
 $http = new Client(['handler' => $handler]);

@@ -17,6 +17,7 @@ interface Call {
 const baseUrl = process.argv[2];
 const functions = client as unknown as Record<string, (...values: unknown[]) => Promise<{ status: number; data: unknown }>>;
 const parsers = schemas as unknown as Record<string, { parse(value: unknown): unknown } | undefined>;
+// The generated client calls fetch() with paths only.
 const send = globalThis.fetch;
 globalThis.fetch = (path, options) => send(baseUrl + String(path), options);
 
