@@ -29,7 +29,7 @@ def role():
     return Group.objects.create(name="Operators")
 
 
-def shown_form(client, address):
+def form_data(client, address):
     """Return the values of a form as a browser would send them."""
     form = client.get(address).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
@@ -37,7 +37,7 @@ def shown_form(client, address):
 
 
 def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
-    form = shown_form(admin_client, ADD)
+    form = form_data(admin_client, ADD)
     form |= {"username": "ines", "first_name": "Ines", "email": "ines@example.com", "groups": role.pk}
 
     admin_client.post(ADD, {**form, "password1": PASSWORD, "password2": PASSWORD})
@@ -55,7 +55,7 @@ def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
     user.groups.add(role)
 
     page = admin_client.get(change_url(user)).content.decode()
-    form = shown_form(admin_client, change_url(user))
+    form = form_data(admin_client, change_url(user))
     for chosen, stored in ((other.pk, [other]), ("", [])):
         admin_client.post(change_url(user), {**form, "groups": chosen})
         assert [*user.groups.all()] == stored
@@ -67,7 +67,7 @@ def test_several_roles_from_single_sign_on_are_kept(admin_client, role):
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.set([role, Group.objects.create(name="Managers")])
 
-    admin_client.post(change_url(user), {**shown_form(admin_client, change_url(user)), "first_name": "Ines"})
+    admin_client.post(change_url(user), {**form_data(admin_client, change_url(user)), "first_name": "Ines"})
 
     user.refresh_from_db()
     assert (user.first_name, user.groups.count()) == ("Ines", 2)
