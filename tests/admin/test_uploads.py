@@ -109,7 +109,7 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, m
     def fail():
         raise OperationalError("The disk is full.")
 
-    act_after_first_chunk(monkeypatch)(fail)  # after two of the three bookmarks
+    act_after_first_chunk(monkeypatch, fail)  # after two of the three bookmarks
 
     _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
 

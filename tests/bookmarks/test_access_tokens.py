@@ -29,7 +29,7 @@ def access_token_json(token):
 
 @pytest.fixture
 def issue(client, api_token, user_group):
-    """Issue an access token for the group. ``fields`` extend the body."""
+    """Return a function that issues an access token of ``user_group``. Its arguments are further fields of the body."""
     call = Caller(client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token)
     return lambda **fields: call({"user_group_id": user_group.provided_id, **fields})
 
@@ -59,7 +59,7 @@ def test_an_issued_token_authenticates_its_group(issue, client, user_group):
     assert response.status_code == 201
     issued = response.json()["access_token"]
     token = AccessToken.objects.get()
-    token.secret = issued["secret"]
+    token.secret = issued["secret"]  # The model does not store it.
     assert issued == {**access_token_json(token), "secret": issued["secret"]}
     assert (token.user_group, token.name, token.read_only, token.expires_at) == (user_group, "", False, None)
     created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)({"url": "https://example.com/"})
@@ -118,7 +118,7 @@ def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
         AccessTokenFactory(user_group=user_group, expired=True),
         AccessTokenFactory(user_group=user_group, revoked=True),
     ]
-    AccessTokenFactory()
+    AccessTokenFactory()  # of another group
 
     response = list_tokens()
 
@@ -147,5 +147,5 @@ def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, c
 
 
 @pytest.mark.parametrize("public_id", ["x", "ab", "a" * 65, "00" * 32, "\N{GRINNING FACE}", "%00"])
-def test_an_unknown_token_is_not_found(revoke, public_id):
+def test_an_unknown_or_malformed_id_of_a_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]

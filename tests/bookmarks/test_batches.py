@@ -1,9 +1,8 @@
-"""The deletion and the move of many bookmarks."""
+"""Batches that delete or move bookmarks, and the validation of all batches of bookmarks."""
 
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
@@ -36,21 +35,22 @@ def statuses(response):
 
 
 def failed(status, code, attr=None):
-    """Return the outcome() of an item that failed."""
+    """Return what ``outcome`` returns for the result of an item that failed."""
     return status, 0, [(attr, code)]
 
 
 def outcome(result):
+    """Return the status, ``success`` and the errors of one item's result."""
     return result["status"], result["success"], [(error["attr"], error["code"]) for error in result["errors"]]
 
 
-# Delete
+# Deletion
 
 
 def test_bookmarks_are_deleted(delete, user_group):
-    kept, *others = BookmarkFactory.create_batch(4, user_group=user_group)
+    kept, *deleted = BookmarkFactory.create_batch(4, user_group=user_group)
 
-    response = delete(*(bookmark.pk for bookmark in others))
+    response = delete(*(bookmark.pk for bookmark in deleted))
 
     assert response.json() == {"success": 1, "results": [{"status": 200, "success": 1}] * 3}
     assert Bookmark.objects.get() == kept
@@ -66,40 +66,40 @@ def test_each_id_has_its_own_result(delete, user_group):
     assert Bookmark.objects.get() == of_another_group
 
 
-# Move
+# Moves
 
 
-def test_bookmarks_are_moved_and_moved_out(move, user_group, collection):
+def test_bookmarks_are_moved_into_a_collection_and_out_of_it(move, user_group, collection):
     bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
     ids = [bookmark.pk for bookmark in bookmarks]
 
-    moved = move(collection, *ids)
+    moved_in = move(collection, *ids)
     stored = [Bookmark.objects.get(pk=each) for each in ids]
-    out = move(None, *ids)
+    moved_out = move(None, *ids)
 
-    assert moved.json() == {
+    assert moved_in.json() == {
         "success": 1,
         "results": [{"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)} for bookmark in stored],
     }
     assert {bookmark.collection for bookmark in stored} == {collection}
     assert all(new.updated_at > old.updated_at for new, old in zip(stored, bookmarks, strict=True))
-    assert statuses(out) == [200] * 3
+    assert statuses(moved_out) == [200] * 3
     assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
 
 
-def test_a_move_that_would_duplicate_is_refused_for_its_item(move, user_group, collection):
-    there = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(move, user_group, collection):
+    inside = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     duplicate = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     other = BookmarkFactory(user_group=user_group)
 
-    response = move(collection, duplicate.pk, there.pk, other.pk, uuid4())
+    response = move(collection, duplicate.pk, inside.pk, other.pk, uuid4())
 
     assert statuses(response) == [409, 200, 200, 404]
     assert outcome(response.json()["results"][0]) == failed(409, "already_exists", "collection")
-    assert set(Bookmark.objects.filter(collection=collection)) == {there, other}
+    assert set(Bookmark.objects.filter(collection=collection)) == {inside, other}
 
 
-def test_of_two_equal_urls_the_first_in_the_request_is_moved(move, user_group, collection):
+def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(move, user_group, collection):
     other_collection = CollectionFactory(user_group=user_group)
     older = BookmarkFactory(user_group=user_group, url=URL, collection=other_collection)
     newer = BookmarkFactory(user_group=user_group, url=URL)
@@ -119,16 +119,16 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(move, user_group, c
     bookmark = BookmarkFactory(user_group=user_group, url=URL)
     other = BookmarkFactory(user_group=user_group, url=f"{URL}other")
     table, digest = Bookmark._meta.db_table, bytes(bookmark.url_digest).hex()
-    insert = f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = '{collection.pk}' WHERE id = '{other.pk}'"
+    update = f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = '{collection.pk}' WHERE id = '{other.pk}'"
 
-    with concurrently(f'UPDATE "{table}"', insert):
+    # Another transaction makes the other bookmark the duplicate, right before the move is written.
+    with concurrently(f'UPDATE "{table}"', update):
         response = move(collection, bookmark.pk)
 
-    assert connection.vendor == "postgresql"
     assert statuses(response) == [409]
 
 
-# Both
+# Validation
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_invalid_lists_are_refused(call_bookmarks, url_name, field, value, code)
 
 
 @pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
-def test_an_id_of_another_type_is_refused_for_its_item(call_bookmarks, user_group, url_name):
+def test_an_empty_id_or_one_that_is_not_text_is_refused_for_its_item(call_bookmarks, user_group, url_name):
     bookmark = BookmarkFactory(user_group=user_group)
 
     response = call_bookmarks("POST", url_name, body={"ids": [1, None, str(bookmark.pk), ""], "collection": None})

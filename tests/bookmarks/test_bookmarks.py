@@ -1,4 +1,4 @@
-"""The operations on bookmarks, except creation."""
+"""The operations on bookmarks, except the creation of one and the batches that delete or move them."""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -51,7 +51,8 @@ def test_a_bookmark_is_read(call_bookmarks, bookmark):
     "changes", [{"title": "New"}, {"title": ""}, {"url": "https://example.org/"}, {"url": "HTTPS://EXAMPLE.COM"}]
 )
 def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, changes):
-    response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={**changes, "id": "x", "created_at": 1})
+    read_only = {"id": "x", "created_at": 1}
+    response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={**changes, **read_only})
 
     stored = Bookmark.objects.get()
     assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(stored)})
@@ -63,7 +64,7 @@ def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, chang
     assert stored.updated_at > bookmark.updated_at
 
 
-def test_a_changed_url_is_found_and_is_a_duplicate_under_its_new_identity(call_bookmarks, create_bookmark, bookmark):
+def test_after_a_change_of_its_url_a_bookmark_is_found_only_by_the_new_one(call_bookmarks, create_bookmark, bookmark):
     call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"url": "https://example.org/"})
 
     assert create_bookmark({"url": "HTTPS://example.ORG"}).json()["bookmark"]["id"] == str(bookmark.pk)
@@ -78,6 +79,7 @@ def location_of(bookmark):
 
 def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group, bookmark, collection):
     other = BookmarkFactory(user_group=user_group, url="https://example.org/")
+    # Neither is a duplicate: one is in a collection, and the other belongs to another group.
     BookmarkFactory(user_group=user_group, url="https://example.net/", collection=collection)
     BookmarkFactory(url="https://example.net/")
 
@@ -90,7 +92,7 @@ def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group,
 
 
 def test_a_url_and_a_collection_are_changed_at_once(call_bookmarks, user_group, bookmark, collection):
-    BookmarkFactory(user_group=user_group, url="https://example.org/")
+    BookmarkFactory(user_group=user_group, url="https://example.org/")  # not in the collection
     changes = {"url": "https://example.org/", "collection": str(collection.pk)}
 
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
@@ -108,16 +110,17 @@ def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, boo
     assert out.json()["bookmark"]["collection"] is None
 
 
-@pytest.mark.parametrize("into", ["collection", "none"])
-def test_moving_a_bookmark_onto_a_duplicate_is_a_conflict(call_bookmarks, user_group, collection, into):
-    first = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
-    second = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
-    moved, place = {"collection": (first, str(collection.pk)), "none": (second, None)}[into]
+@pytest.mark.parametrize("is_moved_in", [True, False], ids=["into a collection", "out of a collection"])
+def test_moving_a_bookmark_to_where_its_url_already_is_conflicts(call_bookmarks, user_group, collection, is_moved_in):
+    outside = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
+    inside = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+    moved, duplicate = (outside, inside) if is_moved_in else (inside, outside)
+    changes = {"collection": str(collection.pk) if is_moved_in else None, "title": "New"}
 
-    response = call_bookmarks("PATCH", "bookmark", moved.pk, body={"collection": place, "title": "New"})
+    response = call_bookmarks("PATCH", "bookmark", moved.pk, body=changes)
 
     assert errors(response, 409) == [("collection", "already_exists")]
-    assert response["Location"] == location_of(second if moved == first else first)
+    assert response["Location"] == location_of(duplicate)
     assert response.json()["type"] == "client_error"
     assert bookmark_json(Bookmark.objects.get(pk=moved.pk)) == bookmark_json(moved)
 
@@ -135,11 +138,16 @@ def test_a_bookmark_is_deleted(call_bookmarks, bookmark):
 # The list
 
 
+def follow(call_bookmarks, link):
+    """Return the page to which the link of another page refers."""
+    return call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(link).query))).json()
+
+
 def test_bookmarks_are_listed_oldest_first(call_bookmarks, user_group):
     bookmarks = BookmarkFactory.create_batch(5, user_group=user_group)
     first = call_bookmarks("GET", "bookmarks", query={"order": "oldest", "limit": 2}).json()
-    second = call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(first["next"]).query))).json()
-    back = call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(second["previous"]).query))).json()
+    second = follow(call_bookmarks, first["next"])
+    back = follow(call_bookmarks, second["previous"])
 
     assert [item["id"] for item in first["bookmarks"] + second["bookmarks"]] == [str(each.pk) for each in bookmarks[:4]]
     assert back["bookmarks"] == first["bookmarks"]
@@ -171,7 +179,7 @@ def test_bookmarks_are_filtered_by_collection(call_bookmarks, bookmark, collecti
 def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
     BookmarkFactory(user_group=bookmark.user_group)
     BookmarkFactory(user_group=bookmark.user_group, url=URL, collection=collection)
-    BookmarkFactory(url=URL)
+    BookmarkFactory(url=URL)  # of another group
 
     response = call_bookmarks("GET", "bookmarks", query={"url": "HTTPS://EXAMPLE.COM:443"})
 
@@ -211,7 +219,7 @@ def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "is_found"),
     [
         ("EXAMPLE.com/a", True),
         ("münchen", True),
@@ -225,26 +233,19 @@ def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
         ("***:x", False),
     ],
 )
-def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, text, found):
+def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, text, is_found):
+    """Case is ignored, and the special characters of LIKE and of regular expressions stand for themselves."""
     bookmark = BookmarkFactory(user_group=user_group, url="https://example.com/A/b", title="München (a|b) 50%")
     BookmarkFactory(user_group=user_group)
-    BookmarkFactory(title=text)
+    BookmarkFactory(title=text)  # of another group
 
     found_urls = urls_of(call_bookmarks("GET", "bookmarks", query={"q": text}))
 
-    assert (bookmark.url in found_urls) == found
+    assert (bookmark.url in found_urls) == is_found
 
 
-def follow(call_bookmarks, link):
-    return call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(link).query))).json()
-
-
-@pytest.fixture
-def small_scan(monkeypatch):
+def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group, monkeypatch):
     monkeypatch.setattr(search, "MAX_SCANNED", 10)
-
-
-def test_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group, small_scan):
     BookmarkFactory.create_batch(15, user_group=user_group)
     BookmarkFactory(user_group=user_group, title="Needle")
     BookmarkFactory.create_batch(10, user_group=user_group)
@@ -258,16 +259,16 @@ def test_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group
 
 
 def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_group):
-    other = AccessTokenFactory()
+    token_of_another_group = AccessTokenFactory()
 
-    with ExitStack() as under_way:
+    with ExitStack() as calls_in_progress:
         for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            under_way.enter_context(expensive_call(user_group))
+            calls_in_progress.enter_context(expensive_call(user_group))
         refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
         refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
         answered = [
             call_bookmarks("GET", "bookmarks"),
-            call_bookmarks("GET", "bookmarks", query={"q": "x"}, token=other),
+            call_bookmarks("GET", "bookmarks", query={"q": "x"}, token=token_of_another_group),
         ]
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "1")
@@ -276,22 +277,21 @@ def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_g
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
-@pytest.mark.parametrize(("size", "numbers"), [(250, [2, 2, 1]), (1, [1] * 5)], ids=["limited", "at least one"])
-def test_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch, size, numbers):
-    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", size)
+@pytest.mark.parametrize(("max_size", "per_page"), [(250, [2, 2, 1]), (1, [1] * 5)], ids=["limited", "at least one"])
+def test_a_page_of_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch, max_size, per_page):
+    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", max_size)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
 
-    page = call_bookmarks("GET", "bookmarks", query={"q": URL}).json()
-    pages = [page]
+    pages = [call_bookmarks("GET", "bookmarks", query={"q": URL}).json()]
     while pages[-1]["next"]:
         pages.append(follow(call_bookmarks, pages[-1]["next"]))
 
-    assert [len(page["bookmarks"]) for page in pages] == numbers
+    assert [len(page["bookmarks"]) for page in pages] == per_page
 
 
-def test_an_empty_page_of_a_search_leads_back(call_bookmarks, user_group, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED", 1)
+def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(call_bookmarks, user_group, monkeypatch):
+    monkeypatch.setattr(search, "MAX_SCANNED", 1)  # Each page scans one bookmark.
     for number, title in enumerate(["match", "other", "other", "match", "other"]):
         BookmarkFactory(user_group=user_group, url=f"https://example.com/{number}", title=title)
 
@@ -302,9 +302,9 @@ def test_an_empty_page_of_a_search_leads_back(call_bookmarks, user_group, monkey
     while back[-1]["previous"]:
         back.append(follow(call_bookmarks, back[-1]["previous"]))
 
-    there = [bookmark["id"] for page in pages for bookmark in page["bookmarks"]]
-    assert there == [bookmark["id"] for page in reversed(back) for bookmark in page["bookmarks"]]
-    assert len(there) == 2
+    found = [bookmark["id"] for page in pages for bookmark in page["bookmarks"]]
+    assert found == [bookmark["id"] for page in reversed(back) for bookmark in page["bookmarks"]]
+    assert len(found) == 2
 
 
 # POST v1/bookmarks/batch
@@ -314,9 +314,9 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
     of_another_group = CollectionFactory()
     items = [
         {"url": "https://example.org/", "title": "New"},
-        {"url": "https://EXAMPLE.com"},
+        {"url": "https://EXAMPLE.com"},  # exists
         {"url": "https://example.org/", "collection": str(collection.pk)},
-        {"url": "HTTPS://example.org", "title": "Other"},
+        {"url": "HTTPS://example.org", "title": "Other"},  # has just been created
         {"url": "x", "collection": str(of_another_group.pk)},
         {},
         "text",
@@ -339,7 +339,7 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
     assert Bookmark.objects.count() == 3
 
 
-def test_a_batch_creates_bookmarks_in_its_order(call_bookmarks):
+def test_a_batch_creates_bookmarks_in_the_order_of_its_items(call_bookmarks):
     urls = [f"{URL}{n}" for n in range(20)]
 
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": url} for url in urls]})
@@ -349,7 +349,7 @@ def test_a_batch_creates_bookmarks_in_its_order(call_bookmarks):
 
 
 def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
-    """There are more collections than SQLite allows conditions in a query."""
+    """They are more than the conditions that SQLite allows in a query."""
     collections = CollectionFactory.create_batch(1000, user_group=user_group)
     items = [{"url": URL, "collection": str(collection.pk)} for collection in collections]
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
@@ -365,7 +365,7 @@ def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_moving_a_bookmark_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
+def test_a_bookmark_cannot_be_moved_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
     with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
 
@@ -374,7 +374,7 @@ def test_moving_a_bookmark_into_a_concurrently_deleted_collection(call_bookmarks
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_concurrently_deleted_collection_fails_one_item_of_a_batch(call_bookmarks, collection):
+def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(call_bookmarks, collection):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
     with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
@@ -385,8 +385,8 @@ def test_a_concurrently_deleted_collection_fails_one_item_of_a_batch(call_bookma
 
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark):
-    """Another release of the library may serialise the URL differently."""
-    Bookmark.objects.update(url="https://example.com/once-serialised-otherwise")
+    """Another release of can_ada, which serializes URLs, may give another digest for a stored URL."""
+    Bookmark.objects.update(url="https://example.com/not-the-url-of-the-digest")
 
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
 
@@ -394,7 +394,8 @@ def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark)
 
 
 @pytest.mark.parametrize("name", ["created_since", "updated_since"])
-def test_a_lost_plus_is_named(call_bookmarks, name):
+def test_an_unescaped_plus_in_a_time_is_explained(call_bookmarks, name):
+    """In a query string, it stands for a space."""
     response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
 
     assert errors(response) == [(name, "invalid")]

@@ -58,7 +58,7 @@ def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
 @pytest.mark.parametrize(("name", "found"), [("Reading list", True), ("reading list", False), ("Reading", False)])
 def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, found):
     CollectionFactory.create_batch(2, user_group=user_group)
-    CollectionFactory(name="Reading list")
+    CollectionFactory(name="Reading list")  # of another group
     collection = CollectionFactory(user_group=user_group, name="Reading list")
 
     listed = call_bookmarks("GET", "collections", query={"name": name}).json()["collections"]
@@ -68,17 +68,17 @@ def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, foun
 
 def test_a_collection_is_renamed(call_bookmarks, collection):
     response = call_bookmarks("PATCH", "collection", collection.pk, body={"name": "New"})
-    unchanged = call_bookmarks("PATCH", "collection", collection.pk, body={})
+    without_changes = call_bookmarks("PATCH", "collection", collection.pk, body={})
 
     stored = Collection.objects.get()
     expected = {"success": 1, "collection": {**collection_json(stored), "name": "New"}}
-    assert (response.status_code, response.json(), unchanged.json()) == (200, expected, expected)
+    assert (response.status_code, response.json(), without_changes.json()) == (200, expected, expected)
     assert stored.updated_at > collection.updated_at
 
 
 def test_collections_are_listed_newest_first(call_bookmarks, user_group):
     collections = CollectionFactory.create_batch(3, user_group=user_group)
-    CollectionFactory()
+    CollectionFactory()  # of another group
 
     response = call_bookmarks("GET", "collections")
 
@@ -106,21 +106,22 @@ def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, u
     assert errors(call_bookmarks("DELETE", "collection", collection.pk), 404) == [(None, "collection_not_found")]
 
 
-@pytest.mark.parametrize("older", ["inside", "outside"])
+@pytest.mark.parametrize("older_is_inside", [True, False], ids=["older inside", "older outside"])
 @pytest.mark.parametrize("day", [1, 2], ids=["same time", "another time"])
-def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older, day):
-    places = {"inside": [collection, None], "outside": [None, collection]}[older]
+def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older_is_inside, day):
+    """If both were created at the same time, the one with the lower id counts as older."""
+    places = [collection, None] if older_is_inside else [None, collection]
     times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, day, tzinfo=UTC)]
-    first, _ = (
+    older, _ = (
         BookmarkFactory(user_group=collection.user_group, url=url, collection=place, created_at=time)
         for url, place, time in zip(("https://EXAMPLE.com", URL), places, times, strict=True)
     )
-    foreign = BookmarkFactory(url=URL)
+    of_another_group = BookmarkFactory(url=URL)
 
     call_bookmarks("DELETE", "collection", collection.pk)
 
-    kept = Bookmark.objects.exclude(pk=foreign.pk).get()
-    assert (kept.pk, kept.collection) == (first.pk, None)
+    kept = Bookmark.objects.exclude(pk=of_another_group.pk).get()
+    assert (kept.pk, kept.collection) == (older.pk, None)
 
 
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
@@ -130,8 +131,8 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
         cursor.execute("DELETE FROM bookmarks_collection")
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        connection.check_constraints()
-    transaction.set_rollback(True)
+        connection.check_constraints()  # as a commit does
+    transaction.set_rollback(True)  # so that Django does not check them again after the test
 
 
 # Ownership
@@ -140,15 +141,17 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 @pytest.mark.parametrize("url_name", ["bookmark", "collection"])
 @pytest.mark.parametrize(
-    "none", ["00000000-0000-7000-8000-000000000000", "x", "a" * 300, "\0", "{upper}", "{hex}", "{braces}"]
+    "unknown", ["00000000-0000-7000-8000-000000000000", "x", "a" * 300, "\0", "{upper}", "{hex}", "{braces}"]
 )
-def test_objects_of_another_owner_are_answered_like_unknown_ones(call_bookmarks, user_group, method, url_name, none):
+def test_objects_of_another_group_are_answered_like_unknown_ones(call_bookmarks, user_group, method, url_name, unknown):
+    """An object's own id in another form than the canonical one is unknown, too."""
     factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
     theirs, own = factory(), factory(user_group=user_group)
-    none = none.format(upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}")
+    unknown = unknown.format(upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}")
 
-    answers = [call_bookmarks(method, url_name, key, body={"name": "New", "title": "New"}) for key in (theirs.pk, none)]
+    body = {"name": "New", "title": "New"}
+    answers = [call_bookmarks(method, url_name, public_id, body=body) for public_id in (theirs.pk, unknown)]
 
     assert errors(answers[0], 404) == [(None, f"{url_name}_not_found")]
     assert comparable(answers[0]) == comparable(answers[1])
-    theirs.refresh_from_db()
+    theirs.refresh_from_db()  # It still exists.

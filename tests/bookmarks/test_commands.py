@@ -1,4 +1,4 @@
-"""The commands: their options, and the files that they read and write."""
+"""The commands import_bookmarks and export_bookmarks: their options, and the files that they read and write."""
 
 import gzip
 import os
@@ -18,6 +18,7 @@ from tests.usergroups.factories import UserGroupFactory
 pytestmark = pytest.mark.django_db
 
 GROUP = ["--team", "Acme", "--user-group", "example_1"]
+"""The options that name ``user_group``."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def user_group():
 
 @pytest.fixture
 def import_file(user_group, tmp_path, capsys):
-    """Return a function that imports a CSV file into a group with one bookmark, and returns what it prints."""
+    """Return a function that imports a CSV file into a group with one bookmark, and returns stdout and stderr."""
     BookmarkFactory(user_group=user_group, url="https://old/", title="Old")
 
     def run(content, *options):
@@ -62,7 +63,7 @@ IMPORTS = {
         ["1 created, 0 already existed, 0 refused.", ""], {"Old", "Привет"},
     ),
 }  # fmt: skip
-"""Files with options, what the command prints, and the titles that are stored afterwards."""
+"""A file's content, options, what the command prints to stdout and stderr, and the titles that are stored then."""
 
 
 @pytest.mark.parametrize(("content", "options", "printed", "titles"), IMPORTS.values(), ids=IMPORTS)
@@ -90,6 +91,7 @@ def test_an_import_of_an_unusable_file_fails(import_file, content, message):
 
 
 def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
+    """The interrupt comes after nine rows, of which two transactions have stored four each."""
     content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
 
@@ -164,7 +166,7 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
     ("error", "message", "status"),
     [
         (OperationalError("connection lost.\nDETAIL: A secret."), "The database failed: connection lost.", 1),
-        (KeyboardInterrupt(), "Interrupted.", 130),
+        (KeyboardInterrupt(), "Interrupted.", 130),  # 128 + SIGINT, as in a shell
         (OSError(28, "No space left on device"), "[Errno 28] No space left on device.", 1),
     ],
     ids=["database", "interrupt", "disk"],
@@ -172,7 +174,7 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 def test_a_failed_export_says_so_in_one_line(monkeypatch, tmp_path, error, message, status):
     def load(*args):
         raise error
-        yield
+        yield  # makes this function a generator, as load() is
 
     monkeypatch.setattr(export_bookmarks, "load", load)
     with pytest.raises(CommandError) as raised:

@@ -138,12 +138,12 @@ def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
         pytest.param(lambda collection: f"{{{collection.pk}}}", id="in braces"),
         pytest.param(lambda collection: f"urn:uuid:{collection.pk}", id="as a URN"),
         pytest.param(lambda collection: f"{collection.pk} ", id="with a space"),
-        pytest.param(lambda collection: collection.name, id="its name"),
+        pytest.param(lambda collection: collection.name, id="the name of one"),
         pytest.param(lambda collection: "", id="empty"),
         pytest.param(lambda collection: "x" * 100_000, id="long"),
-        pytest.param(lambda collection: "²" * 32, id="digits that are none"),
+        pytest.param(lambda collection: "²" * 32, id="digits that are not decimal"),
         pytest.param(lambda collection: 1, id="number"),
-        pytest.param(lambda collection: collection.pk.int, id="its number"),
+        pytest.param(lambda collection: collection.pk.int, id="an id as a number"),
         pytest.param(lambda collection: True, id="boolean"),
         pytest.param(lambda collection: [str(collection.pk)], id="array"),
         pytest.param(lambda collection: {"id": str(collection.pk)}, id="object"),
@@ -186,7 +186,7 @@ NOT_VALID, LONG_HOST = (
     "The URL is not valid by the WHATWG URL Standard.",
     "The host is longer than a domain name can be.",
 )
-CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))  # Encoding such a host would take 0.2 s.
+CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))  # Encoding it as a host would take 0.2 s.
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_all_errors_are_reported_at_once(create_bookmark):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
 def test_urls_come_back_as_they_were_sent(create_bookmark, rest):
-    Bookmark.objects.all().delete()
+    Bookmark.objects.all().delete()  # that of the previous example
     url = f"https://example.com/?{rest}#x"
 
     response = create_bookmark({"url": url})
@@ -307,7 +307,7 @@ def test_the_model_refuses_invalid_urls(user_group):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_concurrently_deleted_collection_does_not_exist(create_bookmark, user_group):
+def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(create_bookmark, user_group):
     collection = CollectionFactory(user_group=user_group)
 
     with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
@@ -328,7 +328,7 @@ def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_boo
 
 @pytest.mark.django_db(transaction=True)
 def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
-    """The other transaction waits for the new bookmark, and the bookmark for the locked collection."""
+    """Another transaction locks the collection and then inserts the same bookmark, so that each waits for the other."""
     collection = CollectionFactory(user_group=user_group)
     same = Bookmark(user_group=user_group, collection=collection, url=URL)
 
@@ -343,7 +343,7 @@ def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
     assert len(attempts) == 2
 
 
-# Queries
+# Names of collections
 
 
 def test_names_of_collections_are_unique_within_a_group(user_group):

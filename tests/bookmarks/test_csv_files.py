@@ -10,7 +10,6 @@ from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.records import CollectionRecord, InvalidRecord
 from bookmarks.models import Bookmark
-from tests.bookmarks.factories import BookmarkFactory
 
 MISPLACED = "Not CSV: a quotation mark is missing or misplaced."
 
@@ -20,7 +19,7 @@ def read(text):
 
 
 def titles(records):
-    """Return the titles of the records, or the lines of those that are refused."""
+    """Return the title of each record, or its line number if it is refused."""
     return [record.line if isinstance(record, InvalidRecord) else record.title for record in records]
 
 
@@ -28,19 +27,19 @@ def titles(records):
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("lines", "expected"),
     [
         pytest.param(['https://a/,"b', "", "c", 'd"', "https://e/,f"], ["b\n\nc\nd", "f"], id="four lines"),
         pytest.param(['https://a/,"b', 'https://c/"'], ["b\nhttps://c/"], id="an address"),
         pytest.param(['https://a/,"b', 'c"",d', '"', "https://e/,f"], ['b\nc",d\n', "f"], id="a quotation mark"),
     ],
 )
-def test_a_quoted_cell_may_contain(rows, expected):
-    assert titles(read("\n".join(["url,title", *rows]))) == expected
+def test_a_quoted_cell_may_contain_line_breaks_addresses_and_quotation_marks(lines, expected):
+    assert titles(read("\n".join(["url,title", *lines]))) == expected
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("lines", "expected"),
     [
         pytest.param(['https://a/,"b', "https://c/,d", "https://e/,f"], [2, "d", "f"], id="not closed"),
         pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,"f"'], [2, "d", "f"], id="before a quoted cell"),
@@ -53,14 +52,14 @@ def test_a_quoted_cell_may_contain(rows, expected):
         pytest.param(['https://a/,"b" ', "https://c/,d"], [2, "d"], id="followed by a space"),
     ],
 )
-def test_only_rows_with_a_misplaced_quotation_mark_are_refused(rows, expected):
-    records = read("\n".join(["url,title", *rows]))
+def test_only_rows_with_a_missing_or_misplaced_quotation_mark_are_refused(lines, expected):
+    records = read("\n".join(["url,title", *lines]))
 
     assert titles(records) == expected
     assert {record.reason for record in records if isinstance(record, InvalidRecord)} == {MISPLACED}
 
 
-def test_a_line_is_not_longer_than_a_mebibyte():
+def test_a_line_longer_than_a_mebibyte_is_refused():
     records = read("url,title\nhttps://a/," + "b" * 3_000_000 + "\nhttps://c/,d")
 
     assert records[0] == InvalidRecord(2, "The line is longer than 1048576 characters.")
@@ -70,15 +69,15 @@ def test_a_line_is_not_longer_than_a_mebibyte():
 @pytest.mark.parametrize("seed", range(20))
 def test_lines_are_read_at_most_twice(monkeypatch, seed):
     """Otherwise reading would take quadratic time."""
-    taken = []
-    take = comma_separated.RowReader.take
-    monkeypatch.setattr(comma_separated.RowReader, "take", lambda self: taken.append(1) or take(self))
-    pieces = random.Random(seed).choices(['"', ",", "a", "\n", '"",', "https://a/,b\n"], k=5000)
-    text = "url,title\n" + "".join(pieces)
+    calls = []
+    take = comma_separated.RowReader.take  # returns the next line
+    monkeypatch.setattr(comma_separated.RowReader, "take", lambda self: calls.append(1) or take(self))
+    parts = random.Random(seed).choices(['"', ",", "a", "\n", '"",', "https://a/,b\n"], k=5000)
+    text = "url,title\n" + "".join(parts)
 
     read(text)
 
-    assert len(taken) <= 2 * len(text.splitlines()) + 3
+    assert len(calls) <= 2 * len(text.splitlines()) + 3  # Some calls find the end of the file.
 
 
 # Layout
@@ -94,7 +93,7 @@ def test_lines_are_read_at_most_twice(monkeypatch, seed):
         pytest.param("url,title\nhttps://a/,b,,", id="empty cells at the end"),
         pytest.param("url\ttitle\r\nhttps://a/\tb\r\n".encode("utf-16"), id="Unicode text of a spreadsheet"),
         pytest.param("HREF,Description\nhttps://a/,b", id="columns of Pinboard"),
-        pytest.param("url,title,URL,title\nhttps://a/,b,,", id="columns twice"),
+        pytest.param("url,title,URL,title\nhttps://a/,b,,", id="duplicate columns"),
     ],
 )
 def test_layouts_of_csv_are_recognised(text):
@@ -110,13 +109,14 @@ def test_a_row_with_too_many_cells_is_refused():
     assert records[1].title == "e"
 
 
-def test_unknown_columns_are_named_and_identifiers_are_not():
+def test_unknown_columns_are_reported_as_left_out():
+    """Not reported: ``id``, which has no meaning outside of the program, and the value 0, which says "not private"."""
     [record] = read("id,url,Note,private,title,name,Note\n7,https://a/,x,0,b,c,x")
 
     assert record.left_out == ("Note", "name")
 
 
-def test_a_row_with_only_a_collection_stands_for_an_empty_one():
+def test_a_row_with_only_a_collection_stands_for_an_empty_collection():
     assert read("url,collection,note\n,A,\n,B,x") == [
         CollectionRecord(2, "A"),
         InvalidRecord(3, "The entry has no URL."),
@@ -135,7 +135,7 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
 
 @pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "'=1", "''@a"])
 def test_formulas_are_exported_as_text_and_imported_again(title):
-    text = "".join(write([Bookmark(url="https://a/", title=title, created_at=BookmarkFactory.build().created_at)]))
+    text = "".join(write([Bookmark(url="https://a/", title=title)]))
 
     assert f"'{title}" in text
     assert [record.title for record in read(text)] == [title]

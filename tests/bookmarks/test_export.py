@@ -1,4 +1,4 @@
-"""Exports read pages, and GET /v1/export sends them as a file."""
+"""Exports: the reading of bookmarks in pages, and GET /v1/export, which sends them as a file."""
 
 from contextlib import ExitStack, closing
 from datetime import timedelta
@@ -26,20 +26,19 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def bookmarks(user_group):
-    """Bookmarks of equal and of different times, in collections of 0 to 9."""
+    """Create 26 bookmarks of ``user_group``, four in no collection and the others in eight, of which one is empty."""
     now = timezone.now()
     collections = [None, *(CollectionFactory(user_group=user_group) for _ in range(8))]
     for collection, size in zip(collections, (4, 1, 1, 0, 9, 2, 1, 3, 5), strict=True):
         for number in range(size):
-            BookmarkFactory(
-                user_group=user_group, collection=collection, created_at=now - timedelta(seconds=number // 2 % 2)
-            )
-    other = CollectionFactory()
-    BookmarkFactory(user_group=other.user_group, collection=other)
+            created_at = now - timedelta(seconds=number // 2 % 2)  # the same time for some of them
+            BookmarkFactory(user_group=user_group, collection=collection, created_at=created_at)
+    of_another_group = CollectionFactory()
+    BookmarkFactory(user_group=of_another_group.user_group, collection=of_another_group)
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 4, 5, 100])
-def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size, monkeypatch):
+def test_pages_of_any_size_have_the_order_of_one_query(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
 
     items = list(load(user_group))
@@ -49,6 +48,7 @@ def test_pages_have_the_order_of_one_statement(user_group, bookmarks, page_size,
     expected = rows.order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
     assert len(read) == 26
     assert [(row.pk, row.collection) for row in read] == [(row.pk, row.collection) for row in expected]
+    # The empty collection comes in place of its bookmarks.
     [(position, empty)] = [(n, item) for n, item in enumerate(items) if isinstance(item, Collection)]
     assert not empty.bookmarks.exists()
     assert items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
@@ -65,7 +65,7 @@ def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
 @pytest.mark.parametrize("page_size", [2, 100])
 def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
-    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]  # has nine bookmarks
 
     read = list(load(user_group, collection))
 
@@ -74,13 +74,13 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
 
 
 class OnceRouter:
-    """Fail if more than one query asks for a database, because each could get another one."""
+    """A database router that fails if it is called twice, since it could return different databases."""
 
-    asked = 0
+    was_called = False
 
     def db_for_read(self, model, **hints):
-        assert self.asked < 1
-        self.asked += 1
+        assert not self.was_called
+        self.was_called = True
         return "default"
 
 
@@ -88,11 +88,11 @@ def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
 
     with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
-        assert len(list(load(user_group))) == 27
+        assert len(list(load(user_group))) == 27  # 26 bookmarks and the empty collection
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_transaction_of_the_caller_is_kept(user_group):
+def test_reading_does_not_end_a_transaction_of_the_caller(user_group):
     transaction.set_autocommit(False)
     try:
         BookmarkFactory(user_group=user_group)
@@ -112,7 +112,7 @@ def test_changes_during_an_export_have_no_effect(user_group, monkeypatch):
     bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
     export = load(user_group)
 
-    found = [next(export)]
+    found = [next(export)]  # begins to read
     on_another_connection(Bookmark.objects.filter(pk=bookmarks[1].pk).delete)
     found += export
 
@@ -160,7 +160,7 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
 
     content = receive(collection=collection.pk).getvalue().decode()
 
-    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, collection)))
+    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, collection)))  # the default format
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
     [
         ({"format": "xml"}, "format", "invalid_choice"),
         ({"format": ""}, "format", "invalid_choice"),
-        ({"format": "json"}, "format", "invalid_choice"),  # Its name is jsonl.
+        ({"format": "json"}, "format", "invalid_choice"),  # a format of imports only
         ({"collection": "x"}, "collection", "does_not_exist"),
         ({"collection": ""}, "collection", "does_not_exist"),
     ],
@@ -183,10 +183,10 @@ def test_head_has_the_headers_of_get(receive, bookmarks):
     assert (head.status_code, head.getvalue()) == (200, b"")
     for name in ("Content-Type", "Content-Disposition"):
         assert head[name] == get[name]
-    get.getvalue()
+    get.getvalue()  # closes the temporary file at its end
 
 
-def test_a_failure_in_the_middle_is_an_answer(receive, bookmarks, monkeypatch, caplog):
+def test_a_database_failure_in_the_middle_of_an_export_is_a_503(receive, bookmarks, monkeypatch, caplog):
     def fail(*args):
         yield from list(load(*args))[:2]
         raise OperationalError("gone")
@@ -215,14 +215,15 @@ def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, mo
 
     monkeypatch.setattr(views, "load", load)
 
-    with closing(receive()):
+    with closing(receive()):  # The client has not read anything yet.
         assert ended == [True]
 
 
 def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
-    with ExitStack() as under_way:
+    with ExitStack() as calls_in_progress:
         for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            under_way.enter_context(expensive_call(user_group))
+            calls_in_progress.enter_context(expensive_call(user_group))
         assert error_code(receive(), 429) == "throttled"
+    # Four files that have been made may be sent at once, although the limit is three.
     with closing(receive()), closing(receive()), closing(receive()), closing(receive()) as response:
         assert response.status_code == 200

@@ -12,7 +12,7 @@ from bookmarks.files.importing import read, valid_rows
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.files.report import Report
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The tests use no database, so CI does not repeat them on PostgreSQL.
 
 VALID = {
     "html": """<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -48,37 +48,39 @@ https://example.com/2,'=1+1,,1700000000,
 }
 """A small valid file of each format, with all of its structures."""
 
-PIECES = [
+FRAGMENTS = [
     b"<", b">", b'"', b"'", b"&", b"&#", b";", b"=", b"/", b"\\", b",", b"{", b"}", b"[", b"]", b":", b"\r", b"\n",
     b"\0", b"\x1a", b"\x80", b"\xc3", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\\u0000",
     b"<!--", b"-->", b"<![", b"<?", b"</", b"<style>", b"<script>", b"<plaintext>", b"<DL>", b"</DL>", b"<H3>",
     b"&#99999999999;", b"&#xD800;", b"<meta charset=", b"utf-16", b"shift_jis", b"null", b"1e999", b"-1", b"NaN",
     b"9" * 400, b"[" * 400, b"A / B", b"true", b"\x1f\x8b",
 ]  # fmt: skip
+"""Bytes that mean something in one of the formats or encodings."""
 
 
 @st.composite
 def damaged(draw, valid):
-    """Return the bytes of a file after a few of its parts were deleted, repeated, moved or inserted."""
+    """Return the bytes of a valid file after one to four random changes."""
     data = valid.encode()
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, min(len(data), start + 60)))
-        part, piece = data[start:end], draw(st.sampled_from(PIECES))
+        part, fragment = data[start:end], draw(st.sampled_from(FRAGMENTS))
         place = draw(st.integers(0, len(data)))
         change = draw(st.sampled_from(["delete", "repeat", "move", "insert", "replace", "cut"]))
         data = {
             "delete": data[:start] + data[end:],
             "repeat": data[:end] + part * 3 + data[end:],
             "move": (data[:start] + data[end:])[:place] + part + (data[:start] + data[end:])[place:],
-            "insert": data[:start] + piece + data[start:],
-            "replace": data[:start] + piece + data[end:],
+            "insert": data[:start] + fragment + data[start:],
+            "replace": data[:start] + fragment + data[end:],
             "cut": data[:end] or data,
         }[change]
     return data
 
 
 def refusals_of(records):
+    """Validate the records and return the refusals."""
     report = Report()
     list(valid_rows(records, report, with_collections=True))
     return report.refusals
@@ -102,8 +104,9 @@ def test_damaged_files_are_read_without_exceptions(name, data, encoding):
     with suppress(UnreadableFile):
         records.extend(read(io.BytesIO(content), name, encoding))
 
+    # Upper bounds: a record's ``line`` is the number of its line, or in a JSON file the ordinal number of its bookmark.
     lines = content.count(b"\n") + content.count(b"\r") + 2
-    numbers = content.count(b",") + content.count(b"[") + 2  # of the entries in a JSON file
+    bookmarks = content.count(b",") + content.count(b"[") + 2
     assert all(isinstance(record, Record | CollectionRecord | InvalidRecord) for record in records)
-    assert all(1 <= record.line <= max(lines, numbers) for record in records)
+    assert all(1 <= record.line <= max(lines, bookmarks) for record in records)
     assert all(refusal.reason for refusal in refusals_of(records))

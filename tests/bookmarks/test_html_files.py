@@ -1,4 +1,4 @@
-"""HTML as browsers read it, in constant memory and linear time, with its folders and encodings."""
+"""Reading HTML files: tags and text, also of hostile files, folders and encodings."""
 
 import io
 import tracemalloc
@@ -14,7 +14,7 @@ from bookmarks.files.records import (
     shortened,
 )
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once  # The tests use no database, so CI does not repeat them on PostgreSQL.
 
 BEFORE = '<DL>\n<DT><A HREF="https://example.com/before">Before</A>\n'
 AFTER = '\n<DT><A HREF="https://example.com/after">After</A>\n</DL>'
@@ -41,7 +41,7 @@ def read(html):
         ("a\0b", "ab"),
     ],
 )
-def test_titles_are_read_as_browsers_do_and_no_link_is_lost(written, title):
+def test_markup_in_a_title_does_not_lose_a_link(written, title):
     records = read(f'{BEFORE}<DT><A HREF="https://example.com/">{written}</A>{AFTER}')
 
     assert [(record.url, record.title) for record in records] == [
@@ -56,7 +56,7 @@ def test_titles_are_read_as_browsers_do_and_no_link_is_lost(written, title):
 @pytest.mark.parametrize(
     "around", ["<DT><A HREF='https://example.com/'>a {}</A>", "<DT><H3>{}</H3><DL></DL>", "<DD>{}"]
 )
-def test_nothing_unescaped_loses_a_later_link(unescaped, around):
+def test_unescaped_markup_does_not_lose_a_later_link(unescaped, around):
     records = read(BEFORE + around.format(unescaped) + AFTER)
 
     assert [record.url for record in records if isinstance(record, Record)][-1] == "https://example.com/after"
@@ -88,7 +88,7 @@ def test_attributes_are_read_as_browsers_do(tag, url):
         ("&notit; &notin; &notinx", "¬it; ∉ ¬inx"),
         ("&#128;&#x81;&#xD800;&#0;&#1114112;&#1;&#13;", "€\x81\ufffd\ufffd\ufffd\r"),
         ("&#65&#x41 &#; &#x; &; & &x", "AA &#; &#x; &; & &x"),
-        # Not as browsers do, which show U+FFFD: Python fails on numbers of more than 4,300 digits.
+        # Browsers show U+FFFD instead. Python fails on numbers of more than 4,300 digits.
         ("&#" + "9" * 5000 + ";", "&#" + "9" * 5000 + ";"),
         ("&CounterClockwiseContourIntegral;", "∳"),
     ],
@@ -98,6 +98,7 @@ def test_character_references_are_read_as_browsers_do(written, text):
 
 
 def test_comments_between_links_are_skipped():
+    """As in browsers, ``--!>`` ends a comment, and ``<!-->`` is a complete one."""
     assert len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}")) == 3
 
 
@@ -111,7 +112,7 @@ def test_a_file_that_ends_in_a_tag_is_reported():
     assert read(f'{BEFORE}<DT><A HREF="https://exam')[1:] == [InvalidRecord(3, "The file ends within a tag.")]
 
 
-def test_values_that_a_bookmark_has_no_field_for_are_named():
+def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_empty_or_0():
     html = """<DL><DT><A HREF="https://a/" ADD_DATE="1" ICON="data:," TAGS="a,b" PRIVATE="1" TOREAD="0" FEED="">A</A>
     <DD>A <b>description</b> of A
     <DT><A HREF='https://b/' private=0 Shortcuturl=b>B</A>
@@ -134,7 +135,8 @@ def test_values_that_a_bookmark_has_no_field_for_are_named():
 )  # fmt: skip
 @pytest.mark.parametrize("prefix", ["", "<DL><DT><A HREF='https://a/'>", "<a b='", "<!--", "<script>", "<H3>"])
 def test_hostile_html_is_read_in_linear_time(prefix, hostile):
-    """A quadratic reader would need a minute for each of these."""
+    """A quadratic reader would need a minute for each of these files."""
+    # The file has room for 25,000 of the shortest tags, such as <h3>.
     assert len(read(prefix + hostile * (100_000 // len(hostile)))) < 25_000
 
 
@@ -160,11 +162,11 @@ def test_hostile_html_takes_constant_memory(hostile):
         pytest.param('<A HREF="https://a/">b</DL></DL></DL><A HREF="https://c/">d</A>',
                      [("https://a/", "b"), ("https://c/", "d")], id="too many ends"),
         pytest.param('<A HREF=" https://a/ ">1 < 2 &amp b</A>', [("https://a/", "1 < 2 & b")], id="bare characters"),
-        pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no address"),
+        pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no URL"),
         pytest.param("just text < & >", [], id="no bookmarks"),
         pytest.param("", [], id="empty"),
         pytest.param('<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>', [("https://a/", "b")],
-                     id="a date that is none"),
+                     id="invalid dates"),
     ],
 )  # fmt: skip
 def test_malformed_html_is_read_as_far_as_possible(text, expected):
@@ -172,19 +174,19 @@ def test_malformed_html_is_read_as_far_as_possible(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "decoded"),
     [
-        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),
+        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),  # None: as written
         ("?a=1&amp;b=2&#38;c=3&#x26;d=4", "?a=1&b=2&c=3&d=4"),
         ("?a=&copy;&eacute;&unknown;&reg", "?a=©é&unknown;®"),
         ("?a&b&&c", None),
         ("?q=%26amp%3B&ampx=1&amp", "?q=%26amp%3B&ampx=1&"),
     ],
 )
-def test_character_references_in_urls_are_read_as_browsers_do(written, meant):
+def test_character_references_in_urls_are_read_as_browsers_do(written, decoded):
     [record] = read(f'<A HREF="https://example.com/{written}">A &amp B &copy C</A>')
 
-    assert record.url == f"https://example.com/{meant or written}"
+    assert record.url == f"https://example.com/{decoded or written}"
     assert record.title == "A & B © C"
 
 
@@ -274,6 +276,7 @@ def title(data, encoding=None):
     ],
 )
 def test_names_of_encodings_mean_what_they_mean_in_browsers(label, data, text):
+    """U+DCFF stands for bytes that cannot be decoded."""
     assert encodings.open_text(io.BytesIO(data), encodings.lookup(label)).read() == text
 
 

@@ -8,24 +8,19 @@ from django.db import connection
 from bookmarks import web_url
 from bookmarks.files import importing
 from bookmarks.files.records import InvalidRecord, Record, parse_date
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.bookmarks.imports import (  # noqa: F401
-    act_after_first_chunk,
-    chunks_of_two,
-    collection_names,
-    delete_collections,
-    imported,
-    refusals,
-)
+from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
 from tests.queries import deadlock, on_another_connection, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
 
 URL = "https://example.com/"
 
+# The arguments of a Record are its line in the file, the URL, the title, the collection and the date.
 
-def stored(user_group):
+
+def stored_bookmarks(user_group):
     return {
         (bookmark.url, bookmark.title, bookmark.collection and bookmark.collection.name, bookmark.created_at)
         for bookmark in Bookmark.objects.filter(user_group=user_group).select_related("collection")
@@ -33,6 +28,7 @@ def stored(user_group):
 
 
 def store(user_group, *records, collection=None):
+    """Import the records. Return the numbers of created and existing bookmarks, and the refusals: lines and reasons."""
     report = imported(user_group, records, collection)
     return report.created, report.existing, refusals(report)
 
@@ -60,7 +56,7 @@ def test_invalid_records_are_refused_and_the_others_stored(user_group, record, r
     assert Bookmark.objects.get().url == "https://b/"
 
 
-def test_a_title_that_is_too_long_is_shortened_and_told(user_group):
+def test_a_title_that_is_too_long_is_shortened_and_reported(user_group):
     report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
 
     assert (report.created, report.refused, report.shortened) == (2, 0, 1)
@@ -70,39 +66,39 @@ def test_a_title_that_is_too_long_is_shortened_and_told(user_group):
 
 def test_records_are_stored_with_their_collections_and_dates(user_group):
     time = datetime(2020, 2, 29, 12, tzinfo=UTC)
-    CollectionFactory(user_group=user_group, name="There")
-    CollectionFactory(name="New")
+    CollectionFactory(user_group=user_group, name="Existing")
+    CollectionFactory(name="New")  # of another group
 
     outcome = store(
         user_group,
-        Record(1, "https://a/", "\\.\t\n\r\\N", "There", time.isoformat()),
+        Record(1, "https://a/", "\\.\t\n\r\\N", "Existing", time.isoformat()),
         Record(2, "https://b\\c", "", "New", "2020-02-29T14:00:00+02:00"),
         Record(3, "https://d/", "ü", None, "2020-02-29T12:00:00"),
     )
 
     assert outcome == (3, 0, [])
-    assert stored(user_group) == {
-        ("https://a/", "\\.\t\n\r\\N", "There", time),
+    assert stored_bookmarks(user_group) == {
+        ("https://a/", "\\.\t\n\r\\N", "Existing", time),
         ("https://b\\c", "", "New", time),
         ("https://d/", "ü", None, time),
     }
     for bookmark in Bookmark.objects.all():
-        found = Bookmark.objects.get(url_digest=web_url.digest(bookmark.url))
-        assert found == bookmark
+        assert Bookmark.objects.get(url_digest=web_url.digest(bookmark.url)) == bookmark
 
 
 def test_existing_bookmarks_are_not_changed(user_group):
-    there = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="There")
+    existing = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="Old")
 
     outcome = store(user_group, Record(1, URL, "Other"), Record(2, "https://b/"), Record(3, "HTTPS://b", "Twice"))
 
     assert outcome == (1, 2, [])
-    assert set(Bookmark.objects.values_list("url", "title")) == {(there.url, "There"), ("https://b/", "")}
+    assert set(Bookmark.objects.values_list("url", "title")) == {(existing.url, "Old"), ("https://b/", "")}
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 20])
 def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, chunk_size):
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
+    # Each bookmark occurs twice.
     records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
 
     first, second = store(user_group, *records), store(user_group, *records)
@@ -110,7 +106,7 @@ def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, 
     urls = {(record.url, record.collection) for record in records}
     assert first == (len(urls), 30 - len(urls), [])
     assert second == (0, 30, [])
-    assert {(url, name) for url, _, name, _ in stored(user_group)} == urls
+    assert {(url, name) for url, _, name, _ in stored_bookmarks(user_group)} == urls
 
 
 @pytest.mark.parametrize("existing", [0, 1000])
@@ -142,7 +138,7 @@ def bookmark(user_group):
 
 
 @pytest.mark.parametrize(
-    ("title", "date", "stored"),
+    ("title", "date", "changed_to"),
     [
         ("New", None, ("New", OLD)),
         ("", NEW.isoformat(), ("Old", NEW)),
@@ -152,17 +148,17 @@ def bookmark(user_group):
         ("Old", OLD.isoformat(), None),
     ],
 )
-def test_titles_and_dates_are_repaired_where_the_file_has_them(user_group, bookmark, title, date, stored):
-    other = BookmarkFactory(url=URL, title="Other", created_at=OLD, updated_at=OLD)
+def test_an_update_writes_the_titles_and_dates_of_the_file(user_group, bookmark, title, date, changed_to):
+    of_another_group = BookmarkFactory(url=URL, title="Other", created_at=OLD, updated_at=OLD)
 
     report = update(user_group, Record(1, "HTTPS://EXAMPLE.com", title, None, date))
 
-    assert (report.created, report.updated, report.existing) == (0, int(stored is not None), int(stored is None))
+    assert (report.created, report.updated, report.existing) == ((0, 1, 0) if changed_to else (0, 0, 1))
     bookmark.refresh_from_db()
-    other.refresh_from_db()
-    assert (bookmark.title, bookmark.created_at) == (stored or ("Old", OLD))
-    assert (bookmark.updated_at > OLD) == (stored is not None)
-    assert (bookmark.url, other.title) == (URL, "Other")
+    of_another_group.refresh_from_db()
+    assert (bookmark.title, bookmark.created_at) == (changed_to or ("Old", OLD))
+    assert (bookmark.updated_at > OLD) == (changed_to is not None)
+    assert (bookmark.url, of_another_group.title) == (URL, "Other")
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 500])
@@ -183,7 +179,8 @@ def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, c
     assert (stored.title, stored.created_at) == ("Last", NEW)
 
 
-def test_an_update_is_announced(user_group, bookmark):
+def test_an_update_announces_changed_titles(user_group, bookmark):
+    """Dates are not announced, because the field ``created_at`` is not editable."""
     dated = BookmarkFactory(user_group=user_group, url=f"{URL}dated", title="Same", created_at=OLD)
     BookmarkFactory(user_group=user_group, url=f"{URL}same", title="Same", created_at=OLD)
 
@@ -213,15 +210,15 @@ def test_an_update_takes_few_statements(user_group, different):
     assert kinds[kinds.count("INSERT") - 1 :] == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
 
 
-def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark):
-    def wrapper(execute, sql, params, many, context):
+def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(user_group, bookmark):
+    def change_url(execute, sql, params, many, context):
         if "FOR UPDATE" in sql and "bookmarks_bookmark" in sql:
             Bookmark.objects.change(str(bookmark.pk), url=f"{URL}elsewhere")
         return execute(sql, params, many, context)
 
     if connection.vendor == "sqlite":
         pytest.skip("SQLite has one writer at a time")
-    with connection.execute_wrapper(wrapper):
+    with connection.execute_wrapper(change_url):
         report = update(user_group, Record(1, URL, "New"))
 
     assert (report.created, report.updated, report.existing) == (0, 0, 1)
@@ -230,7 +227,8 @@ def test_a_bookmark_that_is_moved_meanwhile_is_not_changed(user_group, bookmark)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_deadlock_with_an_update_is_retried():
+def test_an_update_is_retried_after_a_deadlock():
+    """Another transaction locks the last bookmark, and then waits for the first one, which the update has locked."""
     user_group = UserGroupFactory()
     first, last = (BookmarkFactory(user_group=user_group, title="Old") for _ in range(2))
 
@@ -254,11 +252,13 @@ def test_a_collection_that_is_deleted_while_a_chunk_is_read_is_recreated(user_gr
     def records():
         for n in range(6):
             if n == 3:
-                on_another_connection(delete_collections)
+                on_another_connection(Collection.objects.all().delete)
             yield Record(n, f"https://example.com/{n}", "", "Folder")
 
     assert imported(user_group, records()).created == 6
-    assert collection_names()[-4:] == ["Folder"] * 4
+    # The first two were stored before the deletion.
+    names = Bookmark.objects.order_by("url").values_list("collection__name", flat=True)
+    assert list(names)[2:] == ["Folder"] * 4
 
 
 # Dates
@@ -268,7 +268,7 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     "value",
-    [
+    [  # The numbers are seconds, milliseconds or microseconds since 1970, or the last one microseconds since 1601.
         1700000000, 1700000000.0, "1700000000", " 1700000000 ", "1700000000000", 1700000000000000, "13344473600000000",
         "2023-11-14T22:13:20Z", "2023-11-14T22:13:20.000Z", "2023-11-14T23:13:20+0100", "2023-11-14T17:13:20-05:00",
         "2023-11-14 22:13:20", "2023-11-14 22:13:20 UTC", "2023/11/14 22:13:20",
@@ -302,5 +302,6 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
         "2999-01-01", 32503680000, "9999-12-31T23:59:59-23:59", [], {},
     ],
 )  # fmt: skip
-def test_what_stands_for_no_time_in_the_past_is_unusable(value):
+def test_invalid_and_future_dates_are_unusable(value):
+    """Numbers that would stand for a time before March 1973 are invalid."""
     assert parse_date(value) is None

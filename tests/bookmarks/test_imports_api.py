@@ -28,7 +28,7 @@ CSV = b"url,title\nhttps://example.com/,A\n"
 HTML = (
     b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=%s"><DL><p><DT><A HREF="https://example.com/">%s</A>'
 )
-NOTHING = {
+EMPTY_REPORT = {
     "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
     "left_out": [], "error": None,
 }  # fmt: skip
@@ -36,7 +36,7 @@ NOTHING = {
 
 @pytest.fixture
 def send(client, access_token):
-    """Return a function that imports a file."""
+    """Return a function that calls POST /v1/imports with a file as its body."""
 
     def send(body, content_type="application/jsonl", token=access_token, headers=None, **query):
         url = reverse("bookmarks:imports") + (f"?{urlencode(query)}" if query else "")
@@ -64,10 +64,10 @@ def reported(response):
         (CSV, "\xff", {"format": "csv"}),
     ],
 )
-def test_the_format_is_that_of_the_content_type_or_of_the_query(send, user_group, body, content_type, query):
+def test_the_format_is_that_of_the_query_or_else_of_the_content_type(send, user_group, body, content_type, query):
     response = send(body, content_type, **query)
 
-    assert response.json() == {"success": 1, "report": {**NOTHING, "created": 1}}
+    assert response.json() == {"success": 1, "report": {**EMPTY_REPORT, "created": 1}}
     assert response["Content-Type"] == "application/json"
     assert response["Cache-Control"] == "no-store"
     [bookmark] = load(user_group)
@@ -79,7 +79,7 @@ def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
 
 
-def test_a_file_of_any_type_needs_a_format(send):
+def test_the_content_type_octet_stream_needs_a_format(send):
     assert errors(send(CSV, "application/octet-stream")) == [("format", "required")]
     assert reported(send(CSV, "application/octet-stream", format="csv"))["created"] == 1
 
@@ -92,7 +92,7 @@ def test_a_file_of_any_type_needs_a_format(send):
         (b"windows-1252", 'application/octet-stream; charset="koi8-r"', {"format": "html"}, "Ф"),
     ],
 )
-def test_the_encoding_is_that_of_the_content_type_or_of_the_file(send, declared, content_type, query, title):
+def test_the_encoding_is_that_of_the_content_type_or_else_of_the_file(send, declared, content_type, query, title):
     reported(send(HTML % (declared, b"\xe6"), content_type, **query))
 
     assert Bookmark.objects.get().title == title
@@ -123,7 +123,7 @@ def test_a_file_is_imported_into_one_collection(send, user_group):
 
 
 def test_everything_is_reported(send, user_group, settings):
-    settings.LANGUAGE_CODE = "de"
+    settings.LANGUAGE_CODE = "de"  # The API answers in English nevertheless.
     BookmarkFactory(user_group=user_group, url=URL, title="Old")
     lines = [
         {"url": URL, "title": "New"},
@@ -159,7 +159,7 @@ def test_refusals_are_grouped_by_reason(send):
     assert found["refusals"] == [{"reason": reason, "count": 1000, "lines": [*range(1, 11)]}]
 
 
-def test_names_are_listed_up_to_a_number(send):
+def test_a_limited_number_of_names_of_left_out_values_is_listed(send):
     columns = [f"column {n}" for n in range(1000)]
     body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 1000]) + "\n"
 
@@ -189,13 +189,13 @@ def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
     found = reported(send(gzip.compress(LINE * 1000)))
 
     assert found["error"] == "The file is larger than 10000 bytes when it is decompressed."
-    assert found["created"] == 1
+    assert found["created"] == 1  # because all lines are the same
 
 
 # Errors
 
 
-def test_checks_are_in_the_order_of_the_contract(send, access_token, settings):
+def test_access_media_type_size_query_and_content_are_checked_in_this_order(send, access_token, settings):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = 1000
     large, read_only = b"x" * 1001, AccessTokenFactory(user_group=access_token.user_group, read_only=True)
 
@@ -225,16 +225,16 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
 
 
 def test_concurrent_imports_are_limited(send, user_group):
-    with ExitStack() as under_way:
+    with ExitStack() as calls_in_progress:
         for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            under_way.enter_context(expensive_call(user_group))
+            calls_in_progress.enter_context(expensive_call(user_group))
         response = send(LINE)
     assert error_code(response, 429) == "throttled"
     assert response["Retry-After"] == "1"
 
-    with ExitStack() as under_way:
-        for other in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
-            under_way.enter_context(expensive_call(other))
+    with ExitStack() as calls_in_progress:
+        for other_group in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
+            calls_in_progress.enter_context(expensive_call(other_group))
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 
@@ -242,7 +242,7 @@ def test_concurrent_imports_are_limited(send, user_group):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("chunks_of_two")
 def test_an_import_ends_when_the_user_group_is_deleted(send, monkeypatch):
-    act_after_first_chunk(monkeypatch)(lambda: UserGroup.objects.all().delete())
+    act_after_first_chunk(monkeypatch, lambda: UserGroup.objects.all().delete())
 
     assert send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))).status_code == 401
 
@@ -250,7 +250,7 @@ def test_an_import_ends_when_the_user_group_is_deleted(send, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("chunks_of_two")
 def test_an_import_ends_when_its_collection_is_deleted(send, collection, monkeypatch):
-    act_after_first_chunk(monkeypatch)(collection.delete)
+    act_after_first_chunk(monkeypatch, collection.delete)
 
     response = send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6)), collection=collection.pk)
 
@@ -264,12 +264,12 @@ def test_a_failure_of_the_database_keeps_what_is_stored(send, monkeypatch, error
     def fail():
         raise error
 
-    act_after_first_chunk(monkeypatch)(fail)
+    act_after_first_chunk(monkeypatch, fail)
     body = b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))
 
     assert error_code(send(body), 503 if isinstance(error, OperationalError) else 500)
-    monkeypatch.undo()
-    assert reported(send(body)) == {**NOTHING, "created": 4, "existing": 2}
+    monkeypatch.undo()  # The database works again.
+    assert reported(send(body)) == {**EMPTY_REPORT, "created": 4, "existing": 2}
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "1", None, True])

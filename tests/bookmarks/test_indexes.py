@@ -1,4 +1,4 @@
-"""PostgreSQL's plans: a page reads only its own rows, and without statistics each statement uses unique keys."""
+"""PostgreSQL's plans: a page reads only its own rows, and even without statistics statements use unique keys."""
 
 import os
 import re
@@ -24,22 +24,24 @@ FILL = """
     SELECT gen_random_uuid(), 'https://example.com/' || n, sha256((%(start)s::text || n)::bytea), '',
         %(start)s + n * interval '1 second', now(),
         CASE n %% 2 WHEN 0 THEN %(group)s ELSE (%(others)s::bigint[])[n / 2 %% %(number)s + 1] END,
-        CASE n %% 4 WHEN 1 THEN (%(shelves)s::uuid[])[n / 2 %% %(number)s + 1]
-            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1 + n %% 2 * 20] END
+        CASE n %% 4
+            WHEN 1 THEN (%(collections_of_others)s::uuid[])[n / 2 %% %(number)s + 1]
+            WHEN 3 THEN NULL
+            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1] END  -- NULL for 11 to 20, as there are 10 collections
     FROM generate_series(1, %(rows)s) n
 """
 OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def new_group(others, start, rows):
-    """Add this number of bookmarks. Return a new user group that has every second one, half of them in 10 collections.
+    """Add this number of bookmarks. Return a new user group that has half of them, in 10 collections or in none.
 
     The other bookmarks belong in turn to the user groups ``others``, a dict of their keys and a collection of each.
     """
     group = UserGroupFactory()
     collections = [collection.pk for collection in CollectionFactory.create_batch(10, user_group=group)]
     params = {"start": start, "rows": rows, "group": group.pk, "collections": collections}
-    params |= {"others": [*others], "shelves": [*others.values()], "number": len(others)}
+    params |= {"others": [*others], "collections_of_others": [*others.values()], "number": len(others)}
     with connection.cursor() as cursor:
         cursor.execute(FILL, params)
     return group
@@ -47,13 +49,13 @@ def new_group(others, start, rows):
 
 @pytest.fixture
 def groups(user_group):
-    """Return user groups of different ages, among 300 small ones. The statistics of the table miss the last one."""
+    """Return large user groups by name, among 300 small ones. The statistics of the table miss the last one."""
     small = (UserGroup(team=user_group.team, provided_id=str(n), name="A", token=f"ugt_{n}") for n in range(300))
     small = UserGroup.objects.bulk_create(small)
-    shelves = Collection.objects.bulk_create(
-        Collection(user_group=other, name=str(n)) for other in small for n in range(10)
+    collections = Collection.objects.bulk_create(
+        Collection(user_group=group, name=str(n)) for group in small for n in range(10)
     )
-    others = {collection.user_group_id: collection.pk for collection in shelves}
+    others = {collection.user_group_id: collection.pk for collection in collections}  # the last one of each group
     groups = {"old": new_group(others, OLD, 16_000), "new": new_group(others, NEW, 20_000)}
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -63,26 +65,27 @@ def groups(user_group):
 
 
 def explain(sql):
+    """Execute a statement and return the nodes of its plan with the numbers of rows."""
     return plan_nodes(sql, "ANALYZE, FORMAT JSON")
 
 
 def rows_read(plan):
-    """Return the number of bookmarks that were read, also those that a condition excluded."""
+    """Return the number of bookmarks that were read, including those that a condition excluded."""
     read = [node for node in plan if node.get("Relation Name", "").startswith("bookmarks_bookmark")]
     return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read)
 
 
 def queries(user_group):
-    """Return a name and the query parameters for each list. Each has more bookmarks than a page."""
+    """Return the query parameters of lists, by name. Each list has more bookmarks than a page."""
     bookmarks = Bookmark.objects.filter(user_group=user_group).order_by("created_at", "id")
     middle = bookmarks[bookmarks.count() // 2]
-    cursor = Cursor(middle.created_at, middle.pk, False).encode()
+    cursor = Cursor(middle.created_at, middle.pk, backwards=False).encode()
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[5].pk
     return {
         "newest": {},
         "oldest": {"order": "oldest"},
         "middle": {"cursor": cursor},
-        "back": {"cursor": Cursor(middle.created_at, middle.pk, True).encode()},
+        "back": {"cursor": Cursor(middle.created_at, middle.pk, backwards=True).encode()},
         "since": {"created_since": middle.created_at.isoformat(), "order": "oldest"},
         "collection": {"collection": collection},
         "middle of the collection": {"collection": collection, "cursor": cursor},
@@ -122,13 +125,14 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, grou
     statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token))
 
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
+    # One finds out whether there are more than 200, one finds the position of the last, and one searches.
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
 
 
 # Without statistics, as in a new database
 
 UNIQUE = re.compile("_pkey|_digest_key|usergroups_provided_id|bookmarks_url|_user_group_id_url_digest_")
-"""The indexes of unique keys, of a table or of its partitions."""
+"""Matches the names of the indexes of unique keys, of a table or of its partitions."""
 
 
 @pytest.fixture
@@ -158,6 +162,7 @@ def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, with
     statements = queries_of(actions[call])
 
     nodes = [node for sql in statements for node in plan_nodes(sql)]
-    found = [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
-    assert found
-    assert [name for scan in found if not UNIQUE.search(name := scan.get("Index Name", scan["Node Type"]))] == []
+    # A Bitmap Heap Scan has no index itself, but the Bitmap Index Scan below it has.
+    scans = [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+    assert scans
+    assert [name for scan in scans if not UNIQUE.search(name := scan.get("Index Name", scan["Node Type"]))] == []

@@ -13,10 +13,12 @@ from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'
+"""The text of a bookmark, which a JSON reader reads as ``Record(1, URL, "A")`` if it is the first one."""
 UNREADABLE = "The file cannot be read after {} bookmarks, because it is not valid JSON: "
 
 
 def read(text, name="json"):
+    """Return the records of a file in the format with this name, and with this text or these bytes."""
     return list(FORMATS[name].read(io.BytesIO(text if isinstance(text, bytes) else text.encode())))
 
 
@@ -75,18 +77,18 @@ def test_entries_without_a_url_are_refused(name):
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])
-def test_an_object_with_only_a_collection_stands_for_an_empty_one(name):
+def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
     assert read('{"collection": "A"}', name) == [CollectionRecord(1, "A")]
 
 
-def test_a_description_is_no_title_in_files_of_others_than_pinboard():
-    [record] = read('[{"url": "https://a/", "description": "b"}]')
+def test_a_description_is_a_title_only_in_files_of_pinboard():
+    [record] = read('[{"url": "https://a/", "description": "b"}]')  # Pinboard names the URL "href".
 
     assert (record.title, record.left_out) == (None, ("description",))
 
 
 @pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
-def test_empty_values_are_not_left_out(value):
+def test_empty_values_are_not_reported_as_left_out(value):
     [record] = read('[{"url": "https://a/", "note": %s, "more": {"a": [{"b": 1}]}}]' % value)
 
     assert record.left_out == ("more",)
@@ -100,7 +102,7 @@ def test_empty_values_are_not_left_out(value):
         pytest.param('{"more": {"stuff": [%s]}}', id="unknown keys"),
         pytest.param('{"bookmarks": {"a": %s}}', id="by key"),
         pytest.param("[[%s]]", id="in an array"),
-        pytest.param('{"title": "B", "results": [%s]}', id="title of the file"),
+        pytest.param('{"title": "B", "results": [%s]}', id="with a title of the file"),
         pytest.param('{"tags": [{"name": "B"}], "bookmarks": [], "bookmarks": [%s], "tags": []}', id="twice"),
         pytest.param('{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}', id="deep"),
         pytest.param('{"bookmarks": [], "content": {"x": [%s]}}', id="in content"),
@@ -115,7 +117,7 @@ def test_bookmarks_are_found_wherever_they_are(text):
 @pytest.mark.parametrize("text", ['{"name": "F", "%s": [%s]}', '{"%s": [%s], "name": "F"}'])
 def test_an_object_with_a_name_and_a_list_is_a_folder(text, key):
     assert read("[" + text % (key, OBJECT) + "]") == [Record(1, URL, "A", "F")]
-    assert read("[" + text % (key, "") + "]") == [CollectionRecord(0, "F")]
+    assert read("[" + text % (key, "") + "]") == [CollectionRecord(0, "F")]  # after 0 bookmarks
 
 
 @pytest.mark.parametrize("text", ['[{"url": "https://b/", %s}]', '[{%s, "url": "https://b/"}]'])
@@ -127,7 +129,7 @@ def test_a_folder_may_be_a_bookmark_too(text, more):
     assert last == Record(len(inner) + 1, "https://b/", "F")
 
 
-def test_bookmarks_in_bookmarks_are_read_except_under_keys_that_have_other_urls():
+def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations():
     more = '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}], "x": [1]'
 
     assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
@@ -153,15 +155,15 @@ def test_the_keys_of_an_object_are_limited():
 # Folders
 
 
-def folder(name, *entries, first="title"):
-    """Return a folder with its name before or after its entries."""
-    pairs = [f'"{first}": {json.dumps(name)}', f'"children": [{", ".join(entries)}]']
-    return "{%s}" % ", ".join(pairs if first == "title" else reversed(pairs))
+def folder(name, *entries, key="title"):
+    """Return a folder whose name has this key: ``title``, before the entries, or ``name``, after them."""
+    pairs = [f'"{key}": {json.dumps(name)}', f'"children": [{", ".join(entries)}]']
+    return "{%s}" % ", ".join(pairs if key == "title" else reversed(pairs))
 
 
-@pytest.mark.parametrize("first", ["title", "name"])
-def test_folders_are_paths(first):
-    text = folder("", folder("A", OBJECT, folder("B / C", OBJECT, first=first), first=first), OBJECT, first=first)
+@pytest.mark.parametrize("key", ["title", "name"])
+def test_folders_are_paths(key):
+    text = folder("", folder("A", OBJECT, folder("B / C", OBJECT, key=key), key=key), OBJECT, key=key)
 
     assert [record.collection for record in read(text)] == ["A", "A / B // C", None]
 
@@ -173,13 +175,13 @@ def test_empty_folders_are_collections():
     assert {type(record) for record in read(text)} == {CollectionRecord}
 
 
-def test_tags_of_firefox_are_no_folders():
-    folders = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
+def test_the_folder_of_tags_of_firefox_is_ignored():
+    tags = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
 
-    assert read('{"guid": "tags________", "title": "tags", "children": [%s]}' % folders) == []
+    assert read('{"guid": "tags________", "title": "tags", "children": [%s]}' % tags) == []
 
 
-def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
+def test_bookmarks_are_kept_if_the_file_ends_before_the_name_of_their_folder():
     records, reason = read_damaged(('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT)).encode())
 
     assert records == [Record(1, URL, "A"), Record(2, URL, "A")]
@@ -187,10 +189,10 @@ def test_what_was_read_is_kept_if_the_name_of_its_folder_is_not_reached():
 
 
 def test_folders_may_be_deep():
-    for first in ("title", "name"):
+    for key in ("title", "name"):
         text = OBJECT
-        for _ in range(249):
-            text = folder("F", text, first=first)
+        for _ in range(249):  # Each folder adds an object and an array, and 500 levels are allowed.
+            text = folder("F", text, key=key)
 
         [record] = read(text)
 
@@ -247,7 +249,7 @@ def test_a_strange_value_does_not_end_the_file(value, title):
 
 
 @pytest.mark.parametrize("data", [b" " * 20_000_000, b"[" * 20_000_000], ids=["spaces", "brackets"])
-def test_what_is_no_bookmark_takes_little_memory(data):
+def test_content_without_bookmarks_takes_little_memory(data):
     tracemalloc.start()
     try:
         with suppress(UnreadableFile):
@@ -262,7 +264,7 @@ def test_what_is_no_bookmark_takes_little_memory(data):
 # JSON Lines
 
 
-def test_json_lines_are_read():
+def test_json_lines_are_read_and_invalid_lines_are_refused():
     text = '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": "2026-01-01T00:00:00Z"}\r\n'
     text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": "\\u0000"}'
 

@@ -23,7 +23,7 @@ def collection(user_group):
 
 @pytest.fixture
 def delete(call_usergroups, call_bookmarks, collection):
-    """Return a function that deletes the user group or its collection by a call."""
+    """Return a function that calls the API to delete the user group or its collection."""
 
     def call(name):
         if name == "collection":
@@ -50,7 +50,7 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, 
 
 
 @pytest.mark.parametrize("kind", ["team", "user_group"])
-def test_nothing_is_left_behind(collection, monkeypatch, kind):
+def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(collection, monkeypatch, kind):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
     group = collection.user_group
 
@@ -62,7 +62,7 @@ def test_nothing_is_left_behind(collection, monkeypatch, kind):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_group):
-    """The other transaction has the row of the group locked until it commits, so that the deletion waits for it."""
+    """An insert locks the row of the group until it commits, so that the deletion waits. Here it has just committed."""
     insert = (
         "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
         f"VALUES ('{CollectionFactory.build().pk}', {user_group.pk}, '{URL}', '', '', now(), now())"

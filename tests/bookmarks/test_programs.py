@@ -19,11 +19,12 @@ NO_URL = "The entry has no URL."
 
 class Expected(NamedTuple):
     entries: int
-    """The number of links or other entries in the file."""
+    """The number of links or other entries in the file, including those that are refused."""
     imported: int
     refused: dict[int, str] = {}
     """The reason by line, or by the number of the entry."""
     left_out: dict[str, int] = {}
+    """The number of bookmarks by the name of a value that is not imported."""
     collections: dict[str, int] = {}
     """The number of bookmarks by collection."""
     unusable_dates: int = 0
@@ -124,7 +125,7 @@ def records(name):
         yield from read(file, guess_format(name))
 
 
-def test_every_file_is_expected():
+def test_every_file_has_an_expected_result():
     assert {path.name for path in PROGRAMS.iterdir()} == set(EXPECTED)
 
 

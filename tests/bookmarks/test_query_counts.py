@@ -16,7 +16,7 @@ URL = "https://example.com/"
 
 @pytest.fixture
 def stored(user_group, collection, call_bookmarks, client, api_token):
-    """The rows that the calls need, and functions that make calls with an access token and with an API token."""
+    """Return the rows that the calls need, and functions that call the API with an access token or an API token."""
 
     def call_access_tokens(method, **fields):
         query = "" if fields else f"?user_group_id={user_group.provided_id}"

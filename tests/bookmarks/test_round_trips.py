@@ -62,7 +62,7 @@ name_and_size = st.tuples(st.none() | folder_names | paths | long_names, st.inte
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    collections=st.lists(name_and_size, max_size=6, unique_by=lambda each: each[0]),
+    collections=st.lists(name_and_size, max_size=6, unique_by=lambda pair: pair[0]),
     rows_per_page=st.integers(1, 4),
     rows_per_transaction=st.integers(1, 4),
 )
@@ -71,7 +71,7 @@ def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
 ):
     user_group = UserGroupFactory()
     fill(user_group, collections)
-    # A collection may span several pages and transactions.
+    # With these numbers, a collection may span several pages of the export and several transactions of the import.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PAGE_SIZE", rows_per_page)
         patch.setattr(importing, "ROWS_PER_TRANSACTION", rows_per_transaction)

@@ -1,4 +1,4 @@
-"""Statements that are compiled once: the same rows as the ORM, broken connections, and prepared statements."""
+"""Statements that the ORM compiles once and runs again: their rows, broken connections, and prepared statements."""
 
 from contextlib import closing
 
@@ -21,6 +21,7 @@ def values_of(row):
 
 
 def select(model, *names, **options):
+    """Return a compiled statement that selects rows by the values of these fields."""
     return CompiledSelect(model.objects.filter(**parameters(model, *names)), **options)
 
 
@@ -48,7 +49,7 @@ def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
         "find a bookmark": lambda n: Bookmark.objects.find(user_group, str(bookmark.pk)),
         "find a collection": lambda n: Collection.objects.find(user_group, str(collection.pk)),
     }
-    calls[call](1)
+    calls[call](1)  # compiles the statement, unless an earlier test has
     compiled = []
     monkeypatch.setattr("django.db.models.sql.Query.get_compiler", lambda *args, **kwargs: compiled.append(args))
 
@@ -82,6 +83,7 @@ def test_a_failed_write_does_not_abort_an_outer_transaction(user_group):
 
 
 def failing_insert(execute, sql, params, many, context):
+    """Let a statement fail in the database right before an INSERT. This is for ``execute_wrapper``."""
     if sql.startswith("INSERT"):
         execute("SELECT 1 FROM missing_table", None, many, context)
     return execute(sql, params, many, context)
@@ -93,7 +95,7 @@ on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQ
 
 
 def end_server_process():
-    """End the process of PostgreSQL that serves the connection."""
+    """End the process of PostgreSQL that serves the connection, and wait for its end for at most 60,000 ms."""
     with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [connection.connection.info.backend_pid])
 
@@ -114,7 +116,7 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_an_unreachable_server_is_asked_for_a_connection_once(monkeypatch):
+def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
     token, attempts = ApiTokenFactory(), []
 
     def refuse(parameters):
@@ -136,7 +138,8 @@ def test_a_write_replaces_a_broken_connection():
     user_group = UserGroupFactory()
     begin_request_on_broken_connection()
 
-    assert Bookmark.objects.add(user_group=user_group, url="https://example.com/")[1]
+    _, is_created = Bookmark.objects.add(user_group=user_group, url="https://example.com/")
+    assert is_created
 
 
 @on_postgresql
@@ -159,7 +162,7 @@ def test_statements_are_prepared_if_the_connection_has_a_threshold(threshold, pr
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_statements_run_while_the_type_of_a_column_changes(monkeypatch):
+def test_prepared_statements_still_run_after_the_type_of_a_column_changes(monkeypatch):
     user_group = UserGroupFactory()
     token, secret = ApiToken.objects.issue(team=user_group.team, environment=user_group.environment)
 

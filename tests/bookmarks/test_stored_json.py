@@ -42,7 +42,7 @@ def calls(client, user_group, api_token):
     by_team = Caller(client, "", "", "Token", api_token)
     key = {"user_group_id": user_group.provided_id}
     query = f"?user_group_id={user_group.provided_id}"
-    urls = {
+    operations = {
         "PUT user": (by_team, "usergroups:user", "", {**key, "name": "New"}),
         "POST user": (by_team, "usergroups:user", "", key),
         "GET user": (by_team, "usergroups:user", query, None),
@@ -56,7 +56,7 @@ def calls(client, user_group, api_token):
     }
 
     def call(name):
-        caller, url_name, suffix, body = urls[name]
+        caller, url_name, suffix, body = operations[name]
         caller.url = reverse(url_name) + suffix
         return caller(b"" if body is None else body, method=name.partition(" ")[0])
 
@@ -87,11 +87,11 @@ def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(calls, d
     assert decoded == []
 
 
-def test_a_changed_attribute_is_saved(user_group):
+def test_changed_json_is_saved(user_group):
     user_group.properties["new"] = None
     user_group.mapping = {}
     user_group.save()
 
     stored = UserGroup.objects.get(pk=user_group.pk)
     assert (stored.properties, stored.mapping) == ({**PROPERTIES, "new": None}, {})
-    assert UserGroup.objects.values_list("mapping", flat=True).get() == "{}"
+    assert UserGroup.objects.values_list("mapping", flat=True).get() == "{}"  # the stored text

@@ -25,7 +25,7 @@ EARLY = "The compressed file ends too early."
 
 
 class Stream(io.RawIOBase):
-    """A file that can only be read, at most some bytes at a time, and that may end with an error."""
+    """A file like a pipe: it is not seekable, returns at most ``size`` bytes at a time, and may end with ``error``."""
 
     def __init__(self, content, size=1000, error=None):
         self.file, self.size, self.error = io.BytesIO(content), size, error
@@ -66,6 +66,7 @@ def test_a_stream_is_read_in_pieces_of_any_size(name, size):
 @pytest.mark.parametrize("name", FILES)
 def test_a_compressed_file_is_recognized_by_its_content(name):
     content = FILES[name]
+    # A file of gzip may have several members, and zeros at its end.
     members = gzip.compress(content[:50_001]) + gzip.compress(b"") + gzip.compress(content[50_001:]) + bytes(512)
 
     assert records(Stream(members), name) == records(io.BytesIO(content), name)
@@ -73,7 +74,7 @@ def test_a_compressed_file_is_recognized_by_its_content(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_beginning_of_a_line_is_not_read_as_a_line(name):
-    """Whatever the size of the last piece is that is read before the limit."""
+    """The limit is a few bytes after the first chunk, at different places of a line."""
     whole, _ = records(io.BytesIO(FILES[name]), name)
 
     for limit in range(CHUNK_SIZE + 1, CHUNK_SIZE + 60, 4):
@@ -82,7 +83,7 @@ def test_the_beginning_of_a_line_is_not_read_as_a_line(name):
         assert found == whole[: len(found)]
 
 
-def test_damage_is_reported_and_not_that_the_json_ends_too_early():
+def test_damage_of_a_compressed_file_is_reported_instead_of_invalid_json():
     compressed = gzip.compress(b'[{"url": "https://example.com/"},\n' + b" " * 100_000)
 
     found, error = records(io.BytesIO(compressed[:-8]), "json")
@@ -100,7 +101,7 @@ def test_damage_is_reported_and_not_that_the_json_ends_too_early():
         (lambda data: data + b"garbage", DAMAGED),
         (lambda data: data[:-8] + bytes(8), DAMAGED),
     ],
-    ids=["no end", "half", "no content", "garbage", "checksum"],
+    ids=["no checksum", "half", "only the beginning", "garbage at the end", "wrong checksum"],
 )
 def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
     whole = records(io.BytesIO(FILES[name]), name)[0]
@@ -110,13 +111,14 @@ def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
 
     assert reason == error
     assert found == whole[: len(found)]
+    # About as large a part of the records is found as is left of the file.
     assert len(found) > len(whole) * (len(damage(compressed)) / len(compressed) - 0.1)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_an_incomplete_last_line_is_not_read_if_an_error_follows(name):
-    line = FILES[name].index(b"/4321")
-    stream = Stream(FILES[name][: line + 3], error=OSError(errno.EIO, "Input/output error"))
+    path = FILES[name].index(b"/4321")
+    stream = Stream(FILES[name][: path + len("/43")], error=OSError(errno.EIO, "Input/output error"))
 
     found, reason = records(stream, name)
 
@@ -131,18 +133,18 @@ def test_an_incomplete_last_line_is_not_read_if_an_error_follows(name):
 def test_the_size_after_decompression_can_be_limited(name, compress):
     content = FILES[name]
     file = compress(content)
-    all_records, no_reason = records(io.BytesIO(file), name)
+    all_records, no_error = records(io.BytesIO(file), name)
 
-    assert records(io.BytesIO(file), name, limit=len(content)) == (all_records, no_reason)
+    assert records(io.BytesIO(file), name, limit=len(content)) == (all_records, no_error)
     found, reason = records(io.BytesIO(file), name, limit=len(content) // 2)
     assert reason == f"The file is larger than {len(content) // 2} bytes when it is decompressed."
     assert found == all_records[: len(found)]
     assert len(found) > ROWS * 0.4  # about half of the rows, without those of the last chunk
 
 
-def test_a_small_file_that_decompresses_to_a_large_one_takes_little_memory():
-    chunk = gzip.compress(b"x" * 1_000_000)
-    file = Stream(chunk * 1000, size=10**6)  # a gigabyte
+def test_a_small_file_that_decompresses_to_a_large_one_is_not_read_to_its_end():
+    member = gzip.compress(b"x" * 1_000_000)
+    file = Stream(member * 1000, size=10**6)  # a megabyte, which decompresses to a gigabyte
 
     assert records(file, "jsonl", limit=10**7)[1] == "The file is larger than 10000000 bytes when it is decompressed."
     assert file.file.tell() < 1_000_000
@@ -177,6 +179,6 @@ def test_the_format_of_a_compressed_file_is_the_extension_before_the_last(name, 
         (Refusal("", 5, [3, 4]), ["bookmarks 3, 4 and 3 more", "lines 3, 4 and 3 more"]),
     ],
 )
-def test_json_files_have_positions_and_others_have_lines(refusal, expected):
+def test_refusals_name_bookmarks_of_json_files_and_lines_of_others(refusal, expected):
     assert [positions(name, refusal) for name in ("json", "jsonl")] == expected
     assert positions("csv", refusal) == positions("html", refusal) == expected[1]

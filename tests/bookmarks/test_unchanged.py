@@ -31,7 +31,6 @@ def write(call_usergroups, call_bookmarks, user_group, bookmark, collection):
     def call(operation, **values):
         group = {"user_group_id": user_group.provided_id}
         stored = {"url": bookmark.url, "title": bookmark.title, "collection": str(collection.pk)}
-        ids = {"ids": [str(bookmark.pk)]}
         match operation:
             case "PUT":
                 return call_usergroups("PUT", "user", {**group, **(values or FIELDS)})
@@ -41,8 +40,9 @@ def write(call_usergroups, call_bookmarks, user_group, bookmark, collection):
                 return call_bookmarks("PATCH", "bookmark", bookmark.pk, body=values or stored)
             case "PATCH collection":
                 return call_bookmarks("PATCH", "collection", collection.pk, body=values or {"name": collection.name})
-        place = values or {"collection": str(collection.pk)}
-        return call_bookmarks("POST", "bookmarks-batch-move", body={**ids, **place})
+            case _:  # "move"
+                body = {"ids": [str(bookmark.pk)], **(values or {"collection": str(collection.pk)})}
+                return call_bookmarks("POST", "bookmarks-batch-move", body=body)
 
     return call
 
@@ -58,6 +58,7 @@ CHANGES = {
     "PATCH collection": [{"name": "B"}],
     "move": [{"collection": None}],
 }
+"""Changes by operation. The same JSON with its keys in another order, or with 1.0 instead of 1, is another value."""
 
 
 @pytest.mark.parametrize("name", CHANGES)
