@@ -5,7 +5,7 @@ LABEL org.opencontainers.image.title="bookmarks_service" \
       org.opencontainers.image.description="User groups and bookmarks over REST and in the Django admin." \
       org.opencontainers.image.licenses="MIT"
 
-# The options of the server: see "The server" in docs/deploy.md.
+# The options of the server. docs/examples/bookmarks_service.env gives their reasons.
 ENV PYTHONUNBUFFERED=1 \
     GRANIAN_HOST=0.0.0.0 \
     GRANIAN_INTERFACE=wsgi \
@@ -25,8 +25,8 @@ ENV PYTHONUNBUFFERED=1 \
 
 WORKDIR /app
 
-# The dependencies come first, so that a change of the code does not install them again. All of them are wheels, so that
-# no build tools are needed or left.
+# Install the dependencies before the code is copied, so that Docker does not install them again when the code changes.
+# usergroups/__init__.py has the version, which pip needs. All dependencies are wheels, so pip needs no build tools.
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
 RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
@@ -36,8 +36,8 @@ RUN python manage.py collectstatic --noinput
 USER 10001:10001
 EXPOSE 8000
 
-# Only connect. Where unhealthy containers are restarted, a request would restart all of them in vain while the database
-# keeps all threads waiting.
+# Only open a connection. A request would fail while all threads wait for the database, and an orchestrator would
+# restart all containers in vain.
 HEALTHCHECK --start-period=30s --timeout=5s \
     CMD ["python", "-c", "from socket import create_connection; create_connection(('127.0.0.1', 8000), 4)"]
 
