@@ -317,7 +317,7 @@ class OperatorAdmin(OperatorListAdmin):
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
     @requires_confirmation(
-        _("Delete %(rows)s"), _("The following will be deleted. This cannot be undone."), DeletionForm
+        _("Delete %(rows)s"), _("The following is affected. This cannot be undone."), DeletionForm
     )
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         rows: Any = list(queryset)

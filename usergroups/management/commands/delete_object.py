@@ -9,7 +9,7 @@ from usergroups.transactions import WritingModel
 
 class Command(OperatorCommand):
     help = (
-        "Deletes an object, such as a team, user group or collection, with everything that belongs to it, in one "
+        "Deletes an object, such as a team, user group or collection, and what the admin would delete with it, in one "
         "transaction, however much that is."
     )
 
