@@ -316,9 +316,7 @@ class OperatorAdmin(OperatorListAdmin):
         return []
 
     @admin.action(description=_("Delete selected %(verbose_name_plural)s"), permissions=["delete"])
-    @requires_confirmation(
-        _("Delete %(rows)s"), _("The following is affected. This cannot be undone."), DeletionForm
-    )
+    @requires_confirmation(_("Delete %(rows)s"), _("The following is affected. This cannot be undone."), DeletionForm)
     def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> str:
         rows: Any = list(queryset)
         try:
