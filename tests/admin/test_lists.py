@@ -151,6 +151,7 @@ def test_an_empty_list_explains_itself_and_a_search_without_results_links_to_all
     assert re.search(r'<p class="empty">Nothing here yet\. .{30,}', page)
     assert '<p class="empty">Nothing matches.' in searched
     assert "Show all" in searched
+    assert "Show all" not in page
 
 
 OWNERS = {

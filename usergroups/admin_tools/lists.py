@@ -100,6 +100,8 @@ class OperatorChangeList(ChangeList):
         super().__init__(*args)
         model_admin: Any = self.model_admin
         self.title = str(model_admin.list_title or capfirst(self.opts.verbose_name_plural))
+        if not (self.query or self.has_active_filters):
+            self.full_result_count = self.result_count  # so that there is no link "Show all"
         self.has_filters = False  # so that the template of Django or of a theme does not show them as well
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
