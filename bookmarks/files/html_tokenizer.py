@@ -33,7 +33,7 @@ ATTRIBUTES = re.compile(ATTRIBUTE.format(name="?P<name>", value="?P<value>"), re
 MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")  # A "<" at the end of the buffer may begin a tag.
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 
-END_OF_COMMENT = re.compile(r"-->|(?s:.)--!>")  # searched after "<!": "<!-->" ends at once, "<!--!>" does not
+END_OF_COMMENT = re.compile(r"-->|(?s:..)--!>")  # searched after "<!": "<!-->" ends at once, "<!--!>" does not
 END_OF_BOGUS_COMMENT = re.compile(">")
 
 
@@ -85,7 +85,7 @@ class HtmlTokenizer:
             if found := self.skip_until.search(buffer, start):
                 self.skip_until = None
                 return "", found.end()
-            end = len(buffer) - len("--!>")  # The rest may be the beginning of its end.
+            end = len(buffer) - len("---!>")  # The rest may be the beginning of its end.
             return ("", end) if end > start else None
         markup = MARKUP.search(buffer, start)
         end = markup.start() if markup else len(buffer)

@@ -98,8 +98,8 @@ def test_character_references_are_read_as_browsers_do(written, text):
 
 
 def test_comments_between_links_are_skipped():
-    """As in browsers, ``--!>`` ends a comment, and ``<!-->`` is a complete one."""
-    assert len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}")) == 3
+    """As in browsers, ``--!>`` ends a comment, ``<!-->`` is a complete one, and ``<!---!>`` is not."""
+    assert len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}<!---!>{AFTER}-->")) == 3
 
 
 def test_a_comment_that_does_not_end_is_reported():

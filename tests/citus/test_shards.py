@@ -41,11 +41,11 @@ def names_user_group(sql, table):
 
 
 def shards_of(sql):
-    """Return the partitions that a statement reads or writes."""
+    """Return the partitions that a statement uses, by number. Equal numbers of the two tables stand for one shard."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
-    return set(re.findall(r"bookmarks_bookmark_\d+_\d+", plan))
+    return set(re.findall(r"bookmarks_(?:bookmark|collection)_(\d+_\d+)", plan))
 
 
 def check(statements):
