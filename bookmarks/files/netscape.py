@@ -44,7 +44,7 @@ class NetscapeReader:
     another tag than the outermost one is part of a description.
 
     Some programs do not escape titles. In the title "How <style> works", a browser would read the rest of the file as
-    a style sheet. Here, the tags in TAGS_WITH_RAW_TEXT are text in a title, and ignored elsewhere.
+    a style sheet. Here, a tag in TAGS_WITH_RAW_TEXT is text in a title, and ignored elsewhere; its content is read.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -82,7 +82,7 @@ class NetscapeReader:
                 self.end_tag(token["tag"].lower())
             else:
                 self.start_tag(token["tag"].lower(), token)
-            self.tokens.is_in_text = self.text is not None or self.is_in_description
+            self.tokens.is_in_text = self.text is not None or self.is_in_description  # There, a comment ends at ">".
             if self.records:
                 yield from self.records
                 self.records.clear()

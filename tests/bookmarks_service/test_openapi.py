@@ -69,14 +69,14 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     def codes(name, status):
         return codes_of(resolved(document, operations_of(document)[name][2]["responses"][status]))
 
-    body = {"bad_request", "parse_error", "unknown_parameter"}
-    assert codes("create_collection", "400") == {*body, "required", "null", "blank", "invalid", "max_length"}
-    assert codes("update_bookmark", "400") >= {*body, "invalid", "max_length", "does_not_exist"}
+    common = {"bad_request", "parse_error", "unknown_parameter"}  # of every operation
+    assert codes("create_collection", "400") == {*common, "required", "null", "blank", "invalid", "max_length"}
+    assert codes("update_bookmark", "400") >= {*common, "invalid", "max_length", "does_not_exist"}
     assert codes("update_collection", "400") == codes("create_collection", "400") - {"required"}
     assert "too_many_errors" in codes("update_user_group", "400")
     assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
     assert "required" not in codes("list_collections", "400")
-    assert codes("get_bookmark", "400") == body
+    assert codes("get_bookmark", "400") == common
     assert codes("get_bookmark", "404") == {"bookmark_not_found", "not_found"}
     assert codes("get_bookmark", "405") == {"method_not_allowed"}
     assert codes("update_collection", "409") == {"already_exists"}

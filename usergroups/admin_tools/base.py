@@ -250,7 +250,7 @@ class OperatorAdmin(OperatorListAdmin):
         }
 
     def get_related_links(self, request: HttpRequest, field_path: str, obj: Any) -> list[tuple[str, str]]:
-        """Return labels and URLs of the forms, such as "Add bookmark here", that begin with ``obj`` in the field."""
+        """Return labels and URLs of links such as "Add bookmark here", which open a form with ``obj`` in the field."""
         if not self.has_add_permission(request) or field_path not in flatten_fieldsets(self.get_fieldsets(request)):
             return []
         text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
