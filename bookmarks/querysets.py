@@ -78,9 +78,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return retry_on_conflict(get_or_create, using, atomic=False)  # It writes with a single statement.
 
     def change(self, public_id: object, versions: Sequence[datetime] | None = None, **changes: Any) -> "Bookmark":
-        """Update only the given fields and return the bookmark, as ``PublicIdQuerySet.change`` does.
+        """Update the given fields and return the bookmark. Its ``updated_at`` must be among ``versions``, if given.
 
-        Raises ValueError if the new URL is invalid.
+        Raises what ``PublicIdQuerySet.change`` raises, and ValueError if the new URL is invalid.
         """
         if "url" in changes:
             changes["url_digest"] = web_url.digest(changes["url"])

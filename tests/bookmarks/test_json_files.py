@@ -238,7 +238,7 @@ def test_an_empty_file_is_not_valid_json():
 
 
 @pytest.mark.parametrize(
-    ("value", "title"),
+    ("value", "title"),  # Of an object as a value, only whether it has values of its own is kept: {} becomes False.
     [("-0.5e-3", -0.0005), ('"\\u0000"', "\0"), ('"\\ud83d\\ude00"', "😀"), ('"\u2028"', "\u2028"), ("{}", False)],
 )
 def test_a_strange_value_does_not_end_the_file(value, title):

@@ -91,7 +91,7 @@ encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class JSONText(str):
-    """The JSON text of a value, as it is stored."""
+    """JSON text as it is stored, not decoded yet. The type distinguishes it from a string to be encoded."""
 
     __slots__ = ()
 
