@@ -23,7 +23,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.text import capfirst, slugify
+from django.utils.text import capfirst, format_lazy, slugify
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
@@ -48,8 +48,8 @@ REPORT = "import_report"  # the key of the last report in the session, from whic
 MAX_DETAILS = 200  # refused records, and names of collections, in a report
 MAX_TEXT = 500  # characters of a URL or title in a report
 
-USER_GROUP_PARAM = "of_user_group"
-"""The query parameter that limits the autocompletion of collections to those of a user group."""
+USER_GROUP_PARAM = "of_user_group"  # limits the autocompletion of collections to those of a user group
+EDITABLE = ("collection", "title")  # on the page of a bookmark
 
 
 class OwnedAdmin(OperatorAdmin):
@@ -143,14 +143,14 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         label=_("File"),
-        help_text=_(
-            "HTML, CSV, JSON or JSON Lines as exported by browsers and bookmark services, with that file extension. It "
-            "may be compressed with gzip, as .html.gz."
+        help_text=format_lazy(
+            _("A file that a browser or bookmark service exported: {extensions}. It may be compressed, as .html.gz."),
+            extensions=", ".join(f".{name}" for name in FORMATS),
         ),
     )
     update = forms.BooleanField(
         label=_("Update existing bookmarks"),
-        help_text=_("Give them the titles and the dates that are in the file."),
+        help_text=_("Give them the values in the file."),
         required=False,
     )
 
@@ -218,10 +218,10 @@ class BookmarkAdmin(OwnedAdmin):
     def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("user_group", "url", "title")
-        return ("collection", "title", "user_group", "url_link", "id", "created_at", "updated_at")
+        return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
-        return self.get_fields(request, obj)[2:] if obj else ()  # all but the collection and the title
+        return tuple(name for name in self.get_fields(request, obj) if name not in EDITABLE) if obj else ()
 
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)

@@ -1,5 +1,6 @@
 """The OpenAPI documentation of the bookmark operations, and of those on files and access tokens."""
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,8 @@ from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, ope
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
+from .models import Bookmark
+from .web_url import NO_SCHEME
 
 BOOKMARK = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
@@ -27,7 +30,7 @@ FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}  # of a 
 
 page_response = partial(success_response, next=None, previous=None)
 
-INVALID_URL = ValidationError({"url": [ErrorDetail("The URL has no scheme such as https://.", "invalid")]})
+INVALID_URL = ValidationError({"url": [ErrorDetail(NO_SCHEME, "invalid")]})
 
 bookmark_operation = partial(operation, tags=["Bookmarks"])
 BOOKMARK_ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
@@ -81,7 +84,7 @@ get_bookmark = bookmark_operation(
 update_bookmark = bookmark_operation(
     operation_id="update_bookmark",
     summary="Update a bookmark",
-    description="Changes the URL, the collection or the title. Omitted fields stay unchanged.",
+    description="Changes the given fields. Omitted fields stay unchanged.",
     parameters=[BOOKMARK_ID, IF_MATCH, ETAG],
     request=FIELDS,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
@@ -206,20 +209,16 @@ REPORT = {
     "updated": 0,
     "existing": 31,
     "refused": 1,
-    "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [88]}],
+    "refusals": [{"reason": NO_SCHEME, "count": 1, "lines": [88]}],
     "unusable_dates": 2,
     "shortened": 0,
     "left_out": [{"name": "tags", "count": 310}],
     "error": None,
 }
 
-EXAMPLE_FILES = {
-    "html": '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><A HREF="https://example.com/">Example</A>\n</DL>\n',
-    "jsonl": '{"url": "https://example.com/", "title": "Example"}\n',
-    "csv": "url,title\r\nhttps://example.com/,Example\r\n",
-    "json": '[{"href": "https://example.com/", "description": "Example"}]',
-}
-EXPORT_EXAMPLES = {MEDIA_TYPES[name]: EXAMPLE_FILES[name] for name in EXPORT_FORMATS}
+EXPORTED = Bookmark(url="https://example.com/", title="Example", created_at=datetime(2026, 1, 31, tzinfo=UTC))
+EXPORT_EXAMPLES = {MEDIA_TYPES[name]: "".join(module.write([EXPORTED])) for name, module in EXPORT_FORMATS.items()}
+JSON_EXAMPLE = '[{"href": "https://example.com/", "description": "Example"}]'
 
 import_bookmarks = file_operation(
     operation_id="import_bookmarks",
@@ -235,7 +234,7 @@ import_bookmarks = file_operation(
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     sent_file={
         media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
-        for media_type, text in {**EXPORT_EXAMPLES, ANY_FORMAT: EXAMPLE_FILES["json"]}.items()
+        for media_type, text in {**EXPORT_EXAMPLES, ANY_FORMAT: JSON_EXAMPLE}.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
     failures=[INVALID_FORMAT, missing("format"), exceptions.InvalidCollection()],

@@ -208,7 +208,7 @@ class ImportQuery(serializers.Serializer[Any]):
         help_text="The id of the collection for all bookmarks. Default: the collections that the file names.",
     )
     update = serializers.BooleanField(  # type: ignore[assignment]  # DRF removes fields from the class
-        default=False, help_text="Whether existing bookmarks get the titles and the dates that the file has for them."
+        default=False, help_text="Whether existing bookmarks get the values that the file has for them, such as titles."
     )
 
 
@@ -242,7 +242,7 @@ class ReportSerializer(serializers.Serializer[Any]):
         help_text="The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."
     )
     shortened = serializers.IntegerField(
-        help_text="The number of shortened titles and collection names. A name counts once for each of its bookmarks."
+        help_text="The number of shortened texts. The name of a collection counts once for each of its bookmarks."
     )
     left_out = LeftOutSerializer(
         many=True, source="left_out_counts", help_text="Values in the file for which bookmarks have no field, by name."

@@ -10,8 +10,11 @@ import can_ada
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recommends to support
+
+NO_SCHEME = gettext_noop("The URL has no scheme such as https://.")
 
 MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
 
@@ -34,7 +37,7 @@ def serialize(url: str) -> str:
     if url != url.strip():
         raise ValueError(_("The URL has surrounding white space."))
     if not scheme:
-        raise ValueError(_("The URL has no scheme such as https://."))
+        raise ValueError(_(NO_SCHEME))
     host = _HOST.match(url) if len(url) > MAX_HOST_LENGTH else None
     if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
         # The time to encode such a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters. A host with

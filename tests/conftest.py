@@ -17,7 +17,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from hypothesis import settings
 
-from tests.citus.partitions import partition
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import FixedWindowThrottle
@@ -74,6 +73,8 @@ def no_secret_is_logged():
 def django_db_setup(django_db_setup, django_db_blocker):
     """Partition the tables of bookmarks and collections if TEST_PARTITIONS, the number of partitions, is set."""
     if "TEST_PARTITIONS" in os.environ:
+        from tests.citus.partitions import partition  # noqa: PLC0415  # for runs that tests/citus starts
+
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             partition(cursor, int(os.environ["TEST_PARTITIONS"]))
 

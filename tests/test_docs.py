@@ -199,6 +199,7 @@ def test_the_documented_time_limits_are_those_of_the_service():
     assert len(limits) == 2  # for a lock and for a statement
     for name, value in limits:
         assert f"`{name} = '{value}'`" in page("deploy")
+        assert f'"{name}={value}"' in (ROOT / "compose.yaml").read_text()
         assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("scaling")
 
 

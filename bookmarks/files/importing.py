@@ -66,7 +66,7 @@ def store(
     """Store the records, 1,000 in each transaction, and add what was stored and refused to the report.
 
     A record goes into ``collection`` if one is given, or else into the collection that it names, which is created if
-    it is missing. With ``update``, existing bookmarks get the titles and the dates that the file has for them, the last
+    it is missing. With ``update``, existing bookmarks get the values that the file has for them, the last
     ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
 
     If another transaction deletes a collection that the file names, it is created again. The import ends where the file

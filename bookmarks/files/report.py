@@ -53,7 +53,7 @@ class Report:
     unusable_dates: int = 0
     """The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."""
     shortened: int = 0
-    """The number of shortened titles and collection names. A name counts once for each of its bookmarks."""
+    """The number of shortened texts. The name of a collection counts once for each of its bookmarks."""
     left_out: NameCounts = field(default_factory=NameCounts)
     """The names of values that are not imported, with the number of bookmarks that have each."""
     error: str | None = None
@@ -87,7 +87,7 @@ class Report:
             text = _("Bookmarks with a date that cannot be used: %(count)s. New ones have the date of the import.")
             yield text % {"count": self.unusable_dates}
         if self.shortened:
-            text = _("Titles and names of collections that were too long and were shortened: %(count)s.")
+            text = _("Texts that were too long and were shortened: %(count)s.")
             yield text % {"count": self.shortened}
         if self.left_out:
             names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())

@@ -60,7 +60,7 @@ def test_a_title_that_is_too_long_is_shortened_and_reported(user_group):
     report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
 
     assert (report.created, report.refused, report.shortened) == (2, 0, 1)
-    assert list(report.remarks) == ["Titles and names of collections that were too long and were shortened: 1."]
+    assert list(report.remarks) == ["Texts that were too long and were shortened: 1."]
     assert {bookmark.title for bookmark in Bookmark.objects.all()} == {"a" * 1000, "b" * 999 + "…"}
 
 

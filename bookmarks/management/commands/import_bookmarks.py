@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
         parser.add_argument("--encoding", type=encodings.lookup, metavar="LABEL", help=help_text)
         parser.add_argument(
-            "--update", action="store_true", help="Give existing bookmarks the titles and dates that are in the file."
+            "--update", action="store_true", help="Give existing bookmarks the values that are in the file."
         )
         parser.add_argument("--dry-run", action="store_true", help="Print the result without storing anything.")
 
