@@ -108,7 +108,7 @@ def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
 def reset_rate_limits(monkeypatch):
     """Reset the rate limits, and stop their clock at 1.5 seconds, so that no window ends during a test."""
     cache.clear()
-    FixedWindowThrottle.cache_fails_until = 0
+    FixedWindowThrottle.cache_fails_until = 0  # An earlier test may have made the cache fail.
     monkeypatch.setattr(FixedWindowThrottle, "timer", lambda self: 1.5)
 
 
@@ -125,7 +125,7 @@ def user_group(db):
 
 @pytest.fixture
 def api_token(user_group):
-    """Return an API token that gives access to ``user_group``."""
+    """Return an API token that gives access to ``user_group``. A call with it does not write the time of its use."""
     return ApiTokenFactory(team=user_group.team, environment=user_group.environment, recently_used=True)
 
 

@@ -95,8 +95,8 @@ def deadlock(
     """Make the first statement that begins with ``statement`` and ends with ``ending`` the victim of a deadlock.
 
     Another transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
-    ``wait`` with the alias of its connection, which must wait for a lock of this one. PostgreSQL then cancels the
-    statement, and the other transaction is rolled back. Yields the list of all such statements, including retries.
+    ``wait`` with the alias of its connection, to wait in turn for the transaction of the statement. PostgreSQL cancels
+    the statement, and the other transaction is rolled back. Yields the list of all such statements, including retries.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
@@ -105,7 +105,7 @@ def deadlock(
 
     def run_other_transaction() -> None:
         with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
-            with connection.cursor() as cursor:  # The transaction that detects a deadlock is its victim.
+            with connection.cursor() as cursor:  # The transaction that detects the deadlock is cancelled: not this one.
                 cursor.execute("SET LOCAL deadlock_timeout = '600s'")
             list(locked.all())
             is_locked.set()

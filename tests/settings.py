@@ -7,7 +7,7 @@ os.environ.setdefault("SECRET_KEY", "not-a-secret")
 from bookmarks_service.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # tests log in often
-# Without hashes in the names of static files, so that pages can be tested before the files are collected.
+# Without hashes in the names of static files, so that pages do not need the collected files.
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

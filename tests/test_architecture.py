@@ -14,7 +14,7 @@ pytestmark = pytest.mark.once  # The results are the same on any database.
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
 SHARED_MODULES = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
-"""Modules of the app ``usergroups`` that its subpackages may import as well."""
+"""Modules of the app ``usergroups`` that its subpackages ``tokens`` and ``admin_tools`` may import as well."""
 
 MAY_IMPORT = {
     "usergroups/contract": [],

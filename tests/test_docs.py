@@ -23,7 +23,7 @@ from usergroups import signals
 
 README = ROOT / "README.md"
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-PROGRAMS = ROOT / "tests/bookmarks/programs"
+PROGRAMS = ROOT / "tests/bookmarks/programs"  # has chrome.html, which docs/api.md imports
 
 pytestmark = pytest.mark.once  # The results are the same on any database.
 

@@ -44,6 +44,7 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
 
 
 def test_the_lower_bounds_of_the_apps_are_documented():
+    # Requirements with a marker belong to the extras.
     requirements = [each for each in map(Requirement, requires("django-usergroups-bookmarks")) if not each.marker]
     lowest = {each.name: str(each.specifier).partition(">=")[2] for each in requirements if each.name != "django"}
     documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())  # "can_ada" is can-ada

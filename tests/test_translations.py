@@ -74,7 +74,8 @@ def test_a_catalog_agrees_with_those_of_django(app):
     folders = [Path(config.path) for config in apps.get_app_configs() if config.name not in APPS]
     others = [texts_of(folder) for folder in (*folders, Path(django.conf.__path__[0]))]
 
+    # The message "" is the header of a catalog.
     shared = {(text, ours[text], other[text]) for other in others for text in (ours.keys() & other.keys()) - {""}}
 
-    assert {text for text, german, other in shared if german != other} == set()
+    assert {text for text, our_german, their_german in shared if our_german != their_german} == set()
     assert sum(map(len, others)) > 500  # so that the test fails if it does not find the catalogs of Django

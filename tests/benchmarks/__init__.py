@@ -1,4 +1,4 @@
-"""Benchmarks: commands that print figures. ``rivals/`` has the applications with which ``operations`` compares."""
+"""Benchmarks: commands that print figures. ``rivals/`` has what ``operations`` compares the service with."""
 
 import logging
 import os

@@ -18,7 +18,8 @@ from django.db import connection
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import UserGroup
 
-# SQL expressions for the user group, the time and the collection of the bookmark with the number n.
+# SQL expressions for the user group, the time and the collection of the bookmark with the number n. The collection uses
+# the hash of another number, so that it does not depend on the group.
 GROUP = "1 + abs(hashint4(n::int)::bigint) % {groups}"
 MOMENT = "'2025-11-22'::timestamptz + n * interval '1 year' / {bookmarks}"
 COLLECTION = "md5({group} || '/' || abs(hashint4((n + 7)::int)::bigint) % 10)::uuid"

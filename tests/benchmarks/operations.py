@@ -97,7 +97,7 @@ def create_accounts():
 
 
 class Rival(Service):
-    """One of the other applications, served as the service is."""
+    """One of the other applications, on gunicorn with as many processes and threads as the service has."""
 
     def __init__(self, name, folder, url):
         super().__init__(folder, url, **COMMON, RIVAL=name, DJANGO_SETTINGS_MODULE="rivals.settings")
@@ -136,7 +136,7 @@ def warm_up(server, calls):
 
 def load(server, calls, folder, seconds, connections=16):
     """Call a server with wrk and return the metrics."""
-    unique = f"{os.getpid()}-{next(serial)}-UNIQUE"
+    unique = f"{os.getpid()}-{next(serial)}-UNIQUE"  # The script replaces "UNIQUE" anew in each call.
     (folder / "calls").write_text("".join("\t".join(call).replace("UNIQUE", unique) + "\n" for call in calls))
     (folder / "wrk.lua").write_text(WRK % (folder / "calls"))
     options = [f"-c{connections}", f"-d{seconds}s", "--timeout=60s", "--latency", "-s", folder / "wrk.lua"]

@@ -1,4 +1,4 @@
-"""A call of every operation, in an order in which each succeeds. Every generated client makes all of them."""
+"""Calls of every operation, in an order in which each gets its status. Every generated client makes all of them."""
 
 from functools import reduce
 from typing import Any, NamedTuple

@@ -36,7 +36,7 @@ class Provider:
         """Let Anna sign in without roles."""
         self.userinfo, self.roles = dict(ANNA), []
         self.algorithm, self.key, self.error, self.hangs = "RS256", KEYS["RS256"], None, None
-        self.metadata, self.id_token = {}, {}  # values in place of the right ones
+        self.metadata, self.id_token = {}, {}  # values in place of the right ones; None for no ID token
         self.responses = {}  # by path, a status and a document in place of the right ones
         self.requests.clear()
         self.released.set()

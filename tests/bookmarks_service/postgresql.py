@@ -101,7 +101,7 @@ class Cluster(Daemon):
 
     @contextmanager
     def setting(self, name: str, value: str) -> Iterator[None]:
-        """Give all connections new values of a setting until the block ends."""
+        """Change a setting for all connections until the block ends."""
         self.execute(f"ALTER DATABASE postgres SET {name} = '{value}'")
         self.disconnect_all()
         try:

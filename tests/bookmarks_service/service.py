@@ -24,7 +24,7 @@ from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, start_serve
 def empty_database(folder: Path) -> Iterator[str]:
     """Yield the DATABASE_URL of a new database of the kind that the tests run on.
 
-    If that is a distributed database, the new one already has the tables and distributes them as well.
+    If the tables of the tests are partitioned (TEST_PARTITIONS), it already has the tables, partitioned as well.
     """
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":

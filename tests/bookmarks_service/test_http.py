@@ -56,7 +56,7 @@ def test_a_malformed_content_type_is_not_a_server_error(service, parameters):
     assert error_code(response, 400) == "required"
 
 
-@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])
+@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])  # the last two: codecs that decode no bytes
 def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
     headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"text/csv; charset={charset}"}
 
@@ -67,14 +67,14 @@ def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
 
 def test_a_query_string_that_is_too_long_for_django_is_not_a_server_error(service):
     headers = {"Content-Type": "application/json; charset=utf-8"}
-    parameters = "&".join(["q=1"] * 1001)
+    parameters = "&".join(["q=1"] * 1001)  # DATA_UPLOAD_MAX_NUMBER_FIELDS is 1,000.
 
     response = service.request("POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers)
 
     assert error_code(response, 401) == "not_authenticated"
 
 
-BODY = b"{}".ljust(70_000)
+BODY = b"{}".ljust(70_000)  # larger than a packet of the loopback device, so that it arrives in parts
 REFUSED = {
     401: ("POST", "/v1/bookmarks", BODY, {"Authorization": "Bearer x"}),
     404: ("POST", "/unknown", BODY, {}),
@@ -183,7 +183,7 @@ STALLED = {
     "nothing": "",
     "a part of the head": f"{HEAD}X-A: b",
     "a part of a body without a token": f"{HEAD}Content-Length: 100\r\n\r\n{{",
-    "requests for a page": "GET /schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10,
+    "requests whose large responses are not read": "GET /schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10,
 }
 
 

@@ -15,7 +15,7 @@ from bookmarks.files import FORMATS_BY_TYPE
 from bookmarks.openapi import EXPORT_EXAMPLES
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
-from usergroups.tokens.openapi import operation as documented
+from usergroups.tokens.openapi import operation as document_operation
 
 pytestmark = pytest.mark.once
 
@@ -103,7 +103,7 @@ def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, 
 
 def test_an_unknown_attribute_of_an_operation_is_refused():
     with pytest.raises(TypeError, match="failure"):
-        documented(operation_id="get_note", summary="Retrieve a note", tags=["Notes"], failure=[])
+        document_operation(operation_id="get_note", summary="Retrieve a note", tags=["Notes"], failure=[])
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
@@ -195,7 +195,9 @@ def resolved(document, content):
     return document["components"][kind][name]
 
 
-@pytest.mark.parametrize("body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}])
+@pytest.mark.parametrize(
+    "body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}], ids=["valid", "empty", "invalid"]
+)
 def test_answers_match_their_schema(document, any_operation, valid_body, request, body):
     name = request.node.callspec.params["any_operation"]
     _, _, operation = operations_of(document)[name]
@@ -206,8 +208,8 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
     for answer in answers:
-        documented = resolved(document, operation["responses"][str(answer.status_code)])
-        content = documented["content"][answer["Content-Type"].partition(";")[0]]
+        described = resolved(document, operation["responses"][str(answer.status_code)])
+        content = described["content"][answer["Content-Type"].partition(";")[0]]
         text = answer.content.decode()
         validator(document, content["schema"]).validate(json.loads(text) if name in ANSWERED_IN_JSON else text)
-        assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= documented["headers"].keys()
+        assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= described["headers"].keys()

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.once
 def logged(capsys, monkeypatch):
     """Return a function that returns the lines that were logged since its last call."""
     [handler] = [each for each in logging.getLogger().handlers if isinstance(each.formatter, JsonFormatter)]
+    # The handler has kept the stderr of its creation. capsys replaces ``sys.stderr``.
     stream = SimpleNamespace(write=lambda text: print(text, end="", file=sys.stderr), flush=lambda: None)
     monkeypatch.setattr(handler, "stream", stream)
     return lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]

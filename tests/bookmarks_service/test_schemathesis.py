@@ -23,7 +23,7 @@ allow-x00 = false  # U+0000 is refused anywhere in a body, which JSON Schema can
 allow-extra-parameters = false  # Only unknown query parameters are refused, not headers and fields of a body.
 
 [checks]
-# Nor can it express that a string is a valid URL, id or cursor.
+# JSON Schema cannot express either that a string is a valid URL, id or cursor.
 positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
 
 [[operations]]

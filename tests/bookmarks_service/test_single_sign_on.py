@@ -205,7 +205,8 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
 def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog, responses, logged):
     caplog.set_level("INFO")
     provider.responses = responses
-    code = parse_qs(urlsplit(address := go_to_provider(client)).query)["code"][0]
+    address = go_to_provider(client)
+    code = parse_qs(urlsplit(address).query)["code"][0]
 
     assert come_back(client, address).status_code == (502 if responses else 302)
     stored = str([session.get_decoded() for session in Session.objects.all()])

@@ -25,7 +25,7 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), CollectorHandler)
 
     def span_of(self, trace_id):
-        """Wait for the span of the request that began the trace, and return it."""
+        """Wait for the span of the request that was sent with this trace id, and return it."""
         wait_until(lambda: trace_id in {span.trace_id.hex() for span in self.request_spans()})
         return next(span for span in self.request_spans() if span.trace_id.hex() == trace_id)
 
@@ -59,7 +59,7 @@ def collector():
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory, collector):
-    """Run the service with the documented variables and the collector. Spans are sent without delay."""
+    """Run the service with the documented variables and the collector. Spans are sent after 50 ms."""
     folder = tmp_path_factory.mktemp("traces")
     variables = {
         **dict(re.findall(r"(OTEL_\w+)=(\S+)", section("observability", "Traces"))),

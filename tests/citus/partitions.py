@@ -1,4 +1,4 @@
-"""Hash partitions of PostgreSQL, which stand in for the shards of Citus. Their tables have the same keys."""
+"""Hash partitions of PostgreSQL, which stand in for the shards of Citus. The tables have the keys that Citus needs."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ TABLES = ["bookmarks_collection", "bookmarks_bookmark"]
 
 
 def statements_of(cursor: Any, table: str) -> list[str]:
-    """Return the statements that recreate the indexes and the foreign keys of a table, with the keys of Citus."""
+    """Return the statements that recreate the indexes and the foreign keys of a table, with Citus's keys."""
     cursor.execute(
         "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary", [table]
     )

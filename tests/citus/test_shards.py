@@ -1,6 +1,6 @@
-"""Each statement of the API, of imports and of exports names the user group, so that it uses one shard or partition.
+"""Each statement of the API on bookmarks or collections names the user group, so that it uses one shard or partition.
 
-Hash partitions of PostgreSQL stand in for the shards of Citus. All tests of the contract run again with them.
+Hash partitions stand in for the shards of Citus. The contract's tests without the mark ``once`` run again on them.
 """
 
 import os

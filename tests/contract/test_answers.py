@@ -1,8 +1,9 @@
 """The rules that the responses of all operations follow.
 
-The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. A test
-runs for each operation (``operation`` only for those with a body), or for those that it names in ``parametrize``. The
-fixture ``valid_body`` is a body that all operations accept. Tests with the mark ``once`` do not run on each database.
+The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. Their
+attribute ``operation`` describes it. A test runs for each operation (``operation`` only for those with a body), or for
+those that it names in ``parametrize``. The fixture ``valid_body`` is a body that all operations accept. Tests with the
+mark ``once`` do not run on each database.
 """
 
 import json
@@ -78,8 +79,8 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
         pytest.param(b'"a": -1e400', id="negative overflow"),
         pytest.param(b'"a": 1' + b"0" * 309, id="integer that overflows a double"),
         pytest.param(b'"a": 1' + b"0" * 5000, id="integer longer than Python reads"),
-        pytest.param(b'"a": ' + b"[" * 64 + b"]" * 64, id="nested 65 deep"),
-        pytest.param(b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64, id="objects nested 65 deep"),
+        pytest.param(b'"a": ' + b"[" * 64 + b"]" * 64, id="nested 65 deep, with the outer object"),
+        pytest.param(b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64, id="objects nested 65 deep, with the outer one"),
         pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
     ],
 )
@@ -93,7 +94,7 @@ def test_json_that_databases_or_parsers_read_differently_is_refused(operation, v
 @pytest.mark.parametrize(
     "member",
     [
-        pytest.param(b'"a": ' + b"[" * 63 + b"]" * 63, id="nested 64 deep"),
+        pytest.param(b'"a": ' + b"[" * 63 + b"]" * 63, id="nested 64 deep, with the outer object"),
         pytest.param(b'"a": "' + b"[" * 100 + b'"', id="brackets in a string"),
         pytest.param(rb'"a": "\\\"' + b"{" * 100 + b'"', id="brackets behind escapes"),
         pytest.param(b'"a": [' + b"[]," * 100 + b"[]]", id="many brackets, not deep"),
@@ -333,7 +334,7 @@ def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(2000))])
+@pytest.mark.parametrize("query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))])  # 100 are allowed
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query):
     any_operation.url = f"{any_operation.url.partition('?')[0]}?{query}"

@@ -75,7 +75,7 @@ def mistyped(secret):
         pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
         pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
         pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown token"),
+        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown, right kind"),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -99,7 +99,7 @@ def test_the_scheme_is_case_insensitive(operation, valid_body):
 
 
 def test_authentication_comes_before_the_body(operation):
-    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)
+    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)  # over 1 MiB
 
     assert error_code(response, 401) == "not_authenticated"
 

@@ -65,7 +65,7 @@ class RequestAndViewSerializer(Serializer):
 
 @pytest.fixture
 def call(client, api_token, user_group, settings):
-    """Return a function that makes a PUT request to a subclass of UserGroupView with these attributes."""
+    """Return a function that calls PUT, without middleware, on a subclass of UserGroupView with these attributes."""
     settings.MIDDLEWARE = []
 
     def put(authorization=f"Token {api_token.secret}", **attributes):

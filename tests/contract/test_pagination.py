@@ -131,7 +131,7 @@ def test_the_limit_sets_the_size_of_a_page(listing):
     assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]  # 50 by default, at most 200
 
 
-def test_links_keep_the_filters(listing):
+def test_links_are_absolute_and_keep_the_parameters(listing):
     for _ in range(3):
         listing.make(MOMENT)
 

@@ -16,7 +16,7 @@ json_values = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(st.characters())
-    | st.sampled_from([10**400, "x" * 300]),
+    | st.sampled_from([10**400, "x" * 300]),  # a number that overflows a double, and a text too long for a name
     lambda children: st.lists(children, max_size=5) | st.dictionaries(st.text(st.characters()), children, max_size=5),
     max_leaves=20,
 )

@@ -1,6 +1,6 @@
 """Calls to which every host gives the same responses if it receives them in this order.
 
-They cover each operation and each kind of error.
+They cover each operation except the import and the export, and each status except 429 and server errors.
 """
 
 from typing import NamedTuple

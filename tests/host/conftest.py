@@ -1,4 +1,4 @@
-"""Ignore the tests for the settings of a host project in a run with other settings. test_host.py starts their runs."""
+"""Collect the tests of a host project only in a run with its settings. test_host.py starts such runs."""
 
 import pytest
 from django.conf import settings

@@ -62,7 +62,8 @@ class Host(NamedTuple):
 
         def is_ready() -> bool:
             with suppress(httpx.TransportError):
-                return bool(httpx.get(address, verify=CERTIFICATES))
+                httpx.get(address, verify=CERTIFICATES)
+                return True
             return False
 
         command = [sys.executable, "-m", *(argument.format(port=port) for argument in self.command)]

@@ -1,4 +1,4 @@
-"""The host project of settings.py, in which other apps could have the labels ``usergroups`` and ``bookmarks``."""
+"""The host project of settings.py, where ``usergroups`` and ``bookmarks`` have the labels ``teams`` and ``links``."""
 
 from tests.host.settings import *  # noqa: F403
 from tests.host.settings import INSTALLED_APPS

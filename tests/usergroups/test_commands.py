@@ -43,7 +43,7 @@ def test_a_team_is_created_with_its_first_token():
         (["--expires-in", "0"], "argument --expires-in: must be a number of days from 1 to 36500"),
         (["--expires-in", "99999999999"], "argument --expires-in: must be a number of days from 1 to 36500"),
         (["--name", "a" * 256], "Ensure this value has at most 255 characters"),
-        (["--name", "\udcff"], "argument --name: invalid utf8 value"),
+        (["--name", "\udcff"], "argument --name: invalid utf8 value"),  # what Python makes of the byte 0xFF
         (["--team", "Unknown"], "There is no team named 'Unknown'"),
         (["--create-team"], "Team with this Name already exists"),
         (["--create-team", "--team", ""], "This field cannot be blank"),

@@ -99,7 +99,7 @@ def test_tokens_announce_their_issue_rotation_and_first_revocation():
 
     with recorded() as sent:
         token, _ = ApiToken.objects.issue(team=team)
-        successor, _ = token.rotate(timedelta())
+        successor, _ = token.rotate(grace=timedelta())
         successor.revoke()
         successor.revoke()
         successor.mark_used(RequestFactory().get("/"))

@@ -26,7 +26,8 @@ def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
 
 
 def test_the_checksum_is_the_crc_32_in_base62():
-    # The text has the CRC-32 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52: the digits 0 7 y 0 e q.
+    # The CRC-32 of "abc_" and the zeros is 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52, which has the
+    # digits 0 7 y 0 e q.
     assert secret_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
 
 
@@ -114,7 +115,6 @@ def test_a_successor_inherits_no_use():
 
     successor, _ = token.rotate(timedelta(hours=1))
 
-    token.refresh_from_db()
     assert (successor.last_used_at, successor.last_used_address, successor.last_used_agent) == (None, "", "")
 
 

@@ -1,4 +1,4 @@
-"""PUT {user_base_url}/api/user."""
+"""PUT /api/user."""
 
 import json
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from usergroups.models import UserGroup
 
 YEARS_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
+# The service refuses U+0000, lone surrogates, and numbers that overflow a double.
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 numbers = st.integers(-(10**308), 10**308) | st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(

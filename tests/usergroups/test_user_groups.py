@@ -37,6 +37,15 @@ def test_ids_in_the_query_are_compared_exactly(call_usergroups, user_group, prov
     assert response.json()["user_group"]["provided_id"] == provided_id
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_an_id_in_the_body_is_refused_with_a_hint_at_the_query_string(call_usergroups, user_group, method):
+    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
+
+    assert errors(response) == [("user_group_id", "required")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == "This parameter is required. Send it in the query string, not in the body."
+
+
 # POST api/user
 
 
@@ -60,13 +69,17 @@ def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
     assert "Location" not in response
 
 
+CREATE_A = {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]}
+"""A body for a single call and for a batch, which ignore each other's fields."""
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
 def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups, user_group, url_name):
     UserGroup.objects.all().delete()  # so that the statements below can delete the team
 
     with concurrently("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
-        response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
+        response = call_usergroups("POST", url_name, CREATE_A)
 
     assert response.status_code == 401
     assert not UserGroup.objects.exists()
@@ -101,7 +114,7 @@ def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(call_userg
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(conflict):
-        response = call_usergroups("POST", url_name, {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]})
+        response = call_usergroups("POST", url_name, CREATE_A)
 
     assert response.status_code == 503
     assert len(attempts) == 4
@@ -283,16 +296,7 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
     ],
 )
 def test_an_operation_takes_few_statements(call_usergroups, api_token, call, number):
-    UserGroupFactory.create_batch(60, team=api_token.team)
+    UserGroupFactory.create_batch(60, team=api_token.team)  # more than one page
     UserGroupFactory(team=api_token.team, provided_id="existing", token="ugt_existing")
 
     assert len(queries_of(call_usergroups, *call)) == number
-
-
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_an_id_in_the_body_is_refused_with_a_hint_at_the_query_string(call_usergroups, user_group, method):
-    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
-
-    assert errors(response) == [("user_group_id", "required")]
-    [error] = response.json()["errors"]
-    assert error["detail"] == "This parameter is required. Send it in the query string, not in the body."

@@ -12,7 +12,7 @@ import (
 	"reflect"
 	"strings"
 
-	openapi "github.com/GIT_USER_ID/GIT_REPO_ID"
+	openapi "github.com/GIT_USER_ID/GIT_REPO_ID" // the generated client, whose module has this name by default
 )
 
 type call struct {

@@ -1,5 +1,5 @@
 // Make the calls that standard input describes, each in a line of JSON, and print the answers in the same way. zod
-// parses the bodies and the parameters of requests, and the bodies of successful answers.
+// parses the bodies and the query parameters of requests, and the bodies of successful answers.
 
 import { createInterface } from "node:readline";
 

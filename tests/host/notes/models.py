@@ -1,4 +1,4 @@
-"""The user model of the host, and models that refer to those of the apps with each kind of ``on_delete``."""
+"""The user model of the host, and models that refer to those of the apps with different kinds of ``on_delete``."""
 
 from uuid import uuid4
 
