@@ -72,7 +72,7 @@ def allow_only(client, model, *verbs):
 
 
 def shown_form(client, user_group, address=""):
-    """Return the data of the form of the user group, as it is when the form is opened, here or at ``address``."""
+    """Return the data that the form of the user group has when it is opened, on its page or at ``address``."""
     page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
     initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())

@@ -29,7 +29,7 @@ urls = [f"https://example.com/{'long/' * n}" for n in range(20)]
 Bookmark.objects.bulk_create(Bookmark(user_group=user_group, collection=shelf, url=url, title="A page") for url in urls)
 Group.objects.create(name="Reviewers")
 """
-"""Adds to the team, the user group and the collection of ``quickstart`` tokens in every state and many bookmarks."""
+"""Adds tokens in every state and many bookmarks to the team, user group and collection of ``quickstart``."""
 
 ADMIN = {
     "overview": ["/admin/"],

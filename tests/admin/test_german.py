@@ -25,7 +25,8 @@ def page_of(name, model, query="", of_object=True):
     """Return a function that requests a page of a model, or of the object of the model."""
 
     def get(client, everything):
-        return client.get(url(f"{model}_{name}", *[everything[model].pk] * of_object) + query)
+        keys = [everything[model].pk] if of_object else []
+        return client.get(url(f"{model}_{name}", *keys) + query)
 
     return get
 
@@ -113,7 +114,7 @@ def viewed(client, everything):
 
 
 def import_a_file(client, everything):
-    """Import rows that are refused for each of the reasons, and more of one kind than the report lists."""
+    """Import rows with many kinds of problems, and more refused rows of one kind than the report lists."""
     lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
              "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())

@@ -59,9 +59,9 @@ NUMBERS = count()  # so that the names of rows are unique
 
 
 def fill(number):
-    """Create rows of each model: teams with a user group each, and rows that belong to the first user group of all.
+    """Create ``number`` rows of each model: teams with a user group each, and rows of the oldest user group.
 
-    Return the first row of each model.
+    Return the oldest row of each model, by model.
     """
     names = [f"e{next(NUMBERS)}" for _ in range(number)]
     teams = Team.objects.bulk_create(Team(name=name) for name in names)
@@ -126,6 +126,7 @@ EXPECTED = {
     # The group with its team, and the counts of its bookmarks, collections and tokens.
     "usergroups_usergroup deletion": 6,
 }
+"""The number of queries, by the name of a page, or by its last word for the pages of each model."""
 
 
 def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):

@@ -60,7 +60,7 @@ def test_an_issued_token_is_announced_without_its_secret(admin_client, operator,
 
     token = model.objects.get()
     assert sent == [expected("created", token, actor=operator)]
-    assert sent[0][2]["instances"][0].public_id == token.public_id
+    assert sent[0].arguments["instances"][0].public_id == token.public_id
     assert_no_secret(page, sent)
 
 
@@ -85,7 +85,7 @@ def test_rows_that_an_action_deletes_are_announced_with_all_fields(admin_client,
         act(admin_client, model, "delete_selected", *objects)
 
     assert sent == [expected("deleted", *objects, actor=operator)]
-    assert [each.get_deferred_fields() for each in sent[0][2]["instances"]] == [set(), set()]
+    assert [each.get_deferred_fields() for each in sent[0].arguments["instances"]] == [set(), set()]
 
 
 @pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])

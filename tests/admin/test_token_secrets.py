@@ -38,11 +38,11 @@ def team():
 
 
 @pytest.mark.parametrize("model", TOKEN_FORMS)
-@pytest.mark.parametrize("button", ["_save", "_continue", "_addanother", "_popup"])
-def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, model, button):
+@pytest.mark.parametrize("extra_field", ["_save", "_continue", "_addanother", "_popup"])
+def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, model, extra_field):
     token_model, new_owner = TOKEN_FORMS[model]
 
-    page = issue(admin_client, model, **new_owner(), name="CI", **{button: "1"})
+    page = issue(admin_client, model, **new_owner(), name="CI", **{extra_field: "1"})
     reloaded = admin_client.get(url(f"{model}_add"))
 
     assert (page.redirect_chain, page.status_code, reloaded.status_code) == ([], 200, 200)

@@ -194,7 +194,7 @@ def state_and_explanation(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
 
 
-# The times are an hour longer than the text says, because the page is rendered later.
+# Times in the future are an hour longer than the text says, because the page is rendered a moment later.
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [

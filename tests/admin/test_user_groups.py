@@ -78,6 +78,7 @@ BAD = {
     "mapping": ["[]", '{"40": 1.5}', '{"40": ""}', '{"40": null}', '{"40": true}', '{"40": {}}',
                 '{"40": "' + "a" * 256 + '"}', "{"],
 }  # fmt: skip
+"""Invalid JSON, by field. At most 64 levels are allowed, of which the body of a call is the first."""
 
 
 @pytest.mark.parametrize(("field", "text"), [(field, text) for field, texts in BAD.items() for text in texts])
@@ -90,6 +91,7 @@ def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, u
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
     if problem["code"] != "parse_error":  # which is about the whole body of the call
+        # Of the path in ``attr``, such as "mapping.40", the form shows only the key within the field.
         key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(": ")
         assert error == f"{key}{problem['detail']}"
     assert text in page.context["adminform"].form[field].value()
@@ -365,7 +367,7 @@ def test_revealing_requires_its_permission_and_the_permission_to_view(client, us
     ("name", "sent", "saved"), [("a\nb", "ab", "a\nb"), ("a\r\nb", "ab", "a\r\nb"), ("\n", "x", "x")]
 )
 def test_line_breaks_in_an_unedited_name_are_kept(admin_client, name, sent, saved):
-    """A browser sends the name without its line breaks."""
+    """A browser sends the name without them. The last name must be edited, because a form refuses an empty one."""
     user_group = UserGroupFactory(name=name)
 
     save(admin_client, user_group, name=sent, mapping='{"40": 1}')

@@ -92,7 +92,7 @@ def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group,
 
 
 def test_a_url_and_a_collection_are_changed_at_once(call_bookmarks, user_group, bookmark, collection):
-    BookmarkFactory(user_group=user_group, url="https://example.org/")  # not in the collection
+    BookmarkFactory(user_group=user_group, url="https://example.org/")  # which the new URL alone would duplicate
     changes = {"url": "https://example.org/", "collection": str(collection.pk)}
 
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
@@ -195,7 +195,7 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
         ({"created_since": "yesterday"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31T09:26:53"}, ("created_since", "no_offset")),
-        ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),
+        ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),  # no seconds
         ({"updated_since": "2026-01-31T09:26:53"}, ("updated_since", "no_offset")),
         ({"created_since": "0001-01-01T00:00:00+14:00"}, ("created_since", "overflow")),
         ({"q": ""}, ("q", "blank")),
@@ -207,6 +207,17 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
 )
 def test_invalid_queries_are_refused(call_bookmarks, query, error):
     assert errors(call_bookmarks("GET", "bookmarks", query=query)) == [error]
+
+
+@pytest.mark.parametrize("name", ["created_since", "updated_since"])
+def test_an_unescaped_plus_in_a_time_is_explained(call_bookmarks, name):
+    """In a query string, it stands for a space."""
+    response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
+
+    assert errors(response) == [(name, "invalid")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B."
+    assert call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}).status_code == 200
 
 
 def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
@@ -226,11 +237,11 @@ def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
         ("MÜNCHEN", True),
         ("50%", True),
         ("(a|b)", True),
-        ("a_b.", False),
+        ("a_b", False),
         (".*", False),
         ("nowhere", False),
         ("\\d", False),
-        ("***:x", False),
+        ("***:x", False),  # as a regular expression of PostgreSQL, the same as "x"
     ],
 )
 def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, text, is_found):
@@ -349,7 +360,7 @@ def test_a_batch_creates_bookmarks_in_the_order_of_its_items(call_bookmarks):
 
 
 def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
-    """They are more than the conditions that SQLite allows in a query."""
+    """A query with a condition for each of 1,000 collections would fail on SQLite."""
     collections = CollectionFactory.create_batch(1000, user_group=user_group)
     items = [{"url": URL, "collection": str(collection.pk)} for collection in collections]
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
@@ -366,7 +377,7 @@ def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_bookmark_cannot_be_moved_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
-    with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):
+    with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):  # right before the UPDATE
         response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
 
     assert errors(response) == [("collection", "does_not_exist")]
@@ -377,7 +388,7 @@ def test_a_bookmark_cannot_be_moved_into_a_concurrently_deleted_collection(call_
 def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(call_bookmarks, collection):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
-    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
+    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):  # right before the INSERT
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     assert [result["status"] for result in response.json()["results"]] == [201, 400]
@@ -391,14 +402,3 @@ def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark)
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
 
     assert response.json()["results"][0]["bookmark"]["id"] == str(bookmark.pk)
-
-
-@pytest.mark.parametrize("name", ["created_since", "updated_since"])
-def test_an_unescaped_plus_in_a_time_is_explained(call_bookmarks, name):
-    """In a query string, it stands for a space."""
-    response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
-
-    assert errors(response) == [(name, "invalid")]
-    [error] = response.json()["errors"]
-    assert error["detail"] == "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B."
-    assert call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}).status_code == 200

@@ -202,7 +202,7 @@ CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))  # Encoding it as a ho
                        "https://example.com/\u3000"]),
         (CONTROL, ["https://exam\tple.com/", "https://example.com/\n", "https://example.com/a\rb",
                    "https://example.com/\x1f", "https://example.com/\x7f", "https://example.com/\x85x"]),
-        (LONG_HOST, [f"https://{CHINESE}", "https://user@" + "\u4e00" * 256]),
+        (LONG_HOST, [f"https://{CHINESE}", "https://user@" + "\u4e00" * 256]),  # at most 255 characters
     ],
     ids=["no scheme", "not http", "not valid", "white space", "control characters", "long host"],
 )  # fmt: skip
@@ -224,7 +224,7 @@ def test_all_errors_are_reported_at_once(create_bookmark):
 @given(rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
 def test_urls_come_back_as_they_were_sent(create_bookmark, rest):
     Bookmark.objects.all().delete()  # that of the previous example
-    url = f"https://example.com/?{rest}#x"
+    url = f"https://example.com/?{rest}#x"  # ends in x, because white space at the end is refused
 
     response = create_bookmark({"url": url})
 
@@ -310,7 +310,7 @@ def test_the_model_refuses_invalid_urls(user_group):
 def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(create_bookmark, user_group):
     collection = CollectionFactory(user_group=user_group)
 
-    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
+    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):  # right before the INSERT
         response = create_bookmark({"url": URL, "collection": str(collection.pk)})
 
     assert errors(response) == [("collection", "does_not_exist")]
@@ -319,6 +319,7 @@ def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(creat
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_bookmark):
+    # Another connection deletes the token and the group right before the INSERT.
     with concurrently("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
         response = create_bookmark({"url": URL})
 

@@ -43,7 +43,7 @@ def test_a_quoted_cell_may_contain_line_breaks_addresses_and_quotation_marks(lin
     [
         pytest.param(['https://a/,"b', "https://c/,d", "https://e/,f"], [2, "d", "f"], id="not closed"),
         pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,"f"'], [2, "d", "f"], id="before a quoted cell"),
-        pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,f"'], [2, "d", 4], id="in two unquoted cells"),
+        pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,f"'], [2, "d", 4], id="missing, later misplaced"),
         pytest.param(['https://a/,b"', "https://c/,d"], [2, "d"], id="in an unquoted cell"),
         pytest.param(['https://a/,"b"c', "https://c/,d"], [2, "d"], id="followed by text"),
         pytest.param(['https://a/, "b"', "https://c/,d"], [2, "d"], id="after a space"),

@@ -32,7 +32,7 @@ TAGGED = {
     "get_collection": Collection,
     "update_collection": Collection,
 }
-"""The operations whose answer has one object, with the object's model."""
+"""The operations whose answer has one user group, bookmark or collection, with the model whose ETag it has."""
 
 
 def etag_of(row):

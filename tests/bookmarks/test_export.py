@@ -156,7 +156,7 @@ def test_a_file_is_returned(receive, user_group, bookmarks, name):
 
 
 def test_one_collection_is_exported(receive, user_group, bookmarks):
-    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]  # has nine bookmarks
 
     content = receive(collection=collection.pk).getvalue().decode()
 
@@ -200,7 +200,7 @@ def test_a_database_failure_in_the_middle_of_an_export_is_a_503(receive, bookmar
 
 
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
-def test_a_full_disk_is_a_503(receive, bookmarks, monkeypatch, path):
+def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(receive, bookmarks, monkeypatch, path):
     monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
 
     assert error_code(receive(), 503) == "service_unavailable"

@@ -103,10 +103,10 @@ def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, 
 
     first, second = store(user_group, *records), store(user_group, *records)
 
-    urls = {(record.url, record.collection) for record in records}
-    assert first == (len(urls), 30 - len(urls), [])
+    distinct = {(record.url, record.collection) for record in records}
+    assert first == (len(distinct), 30 - len(distinct), [])
     assert second == (0, 30, [])
-    assert {(url, name) for url, _, name, _ in stored_bookmarks(user_group)} == urls
+    assert {(url, name) for url, _, name, _ in stored_bookmarks(user_group)} == distinct
 
 
 @pytest.mark.parametrize("existing", [0, 1000])
@@ -205,8 +205,8 @@ def test_an_update_takes_few_statements(user_group, different):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, on SQLite with a statement for each. Look up the others, lock those that differ,
-    # and write them.
+    # Insert those that are missing: on SQLite with a statement for each, of which only the last is compared. Look up
+    # the others, lock those that differ, and write them.
     assert kinds[kinds.count("INSERT") - 1 :] == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
 
 

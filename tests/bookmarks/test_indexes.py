@@ -1,4 +1,4 @@
-"""PostgreSQL's plans: a page reads only its own rows, and even without statistics statements use unique keys."""
+"""PostgreSQL's plans: a page reads only its own rows, and statements use unique keys even without statistics."""
 
 import os
 import re
@@ -34,9 +34,10 @@ OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def new_group(others, start, rows):
-    """Add this number of bookmarks. Return a new user group that has half of them, in 10 collections or in none.
+    """Add ``rows`` bookmarks, one for each second from ``start`` on, and return a new user group that has half of them.
 
-    The other bookmarks belong in turn to the user groups ``others``, a dict of their keys and a collection of each.
+    They are in 10 collections or in none. The other half belongs in turn to the user groups ``others``, a dict of the
+    keys of groups and of one collection of each.
     """
     group = UserGroupFactory()
     collections = [collection.pk for collection in CollectionFactory.create_batch(10, user_group=group)]
@@ -59,7 +60,7 @@ def groups(user_group):
     groups = {"old": new_group(others, OLD, 16_000), "new": new_group(others, NEW, 20_000)}
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-        # In a table as small as this one, PostgreSQL may read a whole group because its rows share few blocks.
+        # Otherwise PostgreSQL may read a whole group, because its rows share few blocks of such a small table.
         cursor.execute("SET LOCAL seq_page_cost = 4")
     return groups | {"unknown to the statistics": new_group(others, OLD + timedelta(days=1), 16_000)}
 

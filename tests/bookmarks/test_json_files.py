@@ -121,12 +121,13 @@ def test_an_object_with_a_name_and_a_list_is_a_folder(text, key):
 
 
 @pytest.mark.parametrize("text", ['[{"url": "https://b/", %s}]', '[{%s, "url": "https://b/"}]'])
-@pytest.mark.parametrize("more", ['"title": "F", "children": [%s]' % OBJECT, '"type": "folder", "title": "F"'])
-def test_a_folder_may_be_a_bookmark_too(text, more):
-    *inner, last = read(text % more)
-
-    assert inner in ([Record(1, URL, "A", "F")], [])
-    assert last == Record(len(inner) + 1, "https://b/", "F")
+@pytest.mark.parametrize(
+    ("more", "inside"),
+    [('"title": "F", "children": [%s]' % OBJECT, [Record(1, URL, "A", "F")]), ('"type": "folder", "title": "F"', [])],
+    ids=["full", "empty"],
+)
+def test_a_folder_may_be_a_bookmark_too(text, more, inside):
+    assert read(text % more) == [*inside, Record(len(inside) + 1, "https://b/", "F")]
 
 
 def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations():

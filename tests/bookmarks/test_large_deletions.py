@@ -62,10 +62,10 @@ def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(collection, m
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_group):
-    """An insert locks the row of the group until it commits, so that the deletion waits. Here it has just committed."""
+    """The insert commits right before the deletion locks the user group. A later insert would wait for this lock."""
     insert = (
         "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
-        f"VALUES ('{CollectionFactory.build().pk}', {user_group.pk}, '{URL}', '', '', now(), now())"
+        f"VALUES ('{BookmarkFactory.build().pk}', {user_group.pk}, '{URL}', '', '', now(), now())"
     )
 
     with concurrently('SELECT "usergroups_usergroup"."id"', insert):

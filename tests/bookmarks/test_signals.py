@@ -58,7 +58,7 @@ def test_a_bookmark_that_another_transaction_created_is_not_announced(create_boo
         f"VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', '\\x{digest.hex()}', '', now(), now())"
     )
 
-    with received() as sent, concurrently("INSERT", insert):
+    with received() as sent, concurrently("INSERT", insert):  # right before the INSERT of the call
         response = create_bookmark({"url": URL})
 
     assert (response.status_code, response.json()["bookmark"]["id"]) == (200, str(bookmark.pk))
@@ -106,7 +106,7 @@ def test_deletions_of_instances_and_querysets_are_announced(user_group):
 # Batches
 
 
-def test_a_batch_announces_the_created_bookmarks_at_once(call_bookmarks, user_group, access_token):
+def test_a_batch_announces_the_created_bookmarks_in_one_signal(call_bookmarks, user_group, access_token):
     existing = BookmarkFactory(user_group=user_group)
     items = [{"url": url} for url in (URL, f"{URL}2", URL, existing.url, "not a URL")]
 
@@ -120,7 +120,7 @@ def test_a_batch_announces_the_created_bookmarks_at_once(call_bookmarks, user_gr
     assert (name, sender, in_order) == expected("created", *new, actor=access_token)
 
 
-def test_a_batch_announces_the_deleted_bookmarks_at_once(call_bookmarks, user_group, access_token):
+def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(call_bookmarks, user_group, access_token):
     first, second = BookmarkFactory.create_batch(2, user_group=user_group)
     ids = [str(first.pk), str(second.pk), str(BookmarkFactory().pk), "x"]
 

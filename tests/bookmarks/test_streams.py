@@ -1,4 +1,4 @@
-"""Files that commands and the admin import: pipes, compressed files and damaged files."""
+"""Files as streams: pipes, and compressed, damaged, large and binary files. What their names and lines mean."""
 
 import errno
 import gzip
@@ -117,8 +117,8 @@ def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
 
 @pytest.mark.parametrize("name", FILES)
 def test_an_incomplete_last_line_is_not_read_if_an_error_follows(name):
-    path = FILES[name].index(b"/4321")
-    stream = Stream(FILES[name][: path + len("/43")], error=OSError(errno.EIO, "Input/output error"))
+    position = FILES[name].index(b"/4321")
+    stream = Stream(FILES[name][: position + len("/43")], error=OSError(errno.EIO, "Input/output error"))
 
     found, reason = records(stream, name)
 
