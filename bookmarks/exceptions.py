@@ -30,7 +30,7 @@ class InvalidCollection(ValidationError):
 
 
 class AlreadyExists(APIException):
-    """The change would create a duplicate of the object whose URL path is ``location``."""
+    """The change would create a duplicate. ``location`` (a response header) is the path of the existing object."""
 
     status_code = 409
     default_code = "already_exists"

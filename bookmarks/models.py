@@ -140,7 +140,7 @@ class Bookmark(DatedModel):
         ]
         indexes = [
             models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_by_group"),
-            # If it lacked the user group, PostgreSQL might combine it with the index above, and sort the collection.
+            # Without the user group, PostgreSQL might combine both indexes, and sort all bookmarks of the collection.
             models.Index(fields=["collection", "user_group", "created_at", "id"], name="bookmarks_in_collection"),
         ]
 

@@ -103,8 +103,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write()
-        moved = retry_on_conflict(lambda: bookmarks._move_many(keys, collection), bookmarks.db)
-        return [moved.get(key) for key in keys]
+        results = retry_on_conflict(lambda: bookmarks._move_many(keys, collection), bookmarks.db)
+        return [results.get(key) for key in keys]
 
     def _move_many(
         self, keys: Sequence[Any], collection: "Collection | None"
@@ -118,7 +118,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         for key in dict.fromkeys(key for key in keys if key in found):
             # The first of several bookmarks with the same URL becomes the owner of their unique key.
             results[key] = found[key] if owners.setdefault(new_keys[key], key) == key else Duplicate
-        inside = [bookmark for bookmark in results.values() if bookmark is not Duplicate]
+        inside = [bookmark for bookmark in results.values() if bookmark is not Duplicate]  # after the move
         moved, now = [row for row in inside if (row.collection_id or NO_COLLECTION) != collection_key], timezone.now()
         self.filter(pk__in=[bookmark.pk for bookmark in moved]).update(collection=collection, updated_at=now)
         for bookmark in moved:
@@ -182,7 +182,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """Insert the rows whose unique keys no bookmark of the user group has, and return the ids of these rows.
 
         Each row has the values of all columns by name, except the user group and ``updated_at``, which becomes ``now``.
-        Call this in a transaction, and on the manager, because the filters of a queryset are ignored.
+        Call this in a transaction. The filters of the queryset are ignored.
         """
         if not rows:
             return set()
@@ -191,7 +191,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         connection = connections[self.db]
         if connection.vendor == "postgresql":
             # One parameter for all rows takes a third of the time of a parameter for each value.
-            text = orjson.dumps(ordered, default=lambda digest: f"\\x{digest.hex()}").decode()
+            text = orjson.dumps(ordered, default=lambda digest: f"\\x{digest.hex()}").decode()  # bytea in hexadecimal
             quote = connection.ops.quote_name
             sql = INSERT_ROWS.format(table=quote(self.model._meta.db_table), columns=", ".join(map(quote, rows[0])))
             with connection.cursor() as cursor:
@@ -326,7 +326,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         return others.filter(**changes).values_list("pk", flat=True).first()
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
-        yield from super().dependants(keys)  # It has no bookmarks, because their foreign key does not cascade.
+        yield from super().dependants(keys)  # without the bookmarks, because their foreign key does not cascade
         yield self._bookmarks_of_groups(keys).filter(collection__in=keys)
 
     def release_dependants(self, keys: Sequence[Any]) -> None:

@@ -86,7 +86,7 @@ class AccessTokenView(TokenView):
 class BookmarksView(AccessTokenView):
     request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
     response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
-    owner_fields = {"POST": ("properties",)}  # of the user group in the response
+    owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
@@ -142,7 +142,7 @@ class BookmarkView(AccessTokenView):
 class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
-    owner_fields = {"POST": ("properties",)}  # of the user group in the response
+    owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
@@ -151,7 +151,7 @@ class BookmarkBatchView(AccessTokenView):
             return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
     def create(self) -> Response:
-        """Look up all collections at once, and store the valid items. Raises IntegrityError if one is deleted."""
+        """Look up all collections at once, and store the valid items. post() repeats it if a collection is deleted."""
         sent = cast(dict[str, Any], self.request.data).get("bookmarks")
         unvalidated = sent[: batch.MAX_ITEMS] if isinstance(sent, list) else []
         ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]

@@ -27,7 +27,7 @@ def serialize(url: str) -> str:
     """Return ``url`` as the standard serializes it. Two URLs are the same if their serializations are equal.
 
     Raises ValueError, with a message for the client, if ``url`` is not a valid absolute http or https URL, or if it has
-    control characters or surrounding white space, which the standard would remove.
+    control characters or surrounding white space, which the standard would remove or escape.
     """
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:"):

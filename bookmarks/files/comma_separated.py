@@ -53,8 +53,8 @@ class RowReader:
         delimiter = re.escape(self.delimiter)
         # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
         quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
-        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')
-        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')
+        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')  # with the delimiter after it
+        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')  # a sequence of such cells
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
         misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))  # translated once to save time
@@ -106,7 +106,7 @@ class RowReader:
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each row, or an InvalidRecord if it is not CSV."""
+    """Yield a record for each row, or an InvalidRecord if it cannot be read."""
     rows = RowReader(read_lines(open_text(file, encoding)))
     columns = None
     is_our_own = False

@@ -31,7 +31,7 @@ DECLARATION = re.compile(
     """,
     re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
-"""Matches a tag that declares the encoding of an HTML file. Also matches comments, to skip the tags in them."""
+"""Matches a tag that declares the encoding of an HTML file. Also matches comments and the like, to skip them."""
 
 
 def lookup(label: str) -> str:
@@ -72,7 +72,7 @@ def open_text(file: BinaryIO, encoding: str | None = None, is_html: bool = False
 
 
 UNDECODABLE = "bookmarks.undecodable"
-"""An error handler like ``surrogateescape``, which fails for ASCII bytes. In some encodings, they can be invalid."""
+"""The name of an error handler. ``surrogateescape`` fails for ASCII bytes, which can be invalid in some encodings."""
 
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 

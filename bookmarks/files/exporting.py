@@ -1,7 +1,7 @@
 """Read bookmarks and collections in pages, and send them as a file.
 
-Each page is one statement, since a server-side cursor would not work behind a connection pooler. All statements see the
-same state of the database.
+Each page is one statement, because ``iterator()`` would load all rows at once where server-side cursors are disabled,
+as they usually are behind a connection pooler. All statements see the same state of the database.
 """
 
 from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ ATTRIBUTE = r"""
         [\t\n\f\r\ ]*+ = [\t\n\f\r\ ]*+ ({value}"[^"]*+"|'[^']*+'|[^\t\n\f\r\ >"'][^\t\n\f\r\ >]*+|(?=>))
         | (?![\t\n\f\r\ ]*+=)
     )"""
-"""The pattern of an attribute. ``format()`` inserts the beginnings of its groups, which capture text or not."""
+"""The pattern of an attribute. ``format()`` makes its two groups capture text (``?P<name>``) or not (``?:``)."""
 TAG = re.compile(
     rf"""
     <(?P<slash>/?)(?P<tag>[a-zA-Z][^\t\n\f\r\ />]*+)
@@ -85,7 +85,7 @@ class HtmlTokenizer:
             if found := self.skip_until.search(buffer, start):
                 self.skip_until = None
                 return "", found.end()
-            end = len(buffer) - len("---!>")  # The rest may be the beginning of its end.
+            end = len(buffer) - len("..--!")  # The rest may be the beginning of the end of the comment.
             return ("", end) if end > start else None
         markup = MARKUP.search(buffer, start)
         end = markup.start() if markup else len(buffer)

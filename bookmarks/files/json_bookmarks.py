@@ -1,4 +1,4 @@
-"""Bookmarks as JSON, which other programs export: an object with a URL is a bookmark, wherever it is.
+"""Bookmarks as JSON, which other programs export: an object with a URL is a bookmark, except under NOT_BOOKMARKS.
 
 The objects around it that have a name are its folders. The ``line`` of a record is the number of the bookmark, because
 line numbers are of no use in such a file.
@@ -52,7 +52,7 @@ class Container:
         """The name of this folder, an empty string if it is no folder, or None if the name has not been read yet."""
         if not self.is_object:
             return ""
-        is_element = self.parent.parent and not self.parent.is_object
+        is_element = self.parent.parent and not self.parent.is_object  # of an array; the file has no parent
         return records.folder_name(self.values) if is_element or "children" in self.values else ""
 
     @property

@@ -254,7 +254,7 @@ def split_path(path: str) -> list[str] | None:
 
 
 def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:
-    """Return the name, or its beginning and a digest of the whole if it is too long for a collection."""
+    """Return the name, or its beginning and a digest of the whole if it has more than ``length`` characters."""
     if len(name) <= length:
         return name
     digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:DIGEST_LENGTH]

@@ -5,7 +5,7 @@ document.getElementById("file-form").addEventListener("submit", async (event) =>
   event.preventDefault();
   const response = await fetch(event.target.action, { method: "POST", body: new FormData(event.target, event.submitter) });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const shown = page.querySelectorAll("#report > *, .errornote, .errorlist, body > main > *"); // the last if it is an error page
+  const shown = page.querySelectorAll("#report > *, .errornote, .errorlist, body > main > *"); // the last is for error pages
   const report = document.getElementById("report");
   report.replaceChildren(...shown);
   report.scrollIntoView();
