@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name. A failure ends in one line on standard error."""
+    """Run the command that the arguments name. An invalid setting ends it with one line on standard error."""
     from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415  # Ctrl-C may interrupt these imports, too.
     from django.core.management import execute_from_command_line  # noqa: PLC0415
     from environs import EnvError  # noqa: PLC0415

@@ -196,7 +196,7 @@ class BookmarkAdmin(OwnedAdmin):
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     find_fields = ("id",)
-    sortable_by = ()  # Only the default ordering, in which they were added, has an index on every database.
+    sortable_by = ()  # Only the default ordering, by creation, has an index on every database.
     autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
     actions = ("move", "delete_selected")
     object_actions = {"move": _("Move")}
@@ -211,7 +211,7 @@ class BookmarkAdmin(OwnedAdmin):
         return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        # If filtered, order as an index by group or collection, or PostgreSQL might read the bookmarks of all groups.
+        # Order a filtered list as an index does. Otherwise, PostgreSQL might read the bookmarks of all groups.
         filtered = any(f"{name}__id__exact" in request.GET for name in ("user_group", "collection"))
         return ("-user_group_id", "-created_at", "-id") if filtered else self.ordering
 
@@ -353,9 +353,9 @@ class BookmarkAdmin(OwnedAdmin):
                 message = gettext_noop("Imported bookmarks")  # makemessages does not look into f-strings
                 with suppress(Error):
                     self.log_change(request, user_group, f"{message}: {report.created + report.updated}")
-        numbers = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
+        results = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
         return {
-            **numbers,
+            **results,
             "is_check": is_check,
             "user_group": user_group.pk,
             "name": str(user_group),

@@ -29,7 +29,7 @@ class RoleInput(forms.Select):
 
 
 class PermissionsAdmin(OperatorListAdmin):
-    """An admin with the lists of the apps, and with check boxes for the permissions on the models of the site."""
+    """An admin with a list like those of the apps, and with check boxes for permissions on the models of the site."""
 
     filter_horizontal = ()
 

@@ -69,7 +69,7 @@ class OperatorsSite(FindSite):
 
 
 def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
-    """Return the steps that set up the service: text, URL and whether it is done. Return none if all are done."""
+    """Return the set-up steps that the user may do (text, URL and whether it is done), or none if all are done."""
     documentation = reverse("docs")
     steps: list[tuple[Any, str, str]] = [  # A step is done if its queryset has a row.
         (Team.objects.all(), "add", gettext("Add a team")),

@@ -33,7 +33,7 @@ class PagesOnly:
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         super().__init__(get_response)  # type: ignore[call-arg]  # The next base class is middleware.
-        # The middleware after all PagesOnly in a row. Django's wrapper of each middleware copies its attributes.
+        # The next middleware that is not a PagesOnly. Django wraps each middleware, and the wrapper has its attributes.
         self.skip_to = getattr(get_response, "skip_to", get_response)
 
     def __call__(self, request: HttpRequest) -> Any:

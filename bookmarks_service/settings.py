@@ -1,4 +1,4 @@
-"""The settings of the service. They are read from the environment; docs/deploy.md lists them."""
+"""The settings of the service. docs/deploy.md lists those that are read from the environment."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -61,7 +61,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 def ask_provider(call: Callable[[Any], Any]) -> Any:
     """Return the result of ``call`` with a client, or None if it fails or too many threads wait for the provider.
 
-    The log names only the kind of error, because its message may quote what the provider sent.
+    The log has only the kind of error and the response's status, because the message may quote what the provider sent.
     """
     if not WAITING.acquire(blocking=False):
         return None

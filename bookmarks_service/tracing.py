@@ -25,7 +25,7 @@ class SelectiveExporter(OTLPSpanExporter):
 
 
 def selected(span: ReadableSpan) -> ReadableSpan:
-    """Return a copy of the span with only what may be sent, thus without the trace state, a header of the client."""
+    """Return a copy of the span with only what may be sent, thus without the trace state, which the client may set."""
     context = span.context
     return ReadableSpan(
         span.name,

@@ -24,7 +24,7 @@ try:
 
         start_tracing()
     django_application = get_wsgi_application()
-    import_module(settings.ROOT_URLCONF)  # The server does not start if the package of a setting is missing.
+    import_module(settings.ROOT_URLCONF)  # Fail now if a setting needs a package that is not installed.
     if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
         raise ImproperlyConfigured("There are no static files. Run `manage.py collectstatic`.")
 except (ImproperlyConfigured, EnvError) as error:
@@ -36,8 +36,8 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     """Call Django without Content-Type parameters that it cannot use.
 
     Django reads them before any middleware runs, so that its error would not be handled. With a charset, it also
-    decodes the query string, which fails if it is very long, or if the charset is a codec such as rot13 that is not for
-    text. An import refuses the charset "unknown", which replaces them.
+    decodes the query string, which fails if there are more than 1,000 parameters, or if the charset is a codec that is
+    not for text, such as rot13. An import refuses the charset "unknown", which replaces them.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:

@@ -88,7 +88,7 @@ class UserGroupAdmin(OperatorAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
-        """Also return the API tokens of the group's team and environment."""
+        """Also summarize the list of API tokens of the group's team and environment."""
         related = super().get_related(request, obj)
         if can_view(self.admin_site, request, ApiToken):
             tokens: Any = self.admin_site.get_model_admin(ApiToken)
@@ -120,5 +120,5 @@ class UserGroupAdmin(OperatorAdmin):
     def reveal_token(self, request: Any, queryset: QuerySet[UserGroup]) -> HttpResponse:
         LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, gettext_noop("Revealed the user group token."))
         text = gettext("The history of each user group records that you revealed its token.")
-        secrets = [(user_group, user_group.token, None) for user_group in queryset]
+        secrets = [(user_group, user_group.token, None) for user_group in queryset]  # None: it replaces no row.
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)

@@ -40,8 +40,8 @@ def parameters(model: type[models.Model], *names: str) -> dict[str, Parameter]:
 class CompiledStatement(Generic[M]):
     """A compiled statement. Calling it executes it with new values and returns instances of ``model``.
 
-    The columns are those of ``model``, and then those of the model to which the foreign key ``related`` refers. The
-    fields of both that ``deferred`` names are left out, and loaded when they are read, as after ``QuerySet.defer()``.
+    The columns are those of ``model``, and then those of the model to which the foreign key ``related`` refers. Fields
+    whose names are in ``deferred`` are left out, and loaded when they are read, as after ``QuerySet.defer()``.
     """
 
     reads = False

@@ -52,8 +52,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         """
         using = self.db_for_write
         if not changes or versions is not None:
-            group = self.using(using).filter(**scope, provided_id=provided_id)
-            return retry_on_conflict(lambda: group.update_version(versions, **changes), using)
+            groups = self.using(using).filter(**scope, provided_id=provided_id)
+            return retry_on_conflict(lambda: groups.update_version(versions, **changes), using)
         update = _update(type(self), self.model, using, (*scope, "provided_id"), (*changes,))
 
         def change() -> "UserGroup":
@@ -135,6 +135,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     def _upsert(
         self, wanted: dict[str, dict[str, Any]], scope: dict[str, Any]
     ) -> tuple[dict[str, "UserGroup"], set[str]]:
+        """Store the merged items, by id, in the current transaction. Return the groups by id, and the new ids."""
         stored, created = self.locked(wanted), set[str]()
         if missing := sorted(wanted.keys() - stored.keys()):
             new = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]

@@ -229,7 +229,7 @@ def cascading_relations(model: type[models.Model], path: str = "") -> Iterator[t
             lookup = f"{relation.field.name}__{path}".removesuffix("__")
             yield relation, lookup
             if lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
-                yield from cascading_relations(relation.related_model, lookup)  # ``path`` is the end of each lookup
+                yield from cascading_relations(relation.related_model, lookup)  # Their lookups end with this one.
 
 
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:

@@ -125,7 +125,7 @@ class UserGroupsView(ApiTokenView):
 MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
 """The maximum size of the mappings and properties of a batch's user groups, in characters of JSON.
 
-A small batch may refer to many large groups.
+A small batch may refer to many large groups, and the upsert loads them all.
 """
 
 

@@ -46,8 +46,7 @@ class ConfirmationForm(forms.Form):
 
     def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Any]) -> None:
         super().__init__(request.POST if request.method == "POST" else None)
-        self.refusals: list[str] = []
-        """Why the action cannot be performed on these rows."""
+        self.refusals: list[str] = []  # why the action cannot be performed on these rows
         self.limit = intcomma(self.max_rows) if len(rows) == self.max_rows else ""  # There may be more rows.
         self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
         if others := len(rows[MAX_DESCRIBED:]):
@@ -126,7 +125,7 @@ class OperatorAdmin(OperatorListAdmin):
     object_actions: ClassVar[dict[str, str | Promise]] = {}
     """The names of the actions that have a button on the change page, and the labels of the buttons."""
     find_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields in which the page Find searches for a whole value, and in text fields also for a part of one."""
+    """The fields that the page Find searches for a value equal to the text or, in text fields, containing it."""
     secret_prefix: str = ""
     """The prefix of the secrets that identify a row, if any."""
 
@@ -291,7 +290,7 @@ class OperatorAdmin(OperatorListAdmin):
         return redirect(self.origin(request, [] if form_class is DeletionForm else found))
 
     def chosen_keys(self, request: HttpRequest, max_rows: int) -> list[Any]:
-        """Return the keys of the confirmed rows, or else of the selected ones, or else of all in the filtered list."""
+        """Return the first keys of the confirmed rows, or else of the selected rows, or else of the filtered list."""
         text = request.POST.get("confirmed", request.GET.get("keys"))
         if text is not None:
             return [key for key in text.split(",")[:max_rows] if is_valid_value(self.opts.pk, key)]
@@ -301,7 +300,7 @@ class OperatorAdmin(OperatorListAdmin):
         return list(self.get_changelist_instance(list_request).queryset.values_list("pk", flat=True)[:max_rows])
 
     def origin(self, request: HttpRequest, rows: list[Any]) -> str:
-        """Return the address of the page of the row or of the list from which the action was started."""
+        """Return the address from which the action was started: that of the page of a row, or of the filtered list."""
         if "page" in request.GET and rows:  # The action was started on the page of a row.
             return self.url_of("change", rows[0].pk)
         return f"{self.url_of('changelist')}?{request.GET.get(FILTERS_PARAM, '')}".rstrip("?")
@@ -350,6 +349,7 @@ class OperatorAdmin(OperatorListAdmin):
         entries = LogEntry.objects.filter(content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key)
         for field, old, _new in (change for entry in entries for change in values_of(entry)):
             if field.name in form.fields:
+                # Keep the current value in the hidden input, so that the old one counts as a change when it is saved.
                 form.open_with(field.name, form.fields[field.name].prepare_value(form.initial[field.name]))
                 form.initial[field.name] = old["key"] if old and field.is_relation else old
 

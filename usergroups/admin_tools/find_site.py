@@ -70,10 +70,10 @@ class FindSite(admin.AdminSite):
         return response
 
     def find(self, request: HttpRequest, text: str) -> dict[Any, list[Any]]:
-        """Return, by admin, the first rows with a secret in the text, or that equal the text, or that contain it."""
+        """Return, by admin, the first rows whose secret is in the text, else whose fields equal it, else contain it."""
         admins = [each for each in self.admins if each.has_view_permission(request)]
         if secrets := re.findall(self.secrets_pattern, text):
-            # Search each model only for its own kind of secrets, as its query may have them in clear and be logged.
+            # Search each model only for its own kind of secrets, because its query may contain them and be logged.
             own = {each: [item for item in secrets if item.startswith(f"{each.secret_prefix}_")] for each in admins}
             return rows_of(request, {each: each.with_secrets(texts) for each, texts in own.items() if texts})
         found = rows_of(request, {each: each.matching(text, "exact") for each in admins})
@@ -81,7 +81,7 @@ class FindSite(admin.AdminSite):
 
 
 def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> dict[Any, list[Any]]:
-    """Return, by admin, the first rows that meet its condition and that the user may view. An empty one finds none."""
+    """Return, by admin, the first rows that meet its condition, if it is not empty, and that the user may view."""
     found = {}
     for each, condition in conditions.items():
         rows = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1] if condition else ()

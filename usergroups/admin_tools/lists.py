@@ -108,7 +108,7 @@ class OperatorChangeList(ChangeList):
 
 
 class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """An admin whose list shows at most 10,000 rows, with the filters above them. It has the columns of most lists."""
+    """An admin whose list shows at most 10,000 rows, with the filters above them. It defines some common columns."""
 
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
@@ -205,7 +205,7 @@ LABELS = (gettext_noop("Collection"), gettext_noop("Mapping"), gettext_noop("Pro
 
 
 def message_of(entry: LogEntry) -> str:
-    """Return the message in the active language. In one that is not Django's, a value may follow a colon."""
+    """Return the message in the active language. One in plain text may end with a colon and a value."""
     if entry.is_deletion():
         return gettext("Deleted.")
     if not entry.change_message or entry.change_message.startswith("["):

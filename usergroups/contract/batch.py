@@ -69,7 +69,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         self.succeeded = result()
         for name in ("type", "errors"):  # only in FailedItems; DRF would look for them in each result
             del self.succeeded.fields[name]
-        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]  # instances work too
+        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]  # It also decorates instances.
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
         represent = self.succeeded.to_representation

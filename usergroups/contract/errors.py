@@ -71,7 +71,7 @@ class DatabaseUnavailable(exceptions.APIException):
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
     """Return an error response for any exception of a view, and log server errors.
 
-    DRF's handler is not called: it would roll back the transaction of ATOMIC_REQUESTS, which these views do not use.
+    Unlike DRF's handler, this does not roll back the transaction of ATOMIC_REQUESTS, because these views have none.
     """
     error = _api_exception(exception)
     response = Response(failure(error), error.status_code, headers=_headers(error))
@@ -163,8 +163,8 @@ def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Ite
 def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
     """Return the class of a field for one of ``values``, for documentation only.
 
-    The values become an OpenAPI component with this name. Otherwise, drf-spectacular's enum hook, which a host may use,
-    would choose the name of the component, and warn if other fields of this name have other values.
+    They become the OpenAPI component ``Usergroups<name>``. Otherwise, drf-spectacular's enum hook, which hosts may use,
+    would name the component after the field, and warn if another field of the same name has other values.
     """
     kind = "integer" if isinstance(values[0], int) else "string"
     field = type("EnumField", (serializers.Field,), {})
@@ -175,7 +175,8 @@ FailureTypeField = enum_field("FailureType", "validation_error", "client_error",
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    # OperationSchema adds the codes of each operation. With an enumeration for each, the names in clients would clash.
+    # The codes for unknown paths and refused methods, to which OperationSchema adds those of all operations. With an
+    # enumeration for each operation, the names in clients would clash.
     code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
     detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
     attr = serializers.CharField(

@@ -22,7 +22,7 @@ class TextField(serializers.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         if not kwargs.get("allow_blank"):
-            kwargs["min_length"] = 1
+            kwargs["min_length"] = 1  # for the OpenAPI document; DRF itself refuses empty text
         super().__init__(trim_whitespace=False, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:

@@ -166,7 +166,7 @@ class Page(Generic[M]):
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
         behind: Position | None = None
-        if cursor is not None:  # The page before an empty page is at the end of the list.
+        if cursor is not None:  # Behind an empty page is the end of the list.
             end = (LATEST if self.ascending else EARLIEST, cursor.key)
             behind = self._position(self.items[0]) if self.items else last_scanned or end
         if self.backwards:

@@ -25,7 +25,7 @@ class OperatorCommand(BaseCommand):
         try:
             super().run_from_argv(argv)
         except SystemExit:
-            # Close it here, because Python would print an error at exit if the reader of the pipe is gone.
+            # Otherwise, if standard output is a pipe whose reader is gone, Python would print an error at exit.
             with suppress(OSError):
                 sys.stdout.close()
             raise

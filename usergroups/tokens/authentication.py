@@ -78,7 +78,7 @@ class TokenPermission(BasePermission):
 
     message = "The token is read-only."
     code = "insufficient_scope"
-    applies_to_reads = False  # for the OpenAPI document
+    applies_to_reads = False  # for the OpenAPI document: reads never get a 403 from this
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token: Any = request.auth

@@ -144,7 +144,7 @@ class TokenQuerySet(WritingQuerySet[T]):
 def _look_up(
     queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]
 ) -> CompiledSelect[T]:
-    """Return the statement that reads an active token and its owner. Its ``expires_at`` is the current time."""
+    """Return the statement that reads an active token and its owner. It takes the current time as ``expires_at``."""
     placeholders = parameters(model, "digest", "expires_at")
     tokens = queryset(model, using=using).active(placeholders["expires_at"]).filter(digest=placeholders["digest"])
     deferred = [name for name in model.owner_deferred if name not in owner_fields]

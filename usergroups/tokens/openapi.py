@@ -1,7 +1,4 @@
-"""Document the operations of a TokenView in the OpenAPI document.
-
-Importing this module registers the authentication schemes.
-"""
+"""Document the operations of TokenViews in OpenAPI. Importing this module registers the authentication schemes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
@@ -229,7 +226,7 @@ class OperationSchema(AutoSchema):
         if self.get_request_serializer():
             failures += FAILURES_OF_BODIES
         if "{" in self.path:
-            failures.append(UNKNOWN_PATH)
+            failures.append(UNKNOWN_PATH)  # if the id contains a slash
         if IF_MATCH in self.parameters:
             failures.append(PreconditionFailed())
         return failures
@@ -286,7 +283,7 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 
 def page_query(key: Any) -> dict[str, Any]:
-    """Return an example of the query parameters of a list. The cursor is before all objects."""
+    """Return an example of the query parameters of a list. The cursor has this key, and is before all objects."""
     return {"cursor": Cursor(LATEST, key, False).encode(), "limit": 50, "order": "newest"}
 
 

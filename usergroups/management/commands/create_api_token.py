@@ -41,7 +41,7 @@ class Command(OperatorCommand):
 
 
 def find_or_create_team(name: str, create: bool) -> Team:
-    """Return the team with this name, or a new one. Raises CommandError or ValidationError if that fails."""
+    """Return a new team with this name if ``create``, else the existing one. Raises CommandError or ValidationError."""
     if create:
         team = Team(name=name)
         team.full_clean()
