@@ -96,7 +96,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 
         ``scope`` is the team and environment. Raises IntegrityError if the team is deleted.
         """
-        groups, defaults = self.for_write(), {"name": provided_id, **fields}
+        groups = self.for_write().defer("mapping")  # The response lacks it.
+        defaults = {"name": provided_id, **fields}
         return retry_on_conflict(
             lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
         )

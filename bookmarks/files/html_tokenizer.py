@@ -129,7 +129,7 @@ def decode(text: str, in_attribute: bool = False) -> str:
 
     def decoded(found: re.Match[str]) -> str:
         name = found[0][1:]
-        is_literal = text[found.end() : found.end() + 1] == "=" or (name[0] != "#" and name not in html5)
+        is_literal = name[0] != "#" and (text[found.end() : found.end() + 1] == "=" or name not in html5)
         return found[0] if in_attribute and not name.endswith(";") and is_literal else unescape(found[0])
 
     return REFERENCE.sub(decoded, text) if "&" in text else text

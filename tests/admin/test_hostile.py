@@ -134,7 +134,7 @@ def test_a_confirmation_accepts_any_keys(admin_client, everything):
 def test_an_invalid_filter_is_refused_even_with_djangos_error_flag(admin_client, everything):
     response = admin_client.get(url("usergroups_usergroup_changelist"), {"team": "9" * 30, ERROR_FLAG: "1"})
 
-    assert response.status_code in (200, 302)
+    assert response.status_code == 302
 
 
 @pytest.mark.parametrize("key", ["abc", "9" * 30])

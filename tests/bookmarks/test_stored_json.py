@@ -1,4 +1,4 @@
-"""Stored JSON is copied to a response as text. Most calls read only the JSON of their response."""
+"""Stored JSON is copied to a response as text, and read only by a call whose response has it."""
 
 import json
 
@@ -65,7 +65,7 @@ def calls(client, user_group, api_token):
 
 JSON_COLUMNS_READ = {
     "PUT user": {"properties"},
-    "POST user": {"mapping", "properties"},  # although the response has no mapping
+    "POST user": {"properties"},
     "GET user": {"mapping", "properties"},
     "GET users": {"mapping", "properties"},
     "POST token": {"properties"},
@@ -79,7 +79,7 @@ JSON_COLUMNS_READ = {
 
 
 @pytest.mark.parametrize("name", JSON_COLUMNS_READ)
-def test_a_call_reads_only_these_json_columns_and_decodes_nothing(calls, decoded, name):
+def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(calls, decoded, name):
     statements = queries_of(calls, name)
 
     read = {column for column in ("mapping", "properties") if any(f'"{column}"' in sql for sql in statements)}

@@ -1,6 +1,6 @@
 """Calls to which every host gives the same responses if it receives them in this order.
 
-They cover each operation except the import and the export, and each status except 429 and server errors.
+They cover each operation, and each status except 429 and server errors.
 """
 
 from typing import NamedTuple
@@ -46,6 +46,7 @@ CALLS = {
     "filter by URL": Call("GET", "/v1/bookmarks?url=https%3A%2F%2Fexample.com%2F11%3Fa_b%3D1.000"),
     "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
     "list collections": Call("GET", "/v1/collections"),
+    "export": Call("GET", "/v1/export?format=jsonl"),
     # Content negotiation, which the API does not offer
     "accept HTML": Call("GET", GROUP_1, headers={"Accept": "text/html"}),
     "ask for a format": Call("GET", f"{GROUP_1}&format=api"),
@@ -121,5 +122,6 @@ CALLS = {
     "create a collection twice, in German": Call("POST", "/v1/collections", {"name": "A"}, GERMAN),
     "update a collection": Call("PATCH", f"/v1/collections/{COLLECTION}", {"name": "B"}),
     "delete a collection": Call("DELETE", f"/v1/collections/{OTHER_COLLECTION}"),
+    "import": Call("POST", "/v1/imports?format=csv", b"url,title\nhttps://b/,B\nx,C\n", {"Content-Type": "text/csv"}),
     "delete a user group": Call("DELETE", "/api/user?user_group_id=group%202"),
 }  # fmt: skip
