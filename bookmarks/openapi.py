@@ -45,7 +45,7 @@ list_bookmarks = bookmark_operation(
     ),
     query={
         **page_query(BOOKMARK["id"]),
-        "collection": "",
+        "collection": "",  # lists the bookmarks in no collection
         "url": BOOKMARK["url"],
         "created_since": BOOKMARK["created_at"],
         "updated_since": BOOKMARK["updated_at"],

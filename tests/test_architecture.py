@@ -9,7 +9,7 @@ import pytest
 
 from tests.documents import ROOT
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 

@@ -25,7 +25,7 @@ README = ROOT / "README.md"
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ROOT / "tests/bookmarks/programs"  # has chrome.html, which docs/api.md imports
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 
 # The calls, with their answers

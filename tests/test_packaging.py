@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from tests.documents import ROOT, section
 from usergroups import __version__
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture(scope="module")

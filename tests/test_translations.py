@@ -19,7 +19,7 @@ APPS = ("usergroups", "bookmarks", "bookmarks_service")
 CATALOG = "locale/de/LC_MESSAGES/django.po"
 
 pytestmark = [
-    pytest.mark.once,  # The results are the same on any database.
+    pytest.mark.database_independent,
     pytest.mark.skipif(shutil.which("msgfmt") is None, reason="no gettext is installed"),
 ]
 

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 from tests.admin.browser import filled_service, needs_chromium, new_context, new_page
 
-pytestmark = [needs_chromium, pytest.mark.once]
+pytestmark = [needs_chromium, pytest.mark.database_independent]
 
 FILL = """
 from datetime import timedelta

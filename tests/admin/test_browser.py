@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.admin.browser import choose, clipboard, needs_chromium, new_context, new_page
 
-pytestmark = [needs_chromium, pytest.mark.once]
+pytestmark = [needs_chromium, pytest.mark.database_independent]
 
 
 def copied(page):

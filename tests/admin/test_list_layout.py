@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.admin.browser import LONG_NAMES_PK, needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.once]
+pytestmark = [needs_chromium, pytest.mark.database_independent]
 
 COLUMNS = {
     "usergroups/usergroup": ["name", "provided_id", "team_link", "environment_badge", "updated"],

@@ -12,7 +12,7 @@ from bookmarks.files.importing import read, valid_rows
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.files.report import Report
 
-pytestmark = pytest.mark.once  # The tests use no database, so CI does not repeat them on PostgreSQL.
+pytestmark = pytest.mark.database_independent
 
 VALID = {
     "html": """<!DOCTYPE NETSCAPE-Bookmark-file-1>

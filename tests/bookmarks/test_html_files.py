@@ -14,7 +14,7 @@ from bookmarks.files.records import (
     shortened,
 )
 
-pytestmark = pytest.mark.once  # The tests use no database, so CI does not repeat them on PostgreSQL.
+pytestmark = pytest.mark.database_independent
 
 BEFORE = '<DL>\n<DT><A HREF="https://example.com/before">Before</A>\n'
 AFTER = '\n<DT><A HREF="https://example.com/after">After</A>\n</DL>'

@@ -239,7 +239,7 @@ def test_an_empty_file_is_not_valid_json():
 
 
 @pytest.mark.parametrize(
-    ("value", "title"),  # Of an object as a value, only whether it has values of its own is kept: {} becomes False.
+    ("value", "title"),  # The reader keeps only whether an object in a field has values of its own: {} becomes False.
     [("-0.5e-3", -0.0005), ('"\\u0000"', "\0"), ('"\\ud83d\\ude00"', "😀"), ('"\u2028"', "\u2028"), ("{}", False)],
 )
 def test_a_strange_value_does_not_end_the_file(value, title):

@@ -14,7 +14,7 @@ from compose_spec import PyCompose
 from tests.bookmarks_service.service import documented_options
 from tests.documents import ROOT, blocks, names, section
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]

@@ -5,7 +5,7 @@ import pytest
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.bookmarks_service.test_settings import load_settings
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 ORIGIN = "https://app.example"
 PREFLIGHT = {

@@ -18,7 +18,7 @@ from tests.answers import error_code
 from tests.bookmarks_service.service import Service
 from tests.servers import wait_until
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 def assert_unavailable(response):

@@ -21,7 +21,7 @@ import pytest
 from tests.bookmarks_service.calls import CALLS, operations_of, resolved
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 CLIENTS = Path(__file__).parent / "clients"
 PACKAGES = CLIENTS / "package.json"

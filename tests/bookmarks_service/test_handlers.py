@@ -18,7 +18,7 @@ from bookmarks_service.urls import urlpatterns
 from tests.admin.german import in_english
 from tests.answers import error_code
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 PAGES = ["/", "/docs/", "/admin/unknown/"]
 CALLS = ["/unknown", "/docs/unknown", "/schema/", "/api/user", "/administrator"]

@@ -10,7 +10,7 @@ import pytest
 from tests.answers import error_code
 from tests.servers import wait_until
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.mark.parametrize("path", ["/v1/./bookmarks", "/v1/../api/user"])

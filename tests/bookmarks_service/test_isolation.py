@@ -12,7 +12,7 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 OTHER_OWNERS = {
     "another team": lambda group: UserGroupFactory(provided_id="theirs"),

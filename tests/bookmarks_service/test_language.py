@@ -11,7 +11,7 @@ from tests.admin.german import GERMAN, in_english
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 INDEX = reverse("admin:index")
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 LOGIN = reverse("admin:login")
 PASSWORD = "correct horse battery staple"

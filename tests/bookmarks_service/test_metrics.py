@@ -21,7 +21,7 @@ from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, running_ser
 
 REQUESTS = "bookmarks_service_requests_total"
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture

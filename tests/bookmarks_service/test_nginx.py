@@ -17,7 +17,7 @@ from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
-pytestmark = [pytest.mark.once, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
+pytestmark = [pytest.mark.database_independent, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
 
 MIB = 1024 * 1024
 

@@ -17,7 +17,7 @@ from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from usergroups.tokens.openapi import operation as document_operation
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.admin.browser import needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.once]
+pytestmark = [needs_chromium, pytest.mark.database_independent]
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 

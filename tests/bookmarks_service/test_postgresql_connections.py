@@ -19,7 +19,7 @@ psycopg = pytest.importorskip("psycopg")
 from tests.bookmarks_service.postgresql import POOL_SIZE, Cluster, Pooler, needs_pgbouncer, needs_postgresql  # noqa: E402
 
 pytestmark = [
-    pytest.mark.once,
+    pytest.mark.database_independent,
     pytest.mark.django_db,  # or else pytest-django prevents connections
     needs_postgresql,
 ]

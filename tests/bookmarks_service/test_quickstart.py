@@ -16,7 +16,7 @@ from tests.bookmarks_service.service import ROOT
 from tests.servers import TIMEOUT, free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 
 def quickstart(capsys):

@@ -15,7 +15,7 @@ from django.utils.log import log_response
 from bookmarks_service.request_log import JsonFormatter
 from usergroups.tokens import secret_format
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ headers = {{ Authorization = "Bearer {access_token}" }}
 """
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 def test_schemathesis_finds_no_failure(service, tmp_path):
     # The calls may delete all that the tokens give access to, so these get a user group and a team of their own.
     headers, group = {"Authorization": f"Token {service.api_token}"}, {"user_group_id": "schemathesis"}

@@ -17,7 +17,7 @@ from tests.answers import error_code
 from tests.bookmarks_service.service import environment, manage
 from tests.documents import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 def load_settings(**variables):

@@ -10,7 +10,7 @@ from tests.bookmarks_service.service import Service, empty_database
 from tests.servers import free_port, listens, running_server
 
 REDIS = shutil.which("redis-server")
-pytestmark = [pytest.mark.once, pytest.mark.skipif(REDIS is None, reason="Redis is not installed")]
+pytestmark = [pytest.mark.database_independent, pytest.mark.skipif(REDIS is None, reason="Redis is not installed")]
 
 LIMITS = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day", "GRANIAN_WORKERS": "1"}
 

@@ -18,7 +18,7 @@ from bookmarks_service import single_sign_on, urls
 from tests.bookmarks_service.identity_provider import ANNA, CLIENT_ID, CLIENT_SECRET, KEYS, STRANGER, identity_provider
 from tests.bookmarks_service.test_settings import load_settings
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 START = "/admin/single-sign-on/"
 

@@ -14,7 +14,7 @@ from tests.bookmarks_service.service import Service, empty_database
 from tests.documents import section
 from tests.servers import wait_until
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.database_independent
 
 
 class Collector(ThreadingHTTPServer):

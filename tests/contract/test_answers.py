@@ -2,8 +2,7 @@
 
 The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. Their
 attribute ``operation`` describes it. A test runs for each operation (``operation`` only for those with a body), or for
-those that it names in ``parametrize``. The fixture ``valid_body`` is a body that all operations accept. Tests with the
-mark ``once`` do not run on each database.
+those that it names in ``parametrize``. The fixture ``valid_body`` is a body that all operations accept.
 """
 
 import json
@@ -34,7 +33,7 @@ def test_success_is_the_integer_one(any_operation, valid_body):
 # 400: not JSON, not an object
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "body",
     [
@@ -61,7 +60,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
     assert errors(operation(body), 400) == [(None, "parse_error")]
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "member",
     [
@@ -128,7 +127,7 @@ def test_unknown_fields_are_ignored(operation, valid_body):
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
 def test_other_methods_are_not_allowed(any_operation, credentials):
     offered = {other.method for other in OPERATIONS.values() if other.url_name == any_operation.operation.url_name}
@@ -183,7 +182,7 @@ class Trickle(BytesIO):
         return super().read(min(size, 1))
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 def test_a_body_that_arrives_in_pieces_is_read_completely():
     request = RequestFactory().generic("POST", "/")
     request.META = {"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True}
@@ -194,7 +193,7 @@ def test_a_body_that_arrives_in_pieces_is_read_completely():
 # 415
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "content_type",
     ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/*", "*/*",
@@ -205,7 +204,7 @@ def test_another_content_type_is_refused(operation, valid_body, content_type):
     assert error_code(operation(valid_body, CONTENT_TYPE=content_type), 415) == "unsupported_media_type"
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=latin-1"]
 )
@@ -217,7 +216,7 @@ def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation,
 # Accept
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
@@ -230,7 +229,7 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
 # Accept-Language
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     ("extra", "status", "text"),
     [
@@ -265,7 +264,7 @@ def fail(any_operation):
     post_init.disconnect(receiver, sender=type(any_operation.token))
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, fail, caplog):
     fail(RuntimeError("the inside story"))
 
@@ -278,7 +277,7 @@ def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_bo
     assert any_operation.token.secret not in caplog.text
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, fail, caplog):
     fail(OperationalError("connection refused"))
 
@@ -290,7 +289,7 @@ def test_an_unavailable_database_is_answered_with_retry_after(any_operation, val
     assert "connection refused" in caplog.text
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     ("exception", "answer"),
     [
@@ -316,7 +315,7 @@ def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, 
 # Paths and query strings
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
 def test_paths_are_exact(any_operation, valid_body, suffix):
     path = any_operation.url.partition("?")[0] + suffix
@@ -325,7 +324,7 @@ def test_paths_are_exact(any_operation, valid_body, suffix):
     assert error_code(any_operation(valid_body), 404).endswith("not_found")
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("name", ["update_since", "\N{GRINNING FACE}", ""])
 def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
     any_operation.url += f"{'&' if '?' in any_operation.url else '?'}{urlencode({name: '2999-01-01T00:00:00Z'})}"
@@ -333,7 +332,7 @@ def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
     assert errors(any_operation(valid_body), 400) == [(name or None, "unknown_parameter")]
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))])  # 100 are allowed
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query):

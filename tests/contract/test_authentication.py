@@ -11,7 +11,7 @@ from tests.contract.conftest import ONE_OF_EACH_SCHEME, READS, WRITES, WRITES_WI
 from usergroups.tokens import secret_format
 
 
-@pytest.mark.once  # The result is the same on any database.
+@pytest.mark.database_independent
 @pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
 def test_missing_credentials_are_answered_with_the_required_scheme(any_operation, header):
     response = any_operation({}, HTTP_AUTHORIZATION=header)
@@ -26,7 +26,7 @@ USAGE = {
 }
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "header",
     [
@@ -45,7 +45,7 @@ def test_another_scheme_is_answered_with_the_required_one(any_operation, header)
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"], ids=["API token", "access token", "user group token"])
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
@@ -65,7 +65,7 @@ def mistyped(secret):
     return secret[:-1] + ("a" if secret[-1] != "a" else "b")
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "header",
     [
@@ -90,7 +90,7 @@ def test_invalid_credentials_are_refused(any_operation, header):
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 
 
-@pytest.mark.once
+@pytest.mark.database_independent
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_the_scheme_is_case_insensitive(operation, valid_body):
     header = f"{operation.scheme.upper()} {operation.token.secret}"

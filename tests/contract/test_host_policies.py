@@ -19,7 +19,7 @@ from usergroups.authentication import ApiTokenAuthentication
 from usergroups.tokens.views import TokenView
 from usergroups.views import UserGroupView
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 
 class Suspended(BasePermission):

@@ -14,7 +14,7 @@ from tests.answers import error_code
 from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
 from usergroups.tokens.throttling import FailedAuthenticationThrottle, TokenThrottle, address_of
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture

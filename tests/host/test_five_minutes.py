@@ -17,7 +17,7 @@ from tests.documents import blocks, section
 from tests.servers import TIMEOUT, free_port, listens, running_server
 from tests.test_packaging import wheel  # noqa: F401
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 INSTALL, START_PROJECT, MIGRATE_AND_CREATE_TOKEN, SERVE, CALL = blocks(section("plug-in", "Installation"), "sh")
 

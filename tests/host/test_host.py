@@ -9,7 +9,7 @@ from tests.admin.browser import browser, log_in, needs_chromium, new_context, ne
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 TESTS_OF_OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/usergroups/test_user_groups.py"]
 

@@ -14,7 +14,7 @@ from tests.host.hosts import SEEDED, asgi, hostile, service
 pytest.importorskip("psycopg")
 from tests.bookmarks_service.postgresql import Cluster, Pooler, needs_pgbouncer, needs_postgresql
 
-pytestmark = pytest.mark.once  # The results are the same on any database.
+pytestmark = pytest.mark.database_independent
 
 NOT_COMPARED = {"date", "server", "connection", "transfer-encoding", "content-length", "x-request-id"}
 """Headers of the server or of a single request, and the length, since the bodies are compared."""

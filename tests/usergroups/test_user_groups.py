@@ -232,7 +232,7 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
     max_parameters = connection.features.max_query_params or 10**6
     inserts = sum(sql.startswith("INSERT") for sql in queries)
     assert inserts == ceil(600 / (max_parameters // 9)) + ceil(400 / (max_parameters // 10))
-    # The others read the token with its team, the size of the answer, the stored groups and the inserted groups.
+    # The 4 others read the API token, the sizes of the stored groups (to limit the response), these and the new groups.
     assert len(queries) - inserts == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 

@@ -89,7 +89,7 @@ class JSONObjectFormField(forms.CharField):
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)  # as in an API call
+            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)  # as inside the body of a call
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
@@ -132,7 +132,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.refuse(name, bound.field.prepare_value(bound.initial))
         if not self.instance._state.adding:
             # Somebody else may have changed the fields that this user did not. Take their stored values, so that these
-            # are validated together with the changed ones, and are in the history and in the signal.
+            # are validated together with the changed ones, and are in the signal and in the text of the history.
             for name in self.cleaned_data.keys() - set(self.changed_data):
                 self.cleaned_data[name] = getattr(self.instance, name, self.cleaned_data[name])
 

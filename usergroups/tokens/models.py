@@ -100,7 +100,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             expires_at = Case(When(expires_at__lt=now + grace, then=F("expires_at")), default=Value(now + grace))
             rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
-            announce(rotated, tokens, rows.db, successors=[copy(token) for token in successors])
+            announce(rotated, tokens, rows.db, successors=[*map(copy, successors)])  # The caller may add their secrets.
         return issued
 
     def revoke(self) -> list[T]:
