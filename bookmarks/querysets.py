@@ -87,7 +87,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return super().change(public_id, versions, **changes)
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
-        bookmark = self.get()
+        bookmark = self.get()  # the row to change
         for name, value in changes.items():
             setattr(bookmark, name, value)
         others = self.model.objects.using(self.db).filter(user_group=bookmark.user_group_id).exclude(pk=bookmark.pk)
@@ -304,10 +304,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         )
 
     def get_or_create_many(self, user_group: UserGroup, names: Sequence[str]) -> dict[str, "Collection"]:
-        """Return the user group's collections by these names. Create the missing ones, dated in the order of the names.
+        """Return the user group's collections with these names, which are distinct, by name.
 
-        Call this in a transaction. Raises IntegrityError if another transaction creates one of the collections and then
-        deletes it.
+        Create the missing ones, dated in the order of ``names``. Call this in a transaction. Raises IntegrityError if
+        another transaction creates one of the collections and then deletes it.
         """
         named = self.filter(user_group=user_group, name__in=names)
         found = {collection.name: collection for collection in named}
@@ -321,7 +321,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         return found
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
-        row = self.get()
+        row = self.get()  # the row to change
         others = self.model.objects.using(self.db).filter(user_group=row.user_group_id).exclude(pk=row.pk)
         return others.filter(**changes).values_list("pk", flat=True).first()
 
@@ -339,7 +339,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         )
         older = bookmarks.filter(Q(collection=None) | Q(collection__in=keys), is_older, **same_url)
         inside.filter(Exists(older)).delete()
-        # A bookmark still inside is the oldest with its URL. The condition with IN lets SQLite begin with these.
+        # The bookmarks still inside are the oldest with their URLs. With the IN, SQLite reads them first.
         outside.filter(Exists(inside.filter(**same_url)), url_digest__in=inside.values("url_digest")).delete()
         is_announced, now = signals.updated.has_listeners(bookmarks.model), timezone.now()
         released = list(inside.select_for_update().order_by("pk")) if is_announced else []

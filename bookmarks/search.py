@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 MAX_QUERY_LENGTH = 100  # characters
 MAX_SCANNED = 5_000
 """The maximum number of bookmarks that one call searches. The next page continues the search."""
-MAX_SCANNED_SIZE = 2_000_000
-"""The maximum length of the text that one call searches, in characters."""
+MAX_SCANNED_SIZE = 2_000_000  # characters of text that one call searches
 
 
 class SearchPage(Page["Bookmark"]):
     """A page of the bookmarks that contain the text ``q`` in any letter case and were changed since ``updated_since``.
 
-    It may have fewer bookmarks than its limit, even none, although a next page exists. First, a query finds
-    the last bookmark that the page may scan.
+    It may have fewer bookmarks than its limit, even none, although a next page exists.
     """
 
     def __init__(self, bookmarks: "QuerySet[Bookmark]", filters: Mapping[str, Any], **position: Any) -> None:

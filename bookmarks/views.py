@@ -313,7 +313,8 @@ class AccessTokensView(ApiTokenView):
         except IntegrityError:  # the user group has just been deleted
             raise UserGroupNotFound from None
         token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        return self.respond({"access_token": token}, status=201, location=self.location_of(user_group))
+        location = self.location_of(user_group)  # the list of its tokens, because a single one cannot be read
+        return self.respond({"access_token": token}, status=201, location=location)
 
 
 class AccessTokenDetailView(ApiTokenView):

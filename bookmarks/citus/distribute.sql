@@ -14,9 +14,9 @@ $$;
 -- columns.
 SET LOCAL citus.enable_local_reference_table_foreign_keys TO off;
 
--- Each shard enforces only its own constraints, so the keys contain the user group. In this order, the index of a
--- primary key also finds a row by its id alone, which the pages of the admin do. A table cannot be altered while rows
--- that were copied to it wait for the check of a deferred foreign key, so all foreign keys are added at the end.
+-- Each shard enforces only its own constraints, so the keys contain the user group. The id is first, because pages of
+-- the admin look up rows by id alone. A table cannot be altered while rows that were copied to it wait for the check of
+-- a deferred foreign key, so all foreign keys are added at the end.
 ALTER TABLE bookmarks_bookmark
     DROP CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks,
     DROP CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup,
@@ -46,6 +46,6 @@ ALTER TABLE bookmarks_bookmark
         FOREIGN KEY (user_group_id, collection_id) REFERENCES bookmarks_collection (user_group_id, id)
         DEFERRABLE INITIALLY DEFERRED;
 
--- Remove the rows that were copied to the shards.
+-- Remove the local rows, which were copied to the shards.
 SELECT truncate_local_data_after_distributing_table('bookmarks_bookmark');
 SELECT truncate_local_data_after_distributing_table('bookmarks_collection');

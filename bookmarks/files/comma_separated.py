@@ -121,7 +121,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
-            rows.url_position = None if is_our_own else columns.positions[0]  # An export lacks no quotation marks.
+            rows.url_position = None if is_our_own else columns.positions[0]  # An export has all quotation marks.
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
             yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)

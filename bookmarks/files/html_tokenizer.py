@@ -113,8 +113,8 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
 
 # Character references, as specified in https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
 #
-# A number of more than 9 digits is not a character, and is not decoded, because Python's html.unescape() fails on more
-# than 4,300 digits. A name has at most 32 characters.
+# A number of more than 9 digits is not decoded, because Python's html.unescape() fails on more than 4,300 digits. It
+# could only be a character with leading zeros. A name has at most 32 characters.
 
 REFERENCE = re.compile(
     r"&(?:#\d{1,9}(?!\d);?|#[xX][\da-fA-F]{1,9}(?![\da-fA-F]);?|[a-zA-Z][a-zA-Z\d]{1,31};?)", re.ASCII
@@ -124,7 +124,8 @@ REFERENCE = re.compile(
 def decode(text: str, in_attribute: bool = False) -> str:
     """Decode the character references in a text or in the value of an attribute.
 
-    In an attribute, a name without a semicolon before "=", a letter or a digit is not a character reference.
+    In an attribute, a name without a semicolon before "=", a letter or a digit is not a character reference. REFERENCE
+    matches such letters and digits as part of the name, which is then not in ``html5``.
     """
 
     def decoded(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """Bookmarks as JSON, which other programs export: an object with a URL is a bookmark, except under NOT_BOOKMARKS.
 
-The objects around it that have a name are its folders. The ``line`` of a record is the number of the bookmark, because
-line numbers are of no use in such a file.
+The objects around it that have a name, and are in an array or have the key ``children``, are its folders. The ``line``
+of a record is the number of the bookmark, because line numbers are of no use in such a file.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Container:
         """The name of this folder, an empty string if it is no folder, or None if the name has not been read yet."""
         if not self.is_object:
             return ""
-        is_element = self.parent.parent and not self.parent.is_object  # of an array; the file has no parent
+        is_element = self.parent.parent and not self.parent.is_object  # in an array, not directly in the file
         return records.folder_name(self.values) if is_element or "children" in self.values else ""
 
     @property
@@ -74,7 +74,7 @@ class JsonWalk:
         self.key = ""
         """The last key."""
         self.number = 0
-        """The number of bookmarks so far."""
+        """The number of bookmarks so far, including refused entries."""
         self.record_count = 0
         """The number of records so far."""
         self.records: list[tuple[Any, Container]] = []

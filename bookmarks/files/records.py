@@ -33,7 +33,7 @@ class Record(NamedTuple):
 class CollectionRecord(NamedTuple):
     """A collection that the file names without any bookmark."""
 
-    line: int
+    line: int  # as in Record.line; for an empty folder in a JSON file, the number of bookmarks before it
     collection: Any
 
 
@@ -41,7 +41,7 @@ FIELDS = Record._fields[1:-1]
 """The keys of a JSON object and the columns of a CSV file in an export."""
 
 EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
-"""Texts that mean that a bookmark does not have a property, in lower case."""
+"""Texts that mean that a bookmark does not have a property, in lower case. The longest is "false"."""
 
 
 def means_something(value: Any) -> bool:
@@ -83,7 +83,7 @@ NAMES = {
 }  # fmt: skip
 """The names of columns in CSV, keys in JSON and attributes in HTML for each field, in lower case.
 
-If a record has several names for a field, the first one here counts.
+If a record has several names for a field, the first one here counts. ``content.url`` is ``url`` in the object NESTED.
 """
 
 PINBOARD_TITLE = "description"
@@ -240,7 +240,7 @@ def join_path(path: str, folder: str) -> str:
     """Return the path of ``folder`` inside the folder with this ``path``, which is empty for the top level.
 
     A path is the name of a collection. Different folders have different paths: a slash is added to slashes between
-    spaces, so that the folder ``A / B`` has the path ``A // B``, and the folder ``B`` in ``A`` has the path ``A / B``.
+    spaces or ends of the name, so that the folder ``A / B`` has the path ``A // B``, and ``B`` in ``A`` has ``A / B``.
     The path is shortened to 1,000 characters, so that deeply nested folders take little memory.
     """
     folder = SLASHES.sub(r"\g<0>/", folder)

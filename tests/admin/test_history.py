@@ -61,7 +61,7 @@ def test_the_history_is_shown_newest_first_with_values(admin_client):
 
 
 def test_values_that_are_too_long_are_not_kept(admin_client):
-    user_group = UserGroupFactory(name="A", properties={"a": "x" * 60_000})
+    user_group = UserGroupFactory(name="A", properties={"a": "x" * 60_000})  # over 50,000 characters
 
     save(admin_client, user_group, properties="", name="B")
 

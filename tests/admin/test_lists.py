@@ -201,7 +201,7 @@ def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
 
 
 def related(client, model, row):
-    """Return the number of rows and the links of each list to which the page of a row links, by the list's name."""
+    """Return, by name, the lists that the page of a row links to, with the number of their rows and their links."""
     return {each["name"]: each for each in client.get(url(f"{model}_change", row.pk)).context["related"]}
 
 

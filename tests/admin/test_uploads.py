@@ -78,7 +78,8 @@ def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(
     assert problem in page
     assert Bookmark.objects.count() == created
     assert f"{created} new" in page or not created
-    assert [entry.change_message for entry in LogEntry.objects.all()] == ["Imported bookmarks: 1000"] * bool(created)
+    logged = [entry.change_message for entry in LogEntry.objects.all()]
+    assert logged == (["Imported bookmarks: 1000"] if created else [])
 
 
 def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, settings):

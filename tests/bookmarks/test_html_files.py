@@ -1,4 +1,4 @@
-"""Reading HTML files: tags and text, also of hostile files, folders and encodings."""
+"""Reading HTML files, even hostile ones: their tags and text, folders and encodings."""
 
 import io
 import tracemalloc

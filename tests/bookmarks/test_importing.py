@@ -286,7 +286,7 @@ def test_dates_are_read(value):
         ("2023/11/14 22:13", datetime(2023, 11, 14, 22, 13, tzinfo=UTC)),
         (1700000000123, TIME.replace(microsecond=123000)),
         ("1700000000123456", TIME.replace(microsecond=123456)),
-        (13344473600123457, TIME.replace(microsecond=123457)),
+        (13344473600123457, TIME.replace(microsecond=123457)),  # microseconds since 1601
         ("1700000000.5", TIME.replace(microsecond=500000)),
     ],
 )

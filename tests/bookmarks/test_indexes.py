@@ -50,7 +50,7 @@ def new_group(others, start, rows):
 
 @pytest.fixture
 def groups(user_group):
-    """Return large user groups by name, among 300 small ones. The statistics of the table miss the last one."""
+    """Return large user groups by name, among 300 small ones. The statistics of the table miss the last large one."""
     small = (UserGroup(team=user_group.team, provided_id=str(n), name="A", token=f"ugt_{n}") for n in range(300))
     small = UserGroup.objects.bulk_create(small)
     collections = Collection.objects.bulk_create(

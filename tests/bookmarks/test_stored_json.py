@@ -40,15 +40,15 @@ def calls(client, user_group, api_token):
     """Return a function that calls the operation with this name."""
     by_group = Caller(client, "", "", "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True))
     by_team = Caller(client, "", "", "Token", api_token)
-    key = {"user_group_id": user_group.provided_id}
+    group = {"user_group_id": user_group.provided_id}
     query = f"?user_group_id={user_group.provided_id}"
     operations = {
-        "PUT user": (by_team, "usergroups:user", "", {**key, "name": "New"}),
-        "POST user": (by_team, "usergroups:user", "", key),
+        "PUT user": (by_team, "usergroups:user", "", {**group, "name": "New"}),
+        "POST user": (by_team, "usergroups:user", "", group),
         "GET user": (by_team, "usergroups:user", query, None),
         "GET users": (by_team, "usergroups:users", "", None),
-        "POST token": (by_team, "usergroups:user-token", "", key),
-        "POST access token": (by_team, "access_tokens:access-tokens", "", key),
+        "POST token": (by_team, "usergroups:user-token", "", group),
+        "POST access token": (by_team, "access_tokens:access-tokens", "", group),
         "GET access tokens": (by_team, "access_tokens:access-tokens", query, None),
         "GET bookmarks": (by_group, "bookmarks:bookmarks", "?limit=1", None),
         "POST bookmark": (by_group, "bookmarks:bookmarks", "", {"url": "https://example.com/"}),

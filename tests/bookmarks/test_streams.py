@@ -1,4 +1,4 @@
-"""Files as streams: pipes, and compressed, damaged, large and binary files. What their names and lines mean."""
+"""Files as streams: pipes, compressed, damaged, large and binary files. Also formats by file name, and refusals."""
 
 import errno
 import gzip
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
 
     assert reason == error
     assert found == whole[: len(found)]
-    # About as large a part of the records is found as is left of the file.
+    # The share of the records that are found is about the share of the file that is left.
     assert len(found) > len(whole) * (len(damage(compressed)) / len(compressed) - 0.1)
 
 

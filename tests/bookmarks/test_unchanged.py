@@ -1,4 +1,4 @@
-"""A write of the values that a row has already changes nothing."""
+"""Writing the values that a row already has changes nothing."""
 
 import pytest
 

@@ -49,5 +49,5 @@ class Command(OperatorCommand):
         with nullcontext(sys.stdout.buffer) if options["file"] == "-" else open(options["file"], "wb") as file:
             file.writelines(chunk.encode() for chunk in text)
 
-    def describe_progress(self) -> str:
+    def describe_progress(self) -> str:  # for the message when the command ends early
         return "The export is not complete."

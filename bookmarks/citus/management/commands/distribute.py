@@ -28,5 +28,5 @@ class Command(OperatorCommand):
             cursor.execute(script)
         self.stderr.write("Distributed the tables.")
 
-    def describe_progress(self) -> str:
+    def describe_progress(self) -> str:  # for the message when the command ends early
         return "Nothing was changed."
