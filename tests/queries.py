@@ -105,7 +105,8 @@ def deadlock(
 
     def run_other_transaction() -> None:
         with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
-            with connection.cursor() as cursor:  # The transaction that detects the deadlock is cancelled: not this one.
+            with connection.cursor() as cursor:
+                # PostgreSQL cancels the transaction that detects the deadlock. Keep this one from detecting it.
                 cursor.execute("SET LOCAL deadlock_timeout = '600s'")
             list(locked.all())
             is_locked.set()

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.database_independent
 
 
 def run_curl(command, live_server, folder):
-    """Run a curl command of a document in a folder. Return what it prints and the status of the response."""
+    """Run a document's curl command in ``folder``. Return what it prints and the status of the response."""
     command = command.replace("http://127.0.0.1:8000", live_server.url)
     result = subprocess.run(
         ["bash", "-ec", command.replace("curl ", r"curl -s -w '\n%{http_code}' ", 1)],
@@ -175,7 +175,7 @@ def test_all_settings_of_the_service_are_documented():
 
     documented = names(section("deploy", "Settings"))
     assert documented >= set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
-    assert documented >= set(re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE))  # without the server's
+    assert documented >= set(re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE))  # GRANIAN_: the server's
 
 
 def test_the_example_settings_pass_the_checks_for_deployment():

@@ -44,9 +44,9 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
 
 
 def test_the_lower_bounds_of_the_apps_are_documented():
-    # Requirements with a marker belong to the extras.
+    # Requirements with a marker belong to the extras. The versions of Django are on another page.
     requirements = [each for each in map(Requirement, requires("django-usergroups-bookmarks")) if not each.marker]
     lowest = {each.name: str(each.specifier).partition(">=")[2] for each in requirements if each.name != "django"}
-    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())  # "can_ada" is can-ada
+    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())  # The page writes can_ada.
 
     assert {name: bound for name, bound in lowest.items() if f"{name} {bound}" not in documented} == {}

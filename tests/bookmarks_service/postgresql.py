@@ -1,4 +1,4 @@
-"""PostgreSQL, as a server that tests can stop and lock, and PgBouncer with docs/examples/pgbouncer.ini."""
+"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini."""
 
 import os
 import shutil

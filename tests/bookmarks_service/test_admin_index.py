@@ -25,7 +25,7 @@ def test_tokens_that_need_attention_are_listed(admin_client):
         assert re.search(rf'<a href="[^"]+">{token}</a>, {re.escape(str(token.owner))}, ', page)
     for token in others:
         assert token.hint not in page
-    assert "state=expiring" not in page
+    assert "state=expiring" not in page  # no link "Show all", as these are all
 
 
 def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):

@@ -110,7 +110,7 @@ def go(openapi_generator):
     if shutil.which("go") is None:
         pytest.skip("Go is not installed")
     folder = openapi_generator / "go"
-    # The client imports one package, for "validate" tags that it does not have. An empty one needs no download.
+    # The client imports a package for "validate" tags, but has no such tags. An empty package needs no download.
     (folder / "vendor/gopkg.in/validator.v2").mkdir(parents=True)
     (folder / "vendor/gopkg.in/validator.v2/validator.go").write_text(EMPTY_VALIDATOR)
     (folder / "vendor/modules.txt").write_text("# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n")

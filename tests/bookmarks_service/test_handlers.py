@@ -1,4 +1,4 @@
-"""Answers to requests that reach no view, and the middleware that only pages need."""
+"""Error responses outside the views of the API, and the middleware that only pages need."""
 
 import re
 

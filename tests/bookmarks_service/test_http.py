@@ -189,7 +189,7 @@ STALLED = {
 
 @pytest.mark.parametrize("sent", STALLED.values(), ids=STALLED)
 def test_stalled_clients_do_not_delay_others(service, sent):
-    """A client with a token that sends a body slowly does hold a thread. It is the proxy that buffers bodies.
+    """A client with a token that sends a body slowly does hold a thread, unless a proxy buffers the body.
 
     The service disconnects a client that sends no head for ten seconds. Calls that are answered only after that, as on
     a slow machine, are repeated, because no client was stalled any more.

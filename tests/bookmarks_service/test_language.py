@@ -1,4 +1,4 @@
-"""The language of the index page of the admin, of the login and error pages, and of the documentation."""
+"""The language of the admin's index page, of the start, login and error pages, and of the documentation."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The login of operators, and the security headers of pages."""
+"""The login of operators, and the security headers of responses."""
 
 from datetime import timedelta
 

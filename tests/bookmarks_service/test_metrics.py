@@ -1,4 +1,4 @@
-"""Prometheus metrics: what is measured, and how a server with two processes serves it."""
+"""Prometheus metrics: what is measured, and how the metrics of two processes are served."""
 
 import re
 import sys

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.database_independent, pytest.mark.skipif(NGINX is None
 MIB = 1024 * 1024
 
 BUFFER = 64 * 1024
-"""The size of nginx's buffers for headers. Tests send no more: it may reset a connection with unread data."""
+"""The size of nginx's buffers for headers. Tests just fill one: nginx may reset a connection with unread data."""
 
 CONFIGURATION = """
 daemon off;
@@ -135,7 +135,7 @@ def test_a_file_of_8_mib_is_imported(nginx, https_service):
 
 
 def test_a_long_url_passes(nginx, https_service):
-    url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")
+    url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")  # 60 kB in the query string, which fit a BUFFER
     with nginx.client(https_service) as client:
         created = client.post("/v1/bookmarks", json={"url": url})
         found = client.get("/v1/bookmarks", params={"url": url})

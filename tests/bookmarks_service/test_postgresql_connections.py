@@ -1,4 +1,4 @@
-"""The time limits of the server's connections to PostgreSQL, directly and behind PgBouncer in transaction mode.
+"""How the server sets up its connections to PostgreSQL, directly and behind PgBouncer in transaction mode.
 
 tests/host/test_same_bytes.py compares the responses of the service with and without PgBouncer.
 """

@@ -62,7 +62,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     assert "First steps" in client.get("/admin/").content.decode()
     assert "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
     assert Bookmark.objects.count() == 4
-    assert "--static-path-expires=31536000" in arguments
+    assert "--static-path-expires=31536000" in arguments  # of the server: browsers keep static files for a year
 
 
 def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):

@@ -179,7 +179,7 @@ def test_accounts_are_identified_by_the_subject_only(client, provider):
 @pytest.mark.parametrize(
     ("userinfo", "name"),
     [
-        ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),
+        ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),  # A first name has at most 150 characters.
         ({"name": " ", "email": "a@b.example"}, "a@b.example"),
         ({"name": 7}, "4711"),
         ({"name": "An\ud800na"}, "Anna"),

@@ -121,7 +121,7 @@ def test_each_statement_of_a_list_names_the_user_group(call_bookmarks, bookmarks
 def test_each_statement_of_an_import_names_the_user_group(user_group, bookmarks, update):
     urls = ["https://example.com/new", bookmarks[0].url]
     names = ("A", bookmarks[0].collection.name, None)
-    records = [Record(1, url, "New", collection=name) for url in urls for name in names]
+    records = [Record(line=1, url=url, title="New", collection=name) for url in urls for name in names]
 
     with received():
         statements = queries_of(lambda: store(user_group, records, update=update))

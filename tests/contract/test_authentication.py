@@ -99,7 +99,7 @@ def test_the_scheme_is_case_insensitive(operation, valid_body):
 
 
 def test_authentication_comes_before_the_body(operation):
-    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)  # over 1 MiB
+    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)  # over the limit
 
     assert error_code(response, 401) == "not_authenticated"
 

@@ -1,4 +1,4 @@
-"""The cost of a call is limited by the size of its body and the number of rows that it requests."""
+"""The time, the memory and the response of a call are bounded, whatever its body and the stored rows contain."""
 
 import tracemalloc
 
@@ -83,7 +83,7 @@ def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypa
         ids += [group["provided_id"] for group in page["user_groups"]]
         sizes.append(len(page["user_groups"]))
 
-    assert sizes == [3, 3, 3, 2]  # The last one is ``user_group``, which is small.
+    assert sizes == [3, 3, 3, 2]  # The last row is ``user_group``, which is small.
     assert ids[:10] == [group.provided_id for group in reversed(large_groups)]
 
 
@@ -94,7 +94,7 @@ def test_a_page_has_at_least_one_row(client, call_usergroups, large_groups, monk
 
 
 def test_a_batch_whose_answer_would_be_too_large_is_refused(call_usergroups, large_groups):
-    items = [{"user_group_id": group.provided_id, "name": "New"} for group in large_groups] * 4  # 40 MiB, over 32 MiB
+    items = [{"user_group_id": group.provided_id, "name": "New"} for group in large_groups] * 4  # 40 MiB (limit: 32)
 
     response = call_usergroups("POST", "users-batch", {"user_groups": items})
 

@@ -1,4 +1,4 @@
-"""The policies that a host sets in a subclass of a view: its own permissions, throttles and authentication.
+"""The permissions, throttles and authentication of a host, in a subclass of a view or for all views.
 
 The fixture ``any_operation`` calls an operation with a valid token. A test with it runs for each operation.
 """

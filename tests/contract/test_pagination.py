@@ -22,7 +22,7 @@ LISTS = {
     "list_bookmarks": ("bookmarks", "id", lambda group, time: BookmarkFactory(user_group=group, created_at=time)),
     "list_collections": ("collections", "id", lambda group, time: CollectionFactory(user_group=group, created_at=time)),
 }  # fmt: skip
-"""Each operation with the name of its list, the key of an item, and a function that creates a row with a time."""
+"""Each operation with the name of its list, the field that identifies an item, and a function that creates a row."""
 
 
 class Listing:
@@ -142,7 +142,7 @@ def test_links_are_absolute_and_keep_the_parameters(listing):
 
 
 def encoded(value):
-    """Encode a cursor: [created_at, key, backwards] and, in a list of the oldest, the bound of ``created_at``."""
+    """Encode a cursor: [created_at, key, backwards] and, for the order "oldest", the upper bound of ``created_at``."""
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 

@@ -29,14 +29,14 @@ class Call(NamedTuple):
 
 COLLECTION, OTHER_COLLECTION = COLLECTIONS
 BOOKMARK, OTHER_BOOKMARK, THIRD_BOOKMARK = BOOKMARKS
-GROUP_1 = "/api/user?user_group_id=group%201"
+PATH_OF_GROUP_1 = "/api/user?user_group_id=group%201"
 GROUP_2 = {"user_group_id": "group 2", "name": "A", "mapping": {"40": 1234567}, "properties": {"someKey": {"a_b": 1.5}}}
 STALE = {"If-Match": '"1"'}
 
 CALLS = {
     # Reads
-    "read a user group": Call("GET", GROUP_1),
-    "read only the headers": Call("HEAD", GROUP_1),
+    "read a user group": Call("GET", PATH_OF_GROUP_1),
+    "read only the headers": Call("HEAD", PATH_OF_GROUP_1),
     "list user groups": Call("GET", "/api/users?limit=1"),
     "resolve a user group token": Call("POST", "/api/user/resolve", {"token": "{user group 1}"}),
     "list access tokens": Call("GET", "/api/user/access-tokens?user_group_id=group%201&limit=2"),
@@ -48,21 +48,21 @@ CALLS = {
     "list collections": Call("GET", "/v1/collections"),
     "export": Call("GET", "/v1/export?format=jsonl"),
     # Content negotiation, which the API does not offer
-    "accept HTML": Call("GET", GROUP_1, headers={"Accept": "text/html"}),
-    "ask for a format": Call("GET", f"{GROUP_1}&format=api"),
-    "read in German": Call("GET", GROUP_1, headers=GERMAN),
+    "accept HTML": Call("GET", PATH_OF_GROUP_1, headers={"Accept": "text/html"}),
+    "ask for a format": Call("GET", f"{PATH_OF_GROUP_1}&format=api"),
+    "read in German": Call("GET", PATH_OF_GROUP_1, headers=GERMAN),
     "cookies of a browser": Call("POST", "/api/user", {}, {**JSON, "Cookie": "csrftoken=" + 32 * "a"}),
     "another origin": Call("POST", "/api/user", {}, {"Origin": "https://evil.example"}),
     # Authentication
-    "no token": Call("GET", GROUP_1, authorization=None),
-    "no token, in German": Call("GET", GROUP_1, headers=GERMAN, authorization=None),
-    "malformed token": Call("GET", GROUP_1, authorization="Token a b"),
+    "no token": Call("GET", PATH_OF_GROUP_1, authorization=None),
+    "no token, in German": Call("GET", PATH_OF_GROUP_1, headers=GERMAN, authorization=None),
+    "malformed token": Call("GET", PATH_OF_GROUP_1, authorization="Token a b"),
     "unknown token": Call("GET", "/v1/bookmarks", authorization="Bearer unknown"),
-    "wrong scheme": Call("GET", GROUP_1, authorization="Bearer {Bearer valid}"),
-    "expired token": Call("GET", GROUP_1, authorization="expired"),
+    "wrong scheme": Call("GET", PATH_OF_GROUP_1, authorization="Bearer {Bearer valid}"),
+    "expired token": Call("GET", PATH_OF_GROUP_1, authorization="expired"),
     "revoked token": Call("GET", "/v1/bookmarks", authorization="revoked"),
     "write with a read-only token": Call("POST", "/v1/bookmarks", {}, authorization="read-only"),
-    "token in the query string": Call("GET", f"{GROUP_1}&token=unknown", authorization=None),
+    "token in the query string": Call("GET", f"{PATH_OF_GROUP_1}&token=unknown", authorization=None),
     # Methods and paths
     "wrong method": Call("DELETE", "/v1/bookmarks"),
     "OPTIONS": Call("OPTIONS", "/v1/bookmarks", authorization=None),

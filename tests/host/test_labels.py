@@ -1,4 +1,4 @@
-"""The admin and the commands if the labels of the apps are ``teams`` and ``links``: see settings_labelled.py."""
+"""The tables and the admin if the labels of the apps are ``teams`` and ``links``: see settings_labelled.py."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile

@@ -228,11 +228,11 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
     queries = queries_of(lambda: call_usergroups("POST", "users-batch", body))
 
     # bulk_create() inserts the new groups and updates the others (ON CONFLICT). It needs several statements if the
-    # database limits the parameters of a statement: a new group has 9, and another one 10, with its id.
+    # database limits the parameters of a statement: a new group has 9, and an existing one 10, with its id.
     max_parameters = connection.features.max_query_params or 10**6
     inserts = sum(sql.startswith("INSERT") for sql in queries)
     assert inserts == ceil(600 / (max_parameters // 9)) + ceil(400 / (max_parameters // 10))
-    # The 4 others read the API token, the sizes of the stored groups (to limit the response), these and the new groups.
+    # The others read the token, the sizes of the stored groups (to limit the response), these groups and the new ones.
     assert len(queries) - inserts == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 
@@ -264,9 +264,11 @@ def test_groups_are_filtered_by_time_of_update(call_usergroups, user_group):
 
 
 @pytest.mark.parametrize(
-    ("time", "code"), [("2026-01-31", "invalid"), ("2026-01-31T09:26:53", "no_offset"), ("2026-W05-6T09Z", "invalid")]
+    ("time", "code"),
+    [("2026-01-31", "invalid"), ("2026-01-31T09:26:53", "no_offset"), ("2026-W05-6T09Z", "invalid")],
+    ids=["no time", "no offset", "week date"],
 )
-def test_an_incomplete_time_of_update_is_refused(call_usergroups, time, code):
+def test_an_invalid_time_of_update_is_refused(call_usergroups, time, code):
     assert errors(call_usergroups("GET", "users", query={"updated_since": time})) == [("updated_since", code)]
 
 

@@ -1,4 +1,4 @@
-"""The two writes as plain Django views, with one SQL statement for each step, which PostgreSQL prepares."""
+"""PUT /api/user and POST /v1/bookmarks as plain Django views. PostgreSQL prepares the SQL statement of each step."""
 
 import hashlib
 import json
@@ -82,7 +82,7 @@ def user(request):
     provided_id = fields.pop("user_group_id")
     assignments = ", ".join(f"{name} = %s" for name in ("name", "mapping", "properties") if name in fields)
     values = [fields[name] for name in ("name", "mapping", "properties") if name in fields]
-    values = [value if isinstance(value, str) else json.dumps(value) for value in values]  # stored as text
+    values = [value if isinstance(value, str) else json.dumps(value) for value in values]  # JSON is passed as text
     row = first_row(UPDATE.format(assignments=assignments), *values, now(), team_id, environment, provided_id)
     return JsonResponse({"success": 1, "user_group": group_fields(row)})
 

@@ -94,7 +94,7 @@ func answer(client *openapi.APIClient, ctx context.Context, call call) (*http.Re
 	if call.File != nil {
 		request = request.MethodByName("Body").Call([]reflect.Value{reflect.ValueOf(temporary(*call.File))})[0]
 	}
-	// The name of the method that sets the body differs. Its only argument is a model, which is a struct.
+	// The name of the method that sets the body differs. Its only argument is a model: a struct other than time.Time.
 	for i := 0; call.Body != nil && i < request.NumMethod(); i++ {
 		set := request.Method(i)
 		if set.Type().NumIn() == 1 && set.Type().In(0).Kind() == reflect.Struct && set.Type().In(0).PkgPath() != "time" {

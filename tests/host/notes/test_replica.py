@@ -1,4 +1,4 @@
-"""Calls and the admin with a read replica that lags behind. In these tests it stays empty."""
+"""Calls, the admin and commands with a read replica that lags behind. It is empty, unless a test adds rows."""
 
 import io
 
