@@ -65,7 +65,7 @@ COUNTED = {*HTTPStatus} - {401, 405}  # Calls with these two are refused before 
 TEXT, NUMBER, URL = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "uri-reference"}
 HEADERS: Mapping[str, tuple[Collection[int], Mapping[str, str], str]] = {
     "Cache-Control": ({*HTTPStatus}, TEXT, "Always `no-store`."),
-    "Location": ({201, 409}, URL, "The URL of the new object or, with 409, of the object in the way."),
+    "Location": ({201, 409}, URL, "The URL of the new object or of its list or, with 409, of the object in the way."),
     "WWW-Authenticate": ({401}, TEXT, "The required scheme."),
     "Allow": ({405}, TEXT, "The methods that the path offers."),
     "Retry-After": ({429, 503}, NUMBER, "Seconds to wait before repeating the request."),

@@ -64,4 +64,4 @@ class Command(OperatorCommand):
         self.summary = f"{dry_run}{report.created} created, {updated}{existing}, {report.refused} refused."
 
     def describe_progress(self) -> str:  # for the message when the command ends early
-        return f"Run the command again to import the rest. Result so far: {self.summary}" if self.summary else ""
+        return f"Run the command again to complete it. Result so far: {self.summary}" if self.summary else ""
