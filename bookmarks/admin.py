@@ -203,8 +203,8 @@ class BookmarkAdmin(OwnedAdmin):
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def matching(self, text: str, lookup: str) -> Q:
-        with suppress(ValueError):  # The text is not a URL. A URL only matches as a whole.
-            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()
+        with suppress(ValueError):  # The text is not a URL.
+            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()  # URLs and ids match as a whole.
         return super().matching(text, lookup)
 
     def details(self, row: Bookmark) -> list[Any]:
@@ -276,7 +276,7 @@ class BookmarkAdmin(OwnedAdmin):
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
         return [
-            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),
+            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),  # A method takes no attributes.
             self.page_path("export/", self.export_view, "export"),
             *super().get_urls(),
         ]

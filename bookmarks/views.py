@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
-from usergroups.contract.pagination import Page, pop_position
+from usergroups.contract.pagination import Page, pop_paging
 from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions, read_body
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
@@ -91,11 +91,11 @@ class BookmarksView(AccessTokenView):
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
         query = self.validated(find_collection=self.find_collection)
-        position = pop_position(query)
+        paging = pop_paging(query)
         with expensive_call(self.user_group) if "q" in query else nullcontext():
             bookmarks = Bookmark.objects.matching(self.user_group, query)
             is_search = not {"q", "updated_since"}.isdisjoint(query)
-            page = SearchPage(bookmarks, query, **position) if is_search else Page(bookmarks, "id", **position)
+            page = SearchPage(bookmarks, query, **paging) if is_search else Page(bookmarks, "id", **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
@@ -203,8 +203,8 @@ class CollectionsView(AccessTokenView):
     @openapi.list_collections
     def get(self, request: Request) -> Response:
         query = self.validated()
-        position = pop_position(query)
-        page = Page(self.collections.filter(**query), "id", **position)
+        paging = pop_paging(query)
+        page = Page(self.collections.filter(**query), "id", **paging)
         return self.respond({"collections": page.items, **page.links(request)})
 
     @openapi.create_collection

@@ -51,8 +51,8 @@ class RoleAdmin(PermissionsAdmin, GroupAdmin):
 class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     """Django's admin of users, which first shows what an operator needs: a name, an e-mail address and one role."""
 
-    add_form = UserCreationForm
-    add_form_template = None
+    add_form = UserCreationForm  # The password is required.
+    add_form_template = None  # Django's says that more fields follow.
     list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
     list_filter = ("groups", "is_active")
     readonly_fields = ("password_link", "last_login", "date_joined")

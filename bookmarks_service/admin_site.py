@@ -106,7 +106,7 @@ def token_panels(site: Any, request: HttpRequest, model: Any) -> Iterator[dict[s
 
 
 def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:
-    """Return the latest changes that operators made in the admin and the user may see, their messages, and when."""
+    """Return the latest changes in the admin that the user may see: the entry, its message and the time of each."""
     entries = site.get_model_admin(LogEntry).get_queryset(request)
     latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
     return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]

@@ -33,7 +33,7 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     raw.adapters.register_loader("timestamptz", loader)
     try:
         with connection.wrap_database_errors:
-            # Behind a pooler they differ: it uses several server processes, and gives its client another number.
+            # Behind a pooler, these ids differ: it uses several server processes, and gives its client another id.
             if raw.execute("SELECT pg_backend_pid()").fetchone() == (raw.info.backend_pid,):
                 raw.execute(SET_LIMITS)
                 raw.prepare_threshold = 0

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")  # for the header X-Request-ID of a request
 
 TOKEN = re.compile(r"_(?<=[a-z]{3}_)[0-9A-Za-z]{30,}")
-"""Most of a secret, after its prefix of three letters. It begins with "_" because a constant is found quickly."""
+"""Most of a secret, after its prefix of three letters. The pattern begins with the constant "_" to be fast."""
 
 NOT_LOGGED = {*vars(logging.makeLogRecord({})), "message", "asctime", "request", "status_code"}
 """Attributes of records that are not logged as fields. Django adds ``request``, with its query, and ``status_code``."""

@@ -15,7 +15,7 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 
 @cache
-@translation.override(None)
+@translation.override(None)  # in English
 def document() -> bytes:
     """Return the document. Generating it takes a second, so the result is cached."""
     generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]

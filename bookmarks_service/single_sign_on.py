@@ -81,7 +81,7 @@ def get_client() -> Any:
     scheme = settings.OIDC_ISSUER.partition("://")[0]
     if metadata["issuer"] != settings.OIDC_ISSUER or not all(metadata[each].startswith(scheme) for each in ENDPOINTS):
         raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
-    if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
+    if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):  # Then the claim may need its own scope.
         client.authorize_params = {"scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"}
     metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]  # Accept no others.
     return client

@@ -36,8 +36,8 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     """Call Django without Content-Type parameters that it cannot use.
 
     Django reads them before any middleware runs, so that its error would not be handled. With a charset, it also
-    decodes the query string, which fails if there are more than 1,000 parameters, or if the charset is a codec that is
-    not for text, such as rot13. An import refuses the charset "unknown", which replaces them.
+    decodes the query string, which fails for more than 1,000 query parameters, or if the charset is a codec that is not
+    for text, such as rot13. The charset "unknown" replaces the parameters of the Content-Type. An import refuses it.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:

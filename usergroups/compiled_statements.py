@@ -136,7 +136,7 @@ class CompiledStatement(Generic[M]):
 
 
 class CompiledSelect(CompiledStatement[M]):
-    """Reads the rows of a queryset, with the rows of the relation ``related``."""
+    """Reads the rows of a queryset, each with the row to which its foreign key ``related`` refers."""
 
     reads = True
 

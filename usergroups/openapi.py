@@ -130,7 +130,7 @@ put_user_groups = document(
     summary="Update or create many user groups",
     description=(
         "Takes up to 1,000 user groups in a body of up to 8 MiB. Each item has the fields of a single update request, "
-        "and creates the user group if it does not exist. An invalid item does not affect the others: `results` "
+        "and creates the user group if it does not exist. An invalid item does not affect the others. `results` "
         "lists one result for each item, in the same order: the `status` and the body that a single request would "
         "return."
     ),

@@ -169,7 +169,7 @@ def _update(
 ) -> "CompiledUpdate[UserGroup]":
     """Return the UPDATE of a group. ``key`` names the fields that select the group, and ``changes`` the fields to set.
 
-    A call of the statement takes the values of these fields. Each combination of names is compiled once.
+    A call takes the values of these fields and of ``updated_at``. Each combination of names is compiled once.
     """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
     return CompiledUpdate(groups, *changes, deferred=["mapping"])

@@ -29,7 +29,7 @@ from .models import (
     }
 )
 class DataSourceField(TextField):
-    """A string of 1 to 255 characters, or an integer, which MappingField accepts without this field."""
+    """A string of 1 to 255 characters. MappingField also accepts integers, without validating them by this field."""
 
     default_error_messages = {"invalid": _("Not a string or an integer.")}
 

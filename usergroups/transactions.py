@@ -119,7 +119,7 @@ class WritingQuerySet(models.QuerySet[M]):
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete the rows, with the rows that depend on them, in one transaction, and announce their deletion."""
+        """Delete the rows and their dependants in one transaction. Announce the deletion of the rows only."""
         rows = self.for_write()
         return retry_on_conflict(rows._delete, rows.db)
 
@@ -154,7 +154,7 @@ class WritingQuerySet(models.QuerySet[M]):
                     raise TooManyDependants(rows.model)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
-        """Yield, by relation, the rows that are deleted along with these keys. A subclass adds those it detaches."""
+        """Yield, for each relation, the rows deleted with the rows of these keys. A subclass adds those it detaches."""
         for relation, path in cascading_relations(self.model):
             yield relation.related_model._base_manager.using(self.db).filter(**{f"{path}__pk__in": keys})
 

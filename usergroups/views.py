@@ -11,7 +11,7 @@ from . import openapi, serializers
 from .authentication import ApiTokenAuthentication
 from .contract import batch
 from .contract.fields import Envelope
-from .contract.pagination import Page, pop_position
+from .contract.pagination import Page, pop_paging
 from .contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
@@ -117,12 +117,12 @@ class UserGroupsView(ApiTokenView):
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
         query = self.validated()
-        position = pop_position(query)
-        page = Page(self.user_groups.matching(**query), "provided_id", **position, size=JSON_SIZE)
+        paging = pop_paging(query)
+        page = Page(self.user_groups.matching(**query), "provided_id", **paging, size=JSON_SIZE)
         return self.respond({"user_groups": page.items, **page.links(request)})
 
 
-MAX_BATCH_RESPONSE_SIZE = 32 * 1024 * 1024
+MAX_UPSERT_SIZE = 32 * 1024 * 1024
 """The maximum size of the mappings and properties of a batch's user groups, in characters of JSON.
 
 A small batch may refer to many large groups, and the upsert loads them all.
@@ -139,7 +139,7 @@ class UserGroupBatchView(ApiTokenView):
         with expensive_call(self.token.team):
             items = self.validated()["user_groups"]
             valid = batch.valid(items)
-            if self.user_groups.estimate_upsert_size(valid) > MAX_BATCH_RESPONSE_SIZE:
+            if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
                 raise ResponseTooLarge
             valid_results = (
                 {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}

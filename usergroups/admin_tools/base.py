@@ -306,7 +306,7 @@ class OperatorAdmin(OperatorListAdmin):
         return f"{self.url_of('changelist')}?{request.GET.get(FILTERS_PARAM, '')}".rstrip("?")
 
     def described(self, row: Any) -> str:
-        """Return a link to the row and its details in one line."""
+        """Return one line: a link to the row, and the details of the row."""
         parts = [self.link_to(row), *self.details(row)]
         return format_html_join(" · ", "{}", ([part] for part in parts if part))
 
@@ -329,7 +329,7 @@ class OperatorAdmin(OperatorListAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         query: Any = request.GET.copy()
         query.update({"action": "delete_selected", "keys": unquote(object_id), "page": "1"})
-        request.GET = query
+        request.GET = query  # the same parameters as those that the buttons of the change page send
         return self.confirm_view(request)
 
     # History

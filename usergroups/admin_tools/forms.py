@@ -89,7 +89,7 @@ class JSONObjectFormField(forms.CharField):
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)  # as inside the body of a call
+            json_value = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)  # as a field of an API body
             value = self.serializer_field.run_validation(json_value)
         except ValueError as error:
             raise ValidationError(str(error)) from None

@@ -185,7 +185,7 @@ def short_date(at: datetime) -> str:
 
 
 def relative_time(at: datetime | None) -> str | None:
-    """Return HTML such as "in 3 days" or "2 hours ago"."""
+    """Return HTML such as "in 3 days" or "2 hours ago", in the largest unit only."""
     if at is None:
         return None
     if at <= timezone.now():

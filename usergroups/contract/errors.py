@@ -26,7 +26,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 """The header of every response, since a response may contain a user group token."""
 
 DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
-"""Raised if the database is unreachable, overloaded or read-only; the latter is an InternalError on PostgreSQL."""
+"""Raised if the database is unreachable or overloaded, or if it is read-only (InternalError on PostgreSQL)."""
 
 
 class Problem(TypedDict):
@@ -65,7 +65,7 @@ class DatabaseUnavailable(exceptions.APIException):
     status_code = 503
     default_code = "service_unavailable"
     default_detail = "The database is temporarily unavailable. Try again later."
-    wait = 5  # seconds
+    wait = 5  # seconds, for the header Retry-After
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
@@ -93,7 +93,7 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 
 @csrf_exempt
 @login_not_required
-@translation.override(None)
+@translation.override(None)  # DRF's detail in English
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Respond with 404 to any request. This is a view for any URL pattern, and a ``handler404``."""
     return failure_response(exceptions.NotFound())
@@ -122,7 +122,7 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if location := getattr(exception, "location", None):
+    if location := getattr(exception, "location", None):  # of the object that is in the way
         headers["Location"] = location
     if hasattr(exception, "wait"):
         headers["Retry-After"] = str(max(1, exception.wait or 1))  # A host's throttle may have no wait.

@@ -1,4 +1,4 @@
-"""Fields of serializers and of models that keep values as they were sent: they do not coerce, trim or reorder them."""
+"""Fields of serializers and models that keep text and JSON as they were sent, fields for times, and the envelope."""
 
 import json
 import re

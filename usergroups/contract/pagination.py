@@ -53,7 +53,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
-        """Return the cursor. Raises ValueError if the text is not a valid cursor."""
+        """Return the cursor, with its key converted by ``key_type``. Raises ValueError if the text is invalid."""
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
             case [str(created_at), str(key), bool(backwards), *until] if all(isinstance(each, str) for each in until):
                 times = [datetime.fromisoformat(each) for each in (created_at, *until)]
@@ -98,7 +98,7 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
-def pop_position(query: dict[str, Any]) -> dict[str, Any]:
+def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
     """Remove the limit, the cursor and the order from a validated PageQuery, and return them for ``Page``."""
     return {name: query.pop(name) for name in ("limit", "cursor", "order") if name in query}
 
@@ -166,7 +166,7 @@ class Page(Generic[M]):
         self.items = rows[:limit]
         ahead: Position | None = self._position(self.items[-1]) if len(rows) > limit else last_scanned
         behind: Position | None = None
-        if cursor is not None:  # Behind an empty page is the end of the list.
+        if cursor is not None:  # From an empty page, the way back begins at the end of the list.
             end = (LATEST if self.ascending else EARLIEST, cursor.key)
             behind = self._position(self.items[0]) if self.items else last_scanned or end
         if self.backwards:

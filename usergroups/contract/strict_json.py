@@ -24,8 +24,8 @@ _NO_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[^"\[\]{}]+', re.DOTALL)
 def loads(body: bytes, depth: int = 0) -> Any:
     """Decode the JSON text ``body``. ``depth`` is the nesting depth of the place where the value will be stored.
 
-    Raises ValueError, with a message for the client, if the text is not UTF-8 or not JSON, is nested deeper
-    than 64, contains U+0000 or a lone surrogate in a string or key, or contains NaN or a number that overflows a
+    Raises ValueError, with a message for the client, if the text is not UTF-8 or not JSON, is nested deeper than 64,
+    contains U+0000 or a lone surrogate in a string or key, or contains NaN, Infinity or a number that overflows a
     double. Integers keep every digit. The last one of duplicate keys wins.
     """
     try:

@@ -128,7 +128,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
         digest, now = secret_format.digest(secret), timezone.now()
-        if self.query.where:  # The compiled statement has no other filters.
+        if self.query.where:  # The compiled statement would ignore these filters.
             return self.for_write().active(now).filter(digest=digest).select_related(self.model.owner_field).first()
         found = _look_up(type(self), self.model, self.db_for_write, owner_fields)(digest=digest, expires_at=now)
         return found[0] if found else None
@@ -154,7 +154,7 @@ def _look_up(
 last_use_attempts = LocMemCache(
     "usergroups.last_use", {"timeout": LAST_USE_PRECISION.total_seconds(), "max_entries": 10_000}
 )
-"""The digests of tokens whose last use is being saved, or could not be saved within the last minute.
+"""The digests of tokens whose last use is being saved, or failed to be saved in the last minute.
 
 Each process has its own cache, whatever the project's CACHES setting says. Its size is bounded, its entries expire, and
 ``add()`` lets only one of several threads proceed.
@@ -162,7 +162,7 @@ Each process has its own cache, whatever the project's CACHES setting says. Its 
 
 
 class Token(WritingModel):
-    """A secret that authenticates its owner until it expires or is revoked. Only its digest is stored."""
+    """A secret that authenticates its owner until it expires or is revoked. Only its digest and its hint are stored."""
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""

@@ -190,7 +190,7 @@ class OperationSchema(AutoSchema):
         return [] if is_replaced else [*examples]
 
     def _failure_responses(self) -> dict[str, Any]:
-        """Return the error responses. All operations share those that do not depend on the operation."""
+        """Return the error responses, and add their codes to the enumeration. Those without field errors are shared."""
         codes_of_fields, every_code = self._codes()
         schema = self.resolve_serializer(FailureSerializer, "response").ref
         responses, failures = {}, self._failures()
@@ -274,7 +274,7 @@ def missing(field: str) -> exceptions.ValidationError:
 
 def exclude_contract_views(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
     """Exclude all TokenViews from an OpenAPI document. For drf-spectacular's PREPROCESSING_HOOKS."""
-    return [endpoint for endpoint in endpoints if not issubclass(endpoint[3].cls, TokenView)]
+    return [endpoint for endpoint in endpoints if not issubclass(endpoint[3].cls, TokenView)]  # [3] is the view.
 
 
 def id_parameter(description: str, example: str) -> OpenApiParameter:

@@ -1,7 +1,7 @@
 """The format of secrets: ``prefix_``, 32 random base62 characters (190 bits) and a checksum of 6 characters.
 
-The prefix names the kind of the token, and lets secret scanners find leaked tokens. The checksum, the CRC-32 of the
-text before it in base62, lets the service reject a mistyped secret without a query. The format follows GitHub's:
+The prefix names the kind of the token, and lets secret scanners find leaked tokens. The checksum is the CRC-32 of the
+text before it, in base62. With it, the service rejects a mistyped secret without a query. The format follows GitHub's:
 https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
 """
 

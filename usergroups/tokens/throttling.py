@@ -89,8 +89,8 @@ def address_of(request: HttpRequest | Request) -> str | None:
 
     For IPv6 this is the first address of the /64 network, since a client usually has a whole network. An IPv4-mapped
     address counts as the IPv4 address. The address is unknown if it is not valid, for example because it has a port, if
-    X-Forwarded-For has fewer addresses than there are trusted proxies, or if the server listens on a Unix socket.
-    API clients with unknown addresses must not share a rate limit.
+    X-Forwarded-For has fewer addresses than there are trusted proxies or, without any, if the server listens on a Unix
+    socket. API clients with unknown addresses must not share a rate limit.
     """
     hops = [request.META.get("REMOTE_ADDR") or ""]
     if proxies := conf.trusted_proxies():

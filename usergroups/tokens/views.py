@@ -34,7 +34,7 @@ class TokenView(APIView):
     """
 
     request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
-    """By method, the serializer of the query parameters (``methods_with_query``) or otherwise of the body."""
+    """By method, the serializer of the query parameters (``methods_with_query``) or, for other methods, of the body."""
     response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
     """By method, the serializer of a successful response."""
     methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
