@@ -259,9 +259,9 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "bookmarks_service",
     "VERSION": __version__,
     "DESCRIPTION": (
-        "Manages user groups and their bookmarks. Every response is a JSON object with `success`, 1 or 0. An error "
-        "response also has a `type` and a list of `errors`: `code` is for programs, `detail` is for people, and `attr` "
-        "names the invalid field."
+        "Manages user groups and their bookmarks. Every response except an exported file is a JSON object with "
+        "`success`, 1 or 0. An error response also has a `type` and a list of `errors`: `code` is for programs, "
+        "`detail` is for people, and `attr` names the invalid field."
     ),
     "OAS_VERSION": "3.1.1",
     "CONTACT": {"name": "The operator of this service"},

@@ -14,7 +14,7 @@ from .records import FileRecord, InvalidRecord, ObjectReader, to_dict
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each line that is not blank, or an InvalidRecord if it is not a JSON object."""
+    """Yield a record for each line that is not blank, or an InvalidRecord with the reason if the line is invalid."""
     objects = ObjectReader()
     for number, line in enumerate(read_lines(open_text(file, encoding)), start=1):
         if not line.isspace():

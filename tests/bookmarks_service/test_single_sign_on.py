@@ -202,7 +202,7 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
     ],
     ids=["success", "status", "error"],
 )
-def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog, responses, logged):
+def test_no_token_or_claim_is_in_a_session_or_logged(client, provider, caplog, responses, logged):
     caplog.set_level("INFO")
     provider.responses = responses
     address = go_to_provider(client)
@@ -211,7 +211,7 @@ def test_no_token_or_claim_is_stored_or_logged(client, provider, caplog, respons
     assert come_back(client, address).status_code == (502 if responses else 302)
     stored = str([session.get_decoded() for session in Session.objects.all()])
     assert logged in caplog.text
-    # An ID token begins with "eyJ".
+    # The provider issues "an-access-token" and an ID token, which begins with "eyJ".
     for secret in (code, CLIENT_SECRET, "an-access-token", "eyJ", ANNA["name"], ANNA["email"], ANNA["sub"]):
         assert secret not in stored
         assert secret not in caplog.text

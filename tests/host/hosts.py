@@ -62,7 +62,7 @@ class Host(NamedTuple):
 
         def is_ready() -> bool:
             with suppress(httpx.TransportError):
-                httpx.get(address, verify=CERTIFICATES)
+                httpx.get(address, verify=CERTIFICATES)  # Otherwise httpx loads all certificates, even for http.
                 return True
             return False
 

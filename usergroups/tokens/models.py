@@ -256,7 +256,7 @@ class Token(WritingModel):
         return successor, secret
 
     def new_successor(self, now: datetime) -> "tuple[Token, str]":
-        """Return a token with the same name, owner and permissions, which is not saved, and its secret."""
+        """Return an unsaved successor of this token, which must be neither rotated nor revoked, and its secret."""
         expires_at = self.expires_at
         with suppress(OverflowError):  # then keep the old time, thousands of years from now
             expires_at = expires_at and now + (expires_at - self.created_at)

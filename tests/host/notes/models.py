@@ -15,7 +15,7 @@ class Person(AbstractUser):
 
 
 class Note(models.Model):
-    user_group = models.ForeignKey("usergroups.UserGroup", models.CASCADE, related_name="+")
+    user_group = models.ForeignKey("usergroups.UserGroup", models.CASCADE, related_name="+")  # hidden, yet deleted too
     team = models.ForeignKey("usergroups.Team", models.CASCADE, null=True)
     above = models.ForeignKey("self", models.CASCADE, null=True)
 
