@@ -151,6 +151,13 @@ def test_an_export_replaces_the_content_of_the_file(user_group, tmp_path, name):
         assert text.read() == "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
 
 
+def test_an_export_is_not_compressed(user_group, tmp_path):
+    with pytest.raises(CommandError, match=r"Omit \.gz"):
+        call_command("export_bookmarks", str(tmp_path / "a.csv.gz"), *GROUP)
+
+    assert not list(tmp_path.iterdir())
+
+
 def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
     collection = CollectionFactory(user_group=user_group)
     BookmarkFactory(user_group=user_group)

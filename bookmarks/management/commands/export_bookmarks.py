@@ -44,6 +44,8 @@ class Command(OperatorCommand):
         add_file_options(parser, EXPORT_FORMATS, help_of_collection="Export only the bookmarks in this collection.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["file"].endswith(".gz"):
+            raise CommandError("An export is not compressed. Omit .gz from the name of the file.")
         user_group, collection, format_name = look_up(options, EXPORT_FORMATS)
         text = EXPORT_FORMATS[format_name].write(load(user_group, collection))
         with nullcontext(sys.stdout.buffer) if options["file"] == "-" else open(options["file"], "wb") as file:
