@@ -29,7 +29,8 @@ from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers
 from .authentication import AccessTokenAuthentication
-from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES, encodings
+from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
+from .files.content import encoding_name
 from .files.exporting import download, load
 from .files.importing import read, store
 from .files.report import Report
@@ -260,7 +261,7 @@ class ImportView(AccessTokenView):
             raise UnsupportedMediaType(request.content_type)
         try:
             charset = (request.content_params or {}).get("charset")
-            encoding = encodings.lookup(charset) if charset else None
+            encoding = encoding_name(charset) if charset else None
         except ValueError:
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
 
-from .encodings import MAX_LINE, open_text, read_lines
+from .content import MAX_LINE, open_text, read_lines
 from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # also after apostrophes, so that an import restores each cell exactly

@@ -31,8 +31,8 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
     """Yield the records of a file in the format with this name, which is read in constant memory.
 
     The file may be compressed with gzip. It need not be seekable. ``encoding`` is the name of its encoding, as returned
-    by ``lookup``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression. Raises
-    UnreadableFile after the last record if the file is damaged or larger.
+    by ``encoding_name``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression.
+    Raises UnreadableFile after the last record if the file is damaged or larger.
     """
     content = DecompressedFile(file, limit)
     try:

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 from usergroups.contract.requests import CHUNK_SIZE
 
 from . import records
-from .content import UnreadableFile
-from .encodings import open_text
+from .content import UnreadableFile, open_text
 from .records import LIST_KEYS, CollectionRecord, FileRecord, InvalidRecord, Record
 
 MAX_DEPTH = 500  # arrays and objects, so that Container.collection may be recursive

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from bookmarks.models import Bookmark, Collection
 from usergroups.contract import strict_json
 
-from .encodings import MAX_LINE, open_text, read_lines
+from .content import MAX_LINE, open_text, read_lines
 from .records import FileRecord, InvalidRecord, ObjectReader, to_dict
 
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
-from .encodings import open_text
+from .content import open_text
 from .html_tokenizer import HtmlTokenizer, attributes, decode
 from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, join_path, split_path, to_dict
 

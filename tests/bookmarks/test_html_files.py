@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from bookmarks.files import encodings, html_tokenizer, netscape
+from bookmarks.files import content, html_tokenizer, netscape
 from bookmarks.files.records import (
     MAX_PATH_LENGTH,
     CollectionRecord,
@@ -256,7 +256,7 @@ ENCODED_LINK = '<A HREF="https://example.com/">{}</A>'
 
 
 def title(data, encoding=None):
-    [record] = netscape.read(io.BytesIO(data), encoding and encodings.lookup(encoding))
+    [record] = netscape.read(io.BytesIO(data), encoding and content.encoding_name(encoding))
     return record.title
 
 
@@ -277,13 +277,13 @@ def title(data, encoding=None):
 )
 def test_names_of_encodings_mean_what_they_mean_in_browsers(label, data, text):
     """U+DCFF stands for bytes that Python's codecs cannot decode. Browsers decode some of them, as 0x80 in GBK."""
-    assert encodings.open_text(io.BytesIO(data), encodings.lookup(label)).read() == text
+    assert content.open_text(io.BytesIO(data), content.encoding_name(label)).read() == text
 
 
 @pytest.mark.parametrize("label", ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"])
 def test_other_names_of_encodings_are_unknown(label):
     with pytest.raises(ValueError, match="is not the name of an encoding of text"):
-        encodings.lookup(label)
+        content.encoding_name(label)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_other_names_of_encodings_are_unknown(label):
     ],
 )
 def test_the_encoding_that_html_declares_is_found(beginning, name):
-    assert encodings.declared_in_html(beginning.encode()) == name
+    assert content.declared_in_html(beginning.encode()) == name
 
 
 def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_declared_one():

@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
-from bookmarks.files import FORMATS, encodings, positions
+from bookmarks.files import FORMATS, positions
+from bookmarks.files.content import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report
 from bookmarks.management.commands.export_bookmarks import add_file_options, look_up
@@ -28,7 +29,7 @@ class Command(OperatorCommand):
             parser, FORMATS, help_of_collection="Import into this collection, not into those that the file names."
         )
         help_text = "The encoding of a file that does not declare it, such as windows-1252. Default: UTF-8."
-        parser.add_argument("--encoding", type=encodings.lookup, metavar="LABEL", help=help_text)
+        parser.add_argument("--encoding", type=encoding_name, metavar="LABEL", help=help_text)
         parser.add_argument(
             "--update", action="store_true", help="Give existing bookmarks the values that are in the file."
         )
