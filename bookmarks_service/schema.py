@@ -1,6 +1,7 @@
 """The OpenAPI document at /schema/."""
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,10 +9,14 @@ from django.utils import translation
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 
+generation = Lock()  # drf-spectacular fails if several threads generate their first documents at once
+
 
 def schema(request: HttpRequest) -> HttpResponse:
     """Serve the OpenAPI document as JSON. It is the same for all clients."""
-    return HttpResponse(document(), content_type="application/json")
+    with generation:
+        body = document()
+    return HttpResponse(body, content_type="application/json")
 
 
 @cache

@@ -2,9 +2,11 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
+from django.test import RequestFactory
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
@@ -13,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 from bookmarks.files import FORMATS_BY_TYPE
 from bookmarks.openapi import EXPORT_EXAMPLES
+from bookmarks_service import schema
 from tests.bookmarks_service.calls import operations_of
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from usergroups.tokens.openapi import operation as document_operation
@@ -30,6 +33,18 @@ HEADERS_OF_THE_SERVICE = {
     "Cross-Origin-Opener-Policy",
 }  # fmt: skip
 """Headers of responses that the document leaves out, because they have nothing to do with the operation."""
+
+
+def test_concurrent_first_requests_generate_the_document_once(monkeypatch):
+    schema.document.cache_clear()
+    calls, get_schema = [], SchemaGenerator.get_schema
+    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *args, **kw: calls.append(1) or get_schema(*args, **kw))
+
+    with ThreadPoolExecutor(4) as pool:
+        responses = list(pool.map(schema.schema, [RequestFactory().get("/schema/")] * 4))
+
+    assert len(calls) == 1
+    assert len({response.content for response in responses}) == 1
 
 
 def test_the_schemes_are_known_to_every_client(document):
