@@ -45,7 +45,7 @@ class Report:
 
     created: int = 0
     updated: int = 0
-    """The number of existing bookmarks whose title or date the import has changed."""
+    """The number of existing bookmarks that the import has changed."""
     existing: int = 0
     """The number of bookmarks that already existed, or are repeated in the file, and that the import did not change."""
     refused: int = 0
