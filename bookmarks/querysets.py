@@ -256,7 +256,7 @@ class CompiledInsert(CompiledStatement["Bookmark"]):
         values = ", ".join(["%s"] * len(columns))
         into = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)})"
         sql = f"{into} VALUES ({values}) ON CONFLICT DO NOTHING RETURNING 1"
-        super().__init__(model, using, sql, ())
+        super().__init__(model, using, sql, params=())
 
     def insert(self, bookmark: "Bookmark") -> bool:
         """Insert a bookmark and return True, or return False if it conflicts with an existing row."""

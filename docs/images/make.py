@@ -123,7 +123,6 @@ def take_pictures(page: Page, password: str) -> None:
     save(page, "overview.png")
 
     page.goto("/admin/usergroups/apitoken/")
-    page.evaluate("window.scrollTo(0, 0)")
     save(page, "tokens.png")
 
     page.goto("/admin/usergroups/usergroup/?q=acme-logistics")
