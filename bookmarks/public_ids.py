@@ -55,7 +55,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
             if key := rows.duplicate_of(**changes):
                 raise Duplicate(key)
 
-        return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, refuse_duplicate)
+        return retry_on_conflict(lambda: rows.update_version(versions, **changes), rows.db, explain=refuse_duplicate)
 
     def duplicate_of(self, **changes: Any) -> UUID | None:
         """Return the key of the row that would be duplicated, or None. The queryset has only the row to change."""

@@ -59,7 +59,7 @@ IMPORTS = {
     ),
     "empty": (b"url\n", [], ["0 created, 0 already existed, 0 refused.", "The file contains no bookmarks."], {"Old"}),
     "encoding": (
-        "url,title\nhttps://a/,Привет\n".encode("koi8-r"), ["--encoding", "koi"],
+        "url,title\nhttps://a/,Привет\n".encode("koi8-r"), ["--encoding", "koi"],  # a label of the WHATWG for KOI8-R
         ["1 created, 0 already existed, 0 refused.", ""], {"Old", "Привет"},
     ),
 }  # fmt: skip

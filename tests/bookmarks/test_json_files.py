@@ -124,7 +124,7 @@ def test_an_object_with_a_name_and_a_list_is_a_folder(text, key):
 @pytest.mark.parametrize(
     ("more", "inside"),
     [('"title": "F", "children": [%s]' % OBJECT, [Record(1, URL, "A", "F")]), ('"type": "folder", "title": "F"', [])],
-    ids=["full", "empty"],
+    ids=["full", "empty"],  # An empty one is only a bookmark and makes no collection.
 )
 def test_a_folder_may_be_a_bookmark_too(text, more, inside):
     assert read(text % more) == [*inside, Record(len(inside) + 1, "https://b/", "F")]

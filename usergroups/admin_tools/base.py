@@ -55,7 +55,7 @@ class ConfirmationForm(forms.Form):
 
 
 class DeletionForm(ConfirmationForm):
-    """The form of a deletion, with the numbers of the related rows that will be deleted or detached as well."""
+    """The form of a deletion, with the numbers of related rows. Detached ones may be duplicates, which are deleted."""
 
     max_rows = MAX_LISTED
 
