@@ -221,7 +221,7 @@ class BookmarkAdmin(OwnedAdmin):
         return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
-        return tuple(name for name in self.get_fields(request, obj) if name not in EDITABLE) if obj else ()
+        return self.get_fields(request, obj)[len(EDITABLE) :] if obj else ()
 
     def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)

@@ -15,6 +15,7 @@ from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin_tools.base import ConfirmationForm
 from usergroups.models import ApiToken
+from usergroups.tokens.admin import TokenAdmin
 
 pytestmark = pytest.mark.django_db
 
@@ -170,6 +171,14 @@ def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
 
     for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment__exact": "Testing"}):
         assert listed(admin_client, **query) == {token}
+
+
+def test_a_host_can_add_buttons_to_the_page_of_a_token(admin_client, monkeypatch):
+    monkeypatch.setattr(TokenAdmin, "object_actions", {**TokenAdmin.object_actions, "delete_selected": "Remove"})
+
+    page = admin_client.get(url("usergroups_apitoken_change", ApiTokenFactory().pk))
+
+    assert [label for _, label in page.context["buttons"]] == ["Rotate", "Revoke", "Remove"]
 
 
 def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
