@@ -31,7 +31,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
 RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
 COPY . .
-RUN python manage.py collectstatic --noinput
+RUN DEBUG=1 python manage.py collectstatic --noinput
 
 USER 10001:10001
 EXPOSE 8000

@@ -1,5 +1,6 @@
 """The settings of the service. docs/deploy.md lists those that are read from the environment."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +19,15 @@ SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.
 CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
 URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
 REDIS_URL = validate.Regexp(r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0.")
+# A password with a slash, "?" or "#" that is not percent-encoded would end the
+# host there. Its rest, up to the "@", would become a name that errors quote.
+DATABASE_URL = validate.Regexp(
+    r"(postgres(ql)?://[^/?#]*[^@]*|sqlite://(:memory:|/.*))\Z",
+    error=(
+        "Set it to a URL such as postgres://user:password@host:5432/name, with "
+        "percent-encoded special characters, or sqlite:////path."
+    ),
+)
 
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
@@ -91,10 +101,19 @@ TEMPLATES = [
     },
 ]
 
+DEVELOPMENT_DATABASE_URL = f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"
+# Otherwise, a command that is run without the settings of the service would
+# silently use another database.
+if "DATABASE_URL" not in os.environ and not DEBUG:
+    raise ImproperlyConfigured(
+        "Set DATABASE_URL to the database, such as "
+        "postgres://user:password@host:5432/name, or DEBUG=1 on a developer's machine."
+    )
+env.str("DATABASE_URL", DEVELOPMENT_DATABASE_URL, validate=DATABASE_URL)
 DATABASES = {
     "default": env.dj_db_url(
         "DATABASE_URL",
-        f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
+        DEVELOPMENT_DATABASE_URL,
         conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
         conn_health_checks=True,
         # A server-side cursor outlives its transaction, and a pooler may give the next one another connection.
@@ -102,8 +121,6 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    if DATABASES["default"].get("HOST"):  # With two slashes, the path would be taken for a host.
-        raise ImproperlyConfigured("DATABASE_URL is invalid. Write a path with four slashes, as in sqlite:////path.")
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
