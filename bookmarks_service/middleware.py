@@ -1,5 +1,6 @@
 """The service's own middleware: health checks for load balancers, and what only pages or only proxies need."""
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cache
@@ -12,7 +13,7 @@ from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.core.exceptions import MiddlewareNotUsed
-from django.db import DatabaseError, Error, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -24,6 +25,9 @@ from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.tokens.throttling import address_of
 
 from .handlers import View, page
+from .json_log import first_line
+
+logger = logging.getLogger(__name__)
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
@@ -113,19 +117,31 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """Respond with 503 if the database is unavailable or a migration is not applied."""
+    """
+    Respond with 503 if the database is unavailable or a migration is not applied.
+
+    The log says why.
+    """
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         require_migrations()
-    except Error:
+    except UnappliedMigrations as error:
+        logger.error("Not ready: %s", error)  # no traceback
+        return failure_response(DatabaseUnavailable(str(error)))
+    except Error as error:
+        logger.error("Not ready: %s", first_line(error))
         return failure_response(DatabaseUnavailable())
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
+class UnappliedMigrations(Exception):
+    pass
+
+
 @cache
 def require_migrations() -> None:
-    """Raise DatabaseError if a migration is not applied. A success is cached."""
+    """Raise UnappliedMigrations if there are any. A success is cached."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise DatabaseError("Some migrations are not applied.")
+        raise UnappliedMigrations("Some migrations are not applied.")

@@ -146,8 +146,13 @@ USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, vali
 BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
-if PROMETHEUS_MULTIPROC_DIR and not Path(PROMETHEUS_MULTIPROC_DIR).is_dir():
-    raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR is invalid. Set it to a folder such as /run/metrics.")
+if PROMETHEUS_MULTIPROC_DIR:
+    is_folder = Path(PROMETHEUS_MULTIPROC_DIR).is_dir()
+    if not is_folder or not os.access(PROMETHEUS_MULTIPROC_DIR, os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(
+            "PROMETHEUS_MULTIPROC_DIR is invalid. "
+            "Set it to a folder that the service may write to, such as /run/metrics."
+        )
 TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=URL)
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -256,7 +261,7 @@ SILENCED_SYSTEM_CHECKS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "bookmarks_service.request_log.JsonFormatter"}},
+    "formatters": {"json": {"()": "bookmarks_service.json_log.JsonFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {

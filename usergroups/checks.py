@@ -62,9 +62,7 @@ def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 
 
 @register(Tags.database)
-def check_encodings(
-    databases: Sequence[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
+def check_encodings(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """
     Return an error for each PostgreSQL database of the apps that is not in UTF-8.
 
@@ -90,9 +88,7 @@ def check_encodings(
 
 def _may_be_migrated(alias: str) -> bool:
     return any(
-        router.allow_migrate_model(alias, model)
-        for model in apps.get_models()
-        if issubclass(model, WritingModel)
+        router.allow_migrate_model(alias, model) for model in apps.get_models() if issubclass(model, WritingModel)
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.bookmarks_service.service import manage
 
 pytest.importorskip("psycopg")
-from tests.bookmarks_service.postgresql import Cluster, needs_postgresql  # noqa: E402
+from tests.bookmarks_service.postgresql import Cluster, needs_postgresql
 
 pytestmark = [pytest.mark.database_independent, needs_postgresql]
 

@@ -84,6 +84,13 @@ def test_a_malformed_value_is_reported_without_quoting_it(name, value):
     assert "hunter2" not in str(error.value)  # the password in the URLs above
 
 
+def test_a_folder_for_metrics_that_is_not_writable_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK | os.X_OK)
+
+    with pytest.raises(ImproperlyConfigured, match="PROMETHEUS_MULTIPROC_DIR"):
+        load_settings(SECRET_KEY="x", PROMETHEUS_MULTIPROC_DIR=str(tmp_path))
+
+
 def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
     variables = {"SECRET_KEY": "x", "DATABASE_URL": "postgres://user:hunter2@host:99999/name"}
 
@@ -181,7 +188,7 @@ def test_unsafe_and_incomplete_settings_are_refused(variables, message):
 PACKAGES = {
     "authlib": SIGN_ON,
     "opentelemetry": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://host.example"},
-    "prometheus_client": {"PROMETHEUS_MULTIPROC_DIR": "/"},
+    "prometheus_client": {"PROMETHEUS_MULTIPROC_DIR": "/tmp"},
 }
 
 
