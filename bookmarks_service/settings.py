@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
+    "bookmarks_service.middleware.FormSizeMiddleware",  # before CsrfViewMiddleware, which reads the form
     "bookmarks_service.middleware.CsrfViewMiddleware",
     "bookmarks_service.middleware.AuthenticationMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
@@ -199,7 +200,8 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed into the wrong field.
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes; a form with 1 MiB of JSON is larger when URL-encoded
+# Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded. FormSizeMiddleware allows less on other pages.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 APPEND_SLASH = False  # Paths match exactly.
 LANGUAGE_CODE = "en"
