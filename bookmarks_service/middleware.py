@@ -87,9 +87,7 @@ class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
     Content-Length.
     """
 
-    def process_view(
-        self, request: HttpRequest, view: View, args: Any, kwargs: Any
-    ) -> HttpResponse | None:
+    def process_view(self, request: HttpRequest, view: View, args: Any, kwargs: Any) -> HttpResponse | None:
         """Respond with 413 if the form is too large for its page and its user."""
         match = request.resolver_match
         if match is None or match.app_name != "admin":
