@@ -203,6 +203,8 @@ AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed i
 # Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded. FormSizeMiddleware allows less on other pages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
+LOGIN_REDIRECT_URL = "admin:index"  # if the page that a login should end on is on another host
+
 APPEND_SLASH = False  # Paths match exactly.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
