@@ -181,7 +181,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 class UnappliedMigrations(Exception):
-    pass
+    """The database lacks migrations of the installed code."""
 
 
 @cache
