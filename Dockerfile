@@ -16,6 +16,7 @@ ENV PYTHONUNBUFFERED=1 \
     GRANIAN_BACKPRESSURE=500 \
     GRANIAN_HTTP1_KEEP_ALIVE=false \
     GRANIAN_HTTP1_HEADER_READ_TIMEOUT=10000 \
+    GRANIAN_LOG_CONFIG=bookmarks_service/granian_log.json \
     GRANIAN_RESPAWN_FAILED_WORKERS=1 \
     GRANIAN_WORKERS_LIFETIME=1d \
     GRANIAN_WORKERS_MAX_RSS=512 \
@@ -31,7 +32,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
 RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
 COPY . .
-RUN python manage.py collectstatic --noinput
+RUN DEBUG=1 python manage.py collectstatic --noinput
 
 USER 10001:10001
 EXPOSE 8000

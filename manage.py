@@ -4,6 +4,8 @@
 import os
 import secrets
 import sys
+from pathlib import Path
+from urllib.parse import quote
 
 
 def main() -> None:
@@ -17,6 +19,10 @@ def main() -> None:
     # which checks the key. The server of quickstart also uses it, so that operators must log in again after a restart.
     if "--deploy" not in sys.argv and os.environ.get("DEBUG", "0") == "0":
         os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
+    # Only quickstart chooses a database. Its server inherits the variable.
+    if sys.argv[1:2] == ["quickstart"]:
+        path = Path(__file__).resolve().parent / "db.sqlite3"
+        os.environ.setdefault("DATABASE_URL", f"sqlite:///{quote(str(path))}")
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EnvError) as error:

@@ -33,6 +33,15 @@ class PermissionsAdmin(OperatorListAdmin):
 
     filter_horizontal = ()
 
+    # Whoever changes accounts or roles can give themselves all rights, so the
+    # permissions for it are not enough.
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_superuser
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.is_superuser
+
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.remote_field.model is Permission:
             types = ContentType.objects.get_for_models(*filter(self.admin_site.is_registered, apps.get_models()))

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
+from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -48,10 +51,22 @@ class OperatorsSite(FindSite):
         offered = {"password_login": settings.PASSWORD_LOGIN, "single_sign_on": bool(settings.OIDC_ISSUER)}
         return super().login(request, {**offered, **(extra_context or {})})
 
+    @method_decorator(axes_dispatch)
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """
+        Change the user's password.
+
+        A wrong old password counts as a failed login, so that a stolen session
+        cannot be used to guess it.
+        """
         if not settings.PASSWORD_LOGIN:
             raise Http404
-        return super().password_change(request, extra_context)
+        response = super().password_change(request, extra_context)
+        form = (getattr(response, "context_data", None) or {}).get("form")
+        if form and form.has_error("old_password", "password_incorrect"):
+            credentials = {"username": request.user.get_username()}
+            user_login_failed.send(__name__, credentials=credentials, request=request)
+        return response
 
     def autocomplete_view(self, request: HttpRequest) -> Any:
         if "\0" in request.GET.get("term", ""):

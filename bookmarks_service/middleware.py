@@ -1,5 +1,6 @@
 """The service's own middleware: health checks for load balancers, and what only pages or only proxies need."""
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cache
@@ -12,18 +13,23 @@ from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.core.exceptions import MiddlewareNotUsed
-from django.db import DatabaseError, Error, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware import csrf, locale
 from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
 
+from bookmarks.conf import max_import_size
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.tokens.throttling import address_of
 
-from .handlers import View, page
+from .handlers import View, error_page, page
+from .json_log import first_line
+
+logger = logging.getLogger(__name__)
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
@@ -62,6 +68,49 @@ CsrfViewMiddleware = pages_only(csrf.CsrfViewMiddleware)
 AuthenticationMiddleware = pages_only(auth.AuthenticationMiddleware)
 MessageMiddleware = pages_only(messages.MessageMiddleware)
 AxesMiddleware = pages_only(axes.AxesMiddleware)
+
+
+KIB = 1024
+MAX_ANONYMOUS_FORM = 64 * KIB  # bytes, as of all sizes below
+MAX_FORM = 2560 * KIB
+IMPORT_PAGE = "bookmarks_bookmark_import"
+JSON_PAGES = ("usergroups_usergroup_add", "usergroups_usergroup_change")
+
+
+class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
+    """
+    Refuse a form that is too large before Django reads and decodes it.
+
+    Django has one limit for all forms, DATA_UPLOAD_MAX_MEMORY_SIZE, which must
+    allow for the JSON of a user group. Decoding as much can take seconds and
+    over a gigabyte of memory. Django reads nothing of a body without a
+    Content-Length.
+    """
+
+    def process_view(self, request: HttpRequest, view: View, args: Any, kwargs: Any) -> HttpResponse | None:
+        """Respond with 413 if the form is too large for its page and its user."""
+        match = request.resolver_match
+        if match is None or match.app_name != "admin":
+            return None
+        try:
+            size = int(request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return None  # Django treats the body as empty.
+        if size > MAX_ANONYMOUS_FORM and size > max_form_size(request, match.url_name):
+            return error_page(413)
+        return None
+
+
+def max_form_size(request: HttpRequest, url_name: str | None) -> int:
+    """Return the maximum size of a form in bytes."""
+    if not request.user.is_authenticated:
+        return MAX_ANONYMOUS_FORM
+    if url_name == IMPORT_PAGE:
+        # The form reports a file that is a bit too large.
+        return max_import_size() + KIB * KIB
+    if url_name in JSON_PAGES:
+        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return MAX_FORM
 
 
 def client_address(request: Any) -> str:
@@ -113,19 +162,31 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """Respond with 503 if the database is unavailable or a migration is not applied."""
+    """
+    Respond with 503 if the database is unavailable or a migration is not applied.
+
+    The log says why.
+    """
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         require_migrations()
-    except Error:
+    except UnappliedMigrations as error:
+        logger.error("Not ready: %s", error)  # no traceback
+        return failure_response(DatabaseUnavailable(str(error)))
+    except Error as error:
+        logger.error("Not ready: %s", first_line(error))
         return failure_response(DatabaseUnavailable())
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
+class UnappliedMigrations(Exception):
+    """The database lacks migrations of the installed code."""
+
+
 @cache
 def require_migrations() -> None:
-    """Raise DatabaseError if a migration is not applied. A success is cached."""
+    """Raise UnappliedMigrations if there are any. A success is cached."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise DatabaseError("Some migrations are not applied.")
+        raise UnappliedMigrations("Some migrations are not applied.")

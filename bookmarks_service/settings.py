@@ -1,5 +1,6 @@
 """The settings of the service. docs/deploy.md lists those that are read from the environment."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +19,15 @@ SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.
 CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
 URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
 REDIS_URL = validate.Regexp(r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0.")
+# A password with a slash, "?" or "#" that is not percent-encoded would end the
+# host there. Its rest, up to the "@", would become a name that errors quote.
+DATABASE_URL = validate.Regexp(
+    r"(postgres(ql)?://[^/?#]*[^@]*|sqlite://(:memory:|/.*))\Z",
+    error=(
+        "Set it to a URL such as postgres://user:password@host:5432/name, with "
+        "percent-encoded special characters, or sqlite:////path."
+    ),
+)
 
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
@@ -57,6 +67,7 @@ MIDDLEWARE = [
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
+    "bookmarks_service.middleware.FormSizeMiddleware",  # before CsrfViewMiddleware, which reads the form
     "bookmarks_service.middleware.CsrfViewMiddleware",
     "bookmarks_service.middleware.AuthenticationMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
@@ -91,10 +102,19 @@ TEMPLATES = [
     },
 ]
 
+DEVELOPMENT_DATABASE_URL = f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"
+# Otherwise, a command that is run without the settings of the service would
+# silently use another database.
+if "DATABASE_URL" not in os.environ and not DEBUG:
+    raise ImproperlyConfigured(
+        "Set DATABASE_URL to the database, such as "
+        "postgres://user:password@host:5432/name, or DEBUG=1 on a developer's machine."
+    )
+env.str("DATABASE_URL", DEVELOPMENT_DATABASE_URL, validate=DATABASE_URL)
 DATABASES = {
     "default": env.dj_db_url(
         "DATABASE_URL",
-        f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}",
+        DEVELOPMENT_DATABASE_URL,
         conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
         conn_health_checks=True,
         # A server-side cursor outlives its transaction, and a pooler may give the next one another connection.
@@ -102,8 +122,6 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    if DATABASES["default"].get("HOST"):  # With two slashes, the path would be taken for a host.
-        raise ImproperlyConfigured("DATABASE_URL is invalid. Write a path with four slashes, as in sqlite:////path.")
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
@@ -129,8 +147,13 @@ USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, vali
 BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
-if PROMETHEUS_MULTIPROC_DIR and not Path(PROMETHEUS_MULTIPROC_DIR).is_dir():
-    raise ImproperlyConfigured("PROMETHEUS_MULTIPROC_DIR is invalid. Set it to a folder such as /run/metrics.")
+if PROMETHEUS_MULTIPROC_DIR:
+    is_folder = Path(PROMETHEUS_MULTIPROC_DIR).is_dir()
+    if not is_folder or not os.access(PROMETHEUS_MULTIPROC_DIR, os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(
+            "PROMETHEUS_MULTIPROC_DIR is invalid. "
+            "Set it to a folder that the service may write to, such as /run/metrics."
+        )
 TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=URL)
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -177,7 +200,10 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed into the wrong field.
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # bytes; a form with 1 MiB of JSON is larger when URL-encoded
+# Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded. FormSizeMiddleware allows less on other pages.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+LOGIN_REDIRECT_URL = "admin:index"  # if the page that a login should end on is on another host
 
 APPEND_SLASH = False  # Paths match exactly.
 LANGUAGE_CODE = "en"
@@ -239,7 +265,7 @@ SILENCED_SYSTEM_CHECKS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "bookmarks_service.request_log.JsonFormatter"}},
+    "formatters": {"json": {"()": "bookmarks_service.json_log.JsonFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {

@@ -2,8 +2,10 @@
 
 import logging
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import lru_cache
 from hashlib import sha256
 from threading import BoundedSemaphore
 from typing import Any
@@ -11,11 +13,13 @@ from typing import Any
 from authlib.integrations.django_client import OAuth
 from django.conf import settings
 from django.contrib.auth import login, models
+from django.core import signing
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.encoding import iri_to_uri
 from django.views.decorators.cache import never_cache
 
 from .handlers import page
@@ -24,24 +28,54 @@ logger = logging.getLogger(__name__)
 FAILED = "admin/sign_in_failed.html"
 WAITING = BoundedSemaphore(4)  # threads of a process that may wait for the provider; the others are left for the API
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+COOKIE = "sign_in"
+MAX_WAIT = 600  # seconds at the provider
+MAX_NEXT = 2000  # bytes of a URL, because browsers drop cookies of over 4,096 bytes
 UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")  # characters that the database refuses
 
 
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect to the provider. The session keeps a state, a nonce and the verifier of PKCE meanwhile."""
+    """
+    Redirect to the provider.
+
+    A signed cookie keeps a state, a nonce and the verifier of PKCE meanwhile. A
+    session would store a row for each visitor.
+    """
     callback_url = request.build_absolute_uri(reverse("single_sign_on_callback"))
     sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
     if sign_in is None:
         return render(request, FAILED, {"reason": "provider"}, status=502)
-    request.session["sign_in"] = {**sign_in, "callback_url": callback_url, "next": request.GET.get("next", "")}
-    if not request.user.is_authenticated:
-        request.session.set_expiry(600)  # seconds at the provider
-    return HttpResponseRedirect(sign_in["url"])
+    response = HttpResponseRedirect(sign_in.pop("url"))
+    next_page = iri_to_uri(request.GET.get("next", ""))
+    if len(next_page) > MAX_NEXT:
+        next_page = ""
+    kept = {**sign_in, "callback_url": callback_url, "next": next_page}
+    response.set_cookie(
+        COOKIE,
+        signing.dumps(kept, salt=COOKIE),
+        max_age=MAX_WAIT,
+        path=reverse("single_sign_on"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
 
 
 def callback(request: HttpRequest) -> HttpResponse:
-    """Log in the operator whom the provider has sent back."""
-    sign_in = request.session.pop("sign_in", None)
+    """Log in the operator whom the provider has sent back, and delete the cookie."""
+    try:
+        cookie = request.COOKIES.get(COOKIE, "")
+        sign_in = signing.loads(cookie, salt=COOKIE, max_age=MAX_WAIT)
+    except signing.BadSignature:
+        sign_in = None
+    response = finish(request, sign_in)
+    response.delete_cookie(COOKIE, path=reverse("single_sign_on"), samesite="Lax")
+    return response
+
+
+def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse:
+    """Log in the operator whose sign-in began with these values, or say why not."""
     if sign_in is None or request.GET.get("state") != sign_in["state"]:
         return render(request, FAILED, {"reason": "unknown"}, status=400)
     if "code" not in request.GET:  # but an error, such as access_denied
@@ -75,16 +109,33 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
 
 
 def get_client() -> Any:
-    """Return a client that reads the provider's metadata and keys anew, so that changes there take effect at once."""
+    """
+    Return a client that reads the provider's keys anew.
+
+    Changes there take effect at once, and those of the metadata in a minute.
+    """
     client = OAuth().register("provider")  # as AUTHLIB_OAUTH_CLIENTS describes it
-    metadata = client.load_server_metadata()
-    scheme = settings.OIDC_ISSUER.partition("://")[0]
-    if metadata["issuer"] != settings.OIDC_ISSUER or not all(metadata[each].startswith(scheme) for each in ENDPOINTS):
-        raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
+    client.server_metadata.update(load_metadata(int(time.time()) // 60))
+    metadata = client.server_metadata
     if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):  # Then the claim may need its own scope.
         client.authorize_params = {"scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"}
     metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]  # Accept no others.
     return client
+
+
+@lru_cache(maxsize=1)
+def load_metadata(minute: int) -> Any:
+    """
+    Return the provider's metadata, which this process reads once a minute.
+
+    Otherwise, each anonymous visit would be a request to the provider. Raises
+    ValueError if they are not valid.
+    """
+    metadata = OAuth().register("provider").load_server_metadata()
+    scheme = settings.OIDC_ISSUER.partition("://")[0]
+    if metadata["issuer"] != settings.OIDC_ISSUER or not all(metadata[each].startswith(scheme) for each in ENDPOINTS):
+        raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
+    return metadata
 
 
 def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any]:

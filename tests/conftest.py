@@ -41,7 +41,10 @@ def pytest_configure() -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
         settings_of_the_service = "--settings=bookmarks_service.settings"
-        subprocess.run([*command, settings_of_the_service], cwd=Path(__file__).parents[1], check=True)
+        subprocess.run(
+            [*command, settings_of_the_service],
+            cwd=Path(__file__).parents[1], env={**os.environ, "DEBUG": "1"}, check=True,
+        )  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

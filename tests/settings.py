@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("SECRET_KEY", "not-a-secret")
+os.environ.setdefault("DATABASE_URL", "sqlite://:memory:")
 
 from bookmarks_service.settings import *  # noqa: F403
 

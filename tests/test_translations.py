@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def run(*command, cwd=ROOT):
-    environment = {"SECRET_KEY": "-", "PATH": os.environ["PATH"]}
+    environment = {"DEBUG": "1", "PATH": os.environ["PATH"]}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=True)
 
 

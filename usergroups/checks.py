@@ -6,7 +6,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -59,6 +59,45 @@ def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> li
         for alias in sorted(aliases)
         if not _is_supported(connections[alias])
     ]
+
+
+@register(Tags.database)
+def check_encodings(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """
+    Return an error for each PostgreSQL database of the apps that is not in UTF-8.
+
+    Migrations would succeed on it. With SQL_ASCII, PostgreSQL would count bytes
+    instead of characters, so that names of 255 characters would not fit.
+
+    This connects to the databases, so Django runs it only with
+    ``check --database`` and ``migrate``.
+    """
+    return [
+        Error(
+            f"The encoding of the database {alias!r} is not UTF8.",
+            hint=(
+                "Create another one with `createdb --encoding=UTF8 "
+                "--template=template0`, and move the data with pg_dump and pg_restore."
+            ),
+            id="usergroups.E006",
+        )
+        for alias in databases or ()
+        if _may_be_migrated(alias) and _encoding(connections[alias]) != "UTF8"
+    ]
+
+
+def _may_be_migrated(alias: str) -> bool:
+    return any(
+        router.allow_migrate_model(alias, model) for model in apps.get_models() if issubclass(model, WritingModel)
+    )
+
+
+def _encoding(connection: BaseDatabaseWrapper) -> str:
+    if connection.vendor != "postgresql":
+        return "UTF8"  # SQLite's default. Other databases are not supported.
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_encoding")
+        return str(cursor.fetchone()[0])
 
 
 def _is_supported(connection: BaseDatabaseWrapper) -> bool:

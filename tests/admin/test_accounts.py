@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -99,6 +99,24 @@ def test_the_labels_of_the_forms_are_german(admin_client, admin_user, role, page
     assert not any(english in text for english in ("Reset password", "Raw password"))
     for english in ("Role", "Advanced"):
         assert not re.search(rf">\s*{english}", text), english
+
+
+def test_permissions_on_accounts_and_roles_do_not_let_an_operator_become_a_superuser(client, role):
+    user = User.objects.create_user("ines", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="auth"))
+    superuser = User.objects.create_superuser("boss")
+    client.force_login(user)
+    pages = {
+        change_url(user): {"username": "ines", "is_staff": "on", "is_superuser": "on"},
+        reverse("admin:auth_user_password_change", args=[superuser.pk]): {"password1": "new", "password2": "new"},
+        reverse("admin:auth_group_change", args=[role.pk]): {"name": "Everything"},
+        reverse("admin:auth_group_add"): {"name": "Everything"},
+        ADD: {"username": "mallory", "is_superuser": "on", "password1": PASSWORD, "password2": PASSWORD},
+    }
+
+    assert [client.post(page, form).status_code for page, form in pages.items()] == [403] * 5
+    assert [client.get(page).status_code for page in (LIST, change_url(user))] == [200, 200]
+    assert User.objects.filter(is_superuser=True).get() == superuser
 
 
 def test_an_operator_without_permission_sees_no_accounts(client, role):

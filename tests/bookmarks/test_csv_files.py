@@ -4,6 +4,8 @@ import io
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bookmarks.files import comma_separated
 from bookmarks.files.comma_separated import read as read_file
@@ -133,12 +135,43 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
 # Formulas
 
 
-@pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "'=1", "''@a"])
+@pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@a", "\t=1", "\ra", "'=1", "''@a"])
 def test_formulas_are_exported_as_text_and_imported_again(title):
     text = "".join(write([Bookmark(url="https://a/", title=title)]))
 
     assert f"'{title}" in text
     assert [record.title for record in read(text)] == [title]
+
+
+LATER = {
+    "a;=1": "a;'=1",
+    "a;'=1": "a;''=1",
+    ";;+1;-1": ";;'+1;'-1",
+    "a\n@b": "a\n'@b",
+    "\r=1": "'\r'=1",
+    ";\t=": ";'\t=",
+}
+
+
+@pytest.mark.parametrize("title", LATER)
+def test_formulas_after_semicolons_and_line_breaks_are_exported_as_text(title):
+    """As a spreadsheet reads them if it separates cells by semicolons."""
+    text = "".join(write([Bookmark(url="https://a/", title=title)]))
+
+    assert LATER[title] in text
+    assert [record.title for record in read(text)] == [title]
+
+
+@given(st.text(alphabet="=-;'\r\na", max_size=8))
+def test_any_title_with_separators_and_formulas_is_imported_as_it_was(title):
+    text = "".join(write([Bookmark(url="https://a/", title=title)]))
+
+    assert [record.title or "" for record in read(text)] == [title]
+
+
+@pytest.mark.parametrize("title", ["a;b", "a; =b", "a\nb", "it's;'a"])
+def test_other_texts_are_exported_as_they_are(title):
+    assert title in "".join(write([Bookmark(url="https://a/", title=title)]))
 
 
 def test_apostrophes_in_files_of_other_programs_are_kept():

@@ -75,7 +75,8 @@ class Cluster(Daemon):
         self.give_away_files()
         data = self.folder / "data"
         if not data.exists():
-            creation = [binaries() / "initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", data]
+            options = ["--encoding=UTF8", "--auth=trust", "--username=postgres", "--no-sync"]
+            creation = [binaries() / "initdb", *options, "-D", data]
             subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
         command = [binaries() / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder, *settings]

@@ -56,7 +56,7 @@ def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(status, path
     assert "inside story" not in response.content.decode()
 
 
-TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html",
+TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "413.html", "500.html", "503.html",
              "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
 
 

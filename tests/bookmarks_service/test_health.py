@@ -2,7 +2,7 @@
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 from bookmarks_service import middleware
 from tests.queries import queries_of
@@ -35,7 +35,7 @@ def test_probes_work_without_a_host_name_and_https(client, db, settings, path):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_readyz_fails_until_all_migrations_are_applied(client):
+def test_readyz_fails_until_all_migrations_are_applied(client, caplog):
     with connection.cursor() as cursor:
         last = "SELECT max(id) FROM django_migrations WHERE app = 'bookmarks'"
         cursor.execute(f"DELETE FROM django_migrations WHERE id = ({last})")
@@ -44,5 +44,17 @@ def test_readyz_fails_until_all_migrations_are_applied(client):
     call_command("migrate", "bookmarks", fake=True, verbosity=0)
 
     assert (response.status_code, response.json()["errors"][0]["code"]) == (503, "service_unavailable")
+    assert response.json()["errors"][0]["detail"] == "Some migrations are not applied."
+    assert "Not ready: Some migrations are not applied." in caplog.messages
     assert int(response["Retry-After"]) > 0
     assert client.get("/readyz").status_code == 200
+
+
+def test_the_log_says_why_readyz_fails(client, db, caplog):
+    def fail(*args):
+        raise OperationalError("connection refused\nDETAIL: a secret")
+
+    with connection.execute_wrapper(fail):
+        assert client.get("/readyz").status_code == 503
+
+    assert caplog.messages[0] == "Not ready: OperationalError: connection refused"

@@ -97,7 +97,7 @@ def test_a_client_can_go_on_after_a_body_that_was_not_read(service, status):
 def test_an_upload_that_is_refused_gets_its_answer(service):
     address, file = "/admin/bookmarks/bookmark/import/", {"file": ("a.csv", b"a" * 6_000_000)}
     with service.client() as client:
-        assert client.post(address, files=file).status_code == 403
+        assert client.post(address, files=file).status_code == 413
         client.get("/admin/login/")
         form = {"username": "operator", "password": service.password}
         client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import stat
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks_service.service import ROOT
+from tests.bookmarks_service.service import ROOT, manage
 from tests.servers import TIMEOUT, free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -63,6 +64,16 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypa
     assert "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
     assert Bookmark.objects.count() == 4
     assert "--static-path-expires=31536000" in arguments  # of the server: browsers keep static files for a year
+
+
+def test_only_its_user_can_read_the_database_of_a_demo(tmp_path):
+    path = tmp_path / "db.sqlite3"
+    result = manage("quickstart", "--no-serve", DATABASE_URL=f"sqlite:///{path}")
+
+    assert result.returncode == 0, result.stderr
+    # SQLite gives the write-ahead log the same mode.
+    modes = [stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()]
+    assert set(modes) == {0o600}
 
 
 def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):

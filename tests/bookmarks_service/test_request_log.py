@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, connection
 from django.http import HttpResponse
+from django.test import Client
 from django.utils.log import log_response
 
-from bookmarks_service.request_log import JsonFormatter
+from bookmarks_service.json_log import JsonFormatter
 from usergroups.tokens import secret_format
 
 pytestmark = pytest.mark.database_independent
@@ -38,6 +39,13 @@ def test_each_request_is_logged_in_one_line(update_user_group, user_group, logge
     assert line["ms"] > 0
     assert line["asctime"].endswith("+00:00")
     assert "secret" not in json.dumps(line).lower()
+
+
+def test_all_processes_of_the_server_log_json(service):
+    lines = [json.loads(line) for line in service.log.read_text().splitlines()]
+
+    assert any("Starting granian" in line["message"] for line in lines)  # by the main process
+    assert any("Started worker" in line["message"] for line in lines)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)])
@@ -85,10 +93,55 @@ def test_a_token_in_a_path_is_removed_from_all_lines(client, logged):
     assert response.status_code == 503
     [error] = [line for line in lines if line["name"] == "django.request"]
     assert error["message"] == "Service Unavailable: /v1/bookmarks/bma_(a token)"
-    assert "OperationalError: The database is away." in error["exc_info"]
+    assert "exc_info" not in error
     assert lines[-1]["path"] == "/v1/bookmarks/bma_(a token)"
     assert {line["request_id"] for line in lines} == {"the-id"}
     assert SECRET not in json.dumps(lines)
+
+
+PAGES = ["/v1/bookmarks", "/admin/login/"]
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize("path", PAGES)
+def test_an_unavailable_database_is_logged_in_one_short_line(client, logged, path):
+    def fail(*args):
+        raise OperationalError("The database is away.\nDETAIL: private")
+
+    headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "sessionid=" + "a" * 32}
+    with connection.execute_wrapper(fail):
+        response = client.get(path, headers=headers)
+
+    error, request = logged()
+    assert response.status_code == 503
+    assert error["error"] == "OperationalError: The database is away."
+    assert len(json.dumps(error)) < 400
+    assert request["status"] == 503
+
+
+@pytest.mark.usefixtures("db")
+def test_a_bug_is_logged_with_its_traceback(client, logged):
+    def fail(*args):
+        raise ValueError("a bug")
+
+    with connection.execute_wrapper(fail):
+        response = client.get("/v1/bookmarks", headers={"Authorization": f"Bearer {SECRET}"})
+
+    error, _ = logged()
+    assert response.status_code == 500
+    assert "Traceback" in error["exc_info"]
+
+
+def test_the_referer_of_a_failed_csrf_check_is_logged_without_its_query(logged, settings):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    client = Client(enforce_csrf_checks=True)
+    headers = {"X-Forwarded-Proto": "https", "Referer": "https://evil.example/page?q=private#private"}
+
+    assert client.post("/admin/login/", headers=headers).status_code == 403
+
+    warning, _ = logged()
+    assert "https://evil.example/page does not match" in warning["message"]
+    assert "private" not in json.dumps(warning)
 
 
 def log_a_traceback():

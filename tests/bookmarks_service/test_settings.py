@@ -20,8 +20,12 @@ from tests.documents import ROOT
 pytestmark = pytest.mark.database_independent
 
 
+IN_MEMORY = "sqlite://:memory:"
+
+
 def load_settings(**variables):
     """Return the settings that the service has with these environment variables and no others."""
+    variables = {"DATABASE_URL": IN_MEMORY, **variables}
     with patch.dict(os.environ, environment(**variables), clear=True):
         return runpy.run_path(str(ROOT / "bookmarks_service" / "settings.py"))
 
@@ -44,7 +48,18 @@ def test_a_server_requires_a_secret_key_or_debug():
 MALFORMED = {
     "SECRET_KEY": ["", "   "],
     "DEBUG": ["", "maybe"],
-    "DATABASE_URL": ["", "nonsense", "postgres://user:hunter2@host:port/name", "sqlite://path"],
+    "DATABASE_URL": [
+        "",
+        "nonsense",
+        "postgres://user:hunter2@host:port/name",
+        "mysql://user:hunter2@host/name",
+        "sqlite://path",
+        # passwords that are not percent-encoded
+        "postgres://user:1/hunter2@host/name",
+        "postgres://user:1?hunter2=@host/name",
+        "postgres://user:1#hunter2@host/name",
+        "postgres://user:[hunter2@host/name",
+    ],
     "CACHE_URL": ["localhost:6379", "http://:hunter2@host"],
     "BEHIND_TLS_PROXY": ["", "maybe"],
     "USERGROUPS_MAX_BODY_SIZE": ["", "0", "1e6"],
@@ -69,6 +84,13 @@ def test_a_malformed_value_is_reported_without_quoting_it(name, value):
     assert "hunter2" not in str(error.value)  # the password in the URLs above
 
 
+def test_a_folder_for_metrics_that_is_not_writable_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK | os.X_OK)
+
+    with pytest.raises(ImproperlyConfigured, match="PROMETHEUS_MULTIPROC_DIR"):
+        load_settings(SECRET_KEY="x", PROMETHEUS_MULTIPROC_DIR=str(tmp_path))
+
+
 def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
     variables = {"SECRET_KEY": "x", "DATABASE_URL": "postgres://user:hunter2@host:99999/name"}
 
@@ -79,7 +101,37 @@ def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
 
 
 def test_commands_require_neither_a_secret_key_nor_debug():
-    assert "create_roles" in manage("help").stdout
+    assert "create_roles" in manage("help", DATABASE_URL=IN_MEMORY).stdout
+
+
+NO_DATABASE = (
+    "Set DATABASE_URL to the database, such as postgres://user:password@host:5432/name, "
+    "or DEBUG=1 on a developer's machine.\n"
+)
+
+
+@pytest.mark.parametrize("command", ["migrate", "create_roles", "collectstatic"])
+def test_commands_without_the_settings_of_the_service_use_no_other_database(command):
+    result = manage(command)
+
+    assert (result.returncode, result.stderr) == (1, NO_DATABASE)
+
+
+def test_a_server_without_a_database_does_not_start():
+    result = load_application(SECRET_KEY="x")
+
+    assert (result.returncode, result.stderr) == (1, NO_DATABASE)
+
+
+def test_a_developer_needs_no_database_url():
+    with patch.dict(os.environ, environment(DEBUG="1"), clear=True):
+        loaded = runpy.run_path(str(ROOT / "bookmarks_service" / "settings.py"))
+
+    assert loaded["DATABASES"]["default"]["NAME"] == str(ROOT / "db.sqlite3")
+
+
+def test_only_quickstart_chooses_a_database():
+    assert "--no-serve" in manage("quickstart", "--help").stdout
 
 
 @pytest.mark.django_db
@@ -136,7 +188,7 @@ def test_unsafe_and_incomplete_settings_are_refused(variables, message):
 PACKAGES = {
     "authlib": SIGN_ON,
     "opentelemetry": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://host.example"},
-    "prometheus_client": {"PROMETHEUS_MULTIPROC_DIR": "/"},
+    "prometheus_client": {"PROMETHEUS_MULTIPROC_DIR": "/tmp"},
 }
 
 

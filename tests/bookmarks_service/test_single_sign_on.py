@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from datetime import timedelta
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -46,6 +47,7 @@ def provider(running_provider, settings, db):
     settings.ROOT_URLCONF = __name__
     scale_time_limit(settings, 100)  # a slow machine does not reach it
     call_command("create_roles")
+    single_sign_on.load_metadata.cache_clear()
     running_provider.reset()
     running_provider.roles = ["Operators"]
     yield running_provider
@@ -301,6 +303,70 @@ def test_the_login_form_logs_nobody_in_without_a_password(client, provider):
 
     assert response.status_code == 200
     assert "_auth_user_id" not in visitor.session
+
+
+def test_a_visitor_who_does_not_sign_in_stores_nothing(client, provider):
+    for _ in range(3):
+        assert client.get(START).status_code == 302
+    come_back(client, f"{START}callback/?state=another&code=a")
+
+    assert Session.objects.count() == 0
+
+
+def test_the_metadata_are_read_once_a_minute(client, provider, monkeypatch):
+    now = SimpleNamespace(time=lambda: 0)
+    monkeypatch.setattr(single_sign_on, "time", now)
+    for _ in range(3):
+        client.get(START)
+    assert len(provider.requests) == 1
+
+    now.time = lambda: 60
+    client.get(START)
+    assert len(provider.requests) == 2
+
+
+def test_the_cookie_of_a_sign_in_is_for_its_pages_and_not_for_scripts(client, provider, settings):
+    settings.SESSION_COOKIE_SECURE = True
+
+    cookie = client.get(START).cookies["sign_in"]
+
+    assert (cookie["path"], cookie["max-age"], cookie["samesite"]) == (START, 600, "Lax")
+    assert cookie["httponly"] and cookie["secure"]
+
+
+def test_the_cookie_is_deleted_when_the_operator_comes_back(client, provider):
+    response = sign_in(client)
+
+    assert (response.cookies["sign_in"].value, response.cookies["sign_in"]["path"]) == ("", START)
+
+
+@pytest.mark.parametrize("change", [lambda value: value[1:], lambda value: value[:-1], lambda value: ""])
+def test_a_cookie_that_was_changed_is_refused(client, provider, change):
+    address = go_to_provider(client)
+    client.cookies["sign_in"] = change(client.cookies["sign_in"].value)
+
+    assert come_back(client, address).status_code == 400
+
+
+def test_a_sign_in_that_took_too_long_is_refused(client, provider, monkeypatch):
+    address = go_to_provider(client)
+    monkeypatch.setattr(single_sign_on, "MAX_WAIT", -1)
+
+    assert come_back(client, address).status_code == 400
+
+
+@pytest.mark.parametrize(("length", "location"), [(2000, 2000), (2001, len("/admin/"))])
+def test_a_next_page_that_does_not_fit_into_a_cookie_is_ignored(client, provider, length, location):
+    response = sign_in(client, "/admin/?q=".ljust(length, "a"))
+
+    assert len(response["Location"]) == location
+
+
+def test_the_cookie_fits_into_a_browser(client, provider):
+    """Browsers keep cookies of up to 4,096 bytes, with their names and attributes."""
+    response = client.get(START, {"next": "/admin/?q=".ljust(2000, "a")})
+
+    assert len(response.cookies["sign_in"].OutputString()) < 4096
 
 
 def test_few_threads_wait_for_the_provider(client, provider):

@@ -37,6 +37,34 @@ def test_the_number_of_trusted_proxies_must_be_an_integer_from_zero(proxies):
     assert ids_of_errors(USERGROUPS_TRUSTED_PROXIES=proxies) == ["usergroups.E004"]
 
 
+@pytest.fixture
+def sql_ascii(monkeypatch):
+    """Let the check see a database in an encoding that is not supported."""
+    monkeypatch.setattr("usergroups.checks._encoding", lambda connection: "SQL_ASCII")
+
+
+def ids_of_encoding_errors(**kwargs):
+    messages = run_checks(tags=["database"], **kwargs)
+    return [message.id for message in messages if message.id.startswith("usergroups.")]
+
+
+@pytest.mark.usefixtures("sql_ascii")
+def test_the_encoding_is_checked_only_if_databases_are_given():
+    assert ids_of_encoding_errors() == []
+    assert ids_of_encoding_errors(databases=["default"]) == ["usergroups.E006"]
+
+
+@pytest.mark.usefixtures("sql_ascii")
+def test_the_encoding_of_a_database_without_the_apps_may_be_any(settings):
+    settings.DATABASE_ROUTERS = [f"{__name__}.RefuseMigrationsRouter"]
+
+    assert ids_of_encoding_errors(databases=["default"]) == []
+
+
+def test_the_encoding_of_the_database_of_the_tests_is_supported():
+    assert ids_of_encoding_errors(databases=["default"]) == []
+
+
 class RefuseMigrationsRouter:
     def allow_migrate(self, db, app_label, **hints):
         return False

@@ -62,7 +62,7 @@ class Command(OperatorCommand):
             raise CommandError("--port must be a number from 1 to 65535.")
         if serves:
             self.check_port(port)  # before the tokens of a running quickstart are revoked
-        call_command("migrate", verbosity=0)
+        self.migrate()
         with transaction.atomic():
             values = self.create_demo_data(with_samples=serves)
             self.stdout.write(Template(NEXT_STEPS).substitute(values, base_url=f"http://127.0.0.1:{port}"))
@@ -75,6 +75,14 @@ class Command(OperatorCommand):
         with socket() as client:
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
+
+    def migrate(self) -> None:
+        """Migrate the database. Only the current user may read a new SQLite file."""
+        umask = os.umask(0o077)
+        try:
+            call_command("migrate", verbosity=0)
+        finally:
+            os.umask(umask)
 
     def create_demo_data(self, with_samples: bool) -> dict[str, str]:
         """Create missing demo data, replace the secrets of the last quickstart, and return the values to print.
