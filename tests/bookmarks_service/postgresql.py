@@ -1,9 +1,14 @@
-"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini."""
+"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini.
+
+``python -m tests.bookmarks_service.postgresql COMMAND`` runs a command with a
+server, whose URL is in DATABASE_URL and CI_DATABASE_URL.
+"""
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -63,7 +68,15 @@ class Cluster(Daemon):
         self.give_away_files()
         data = self.folder / "data"
         if not data.exists():
-            creation = [find("initdb"), "--auth=trust", "--username=postgres", "--no-sync", "-D", data]
+            creation = [
+                find("initdb"),
+                "--auth=trust",
+                "--username=postgres",
+                "--encoding=UTF8",
+                "--no-sync",
+                "-D",
+                data,
+            ]
             subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
         command = [find("postgres"), "-D", data, "-p", str(self.port), "-k", self.folder, *settings]
@@ -149,3 +162,14 @@ class Pooler(Daemon):
 
     def stop(self) -> None:
         stop_server(self.process)
+
+
+def main(command: list[str]) -> int:
+    """Run a command with a server, and return its exit status."""
+    with Cluster() as cluster:
+        urls = {"DATABASE_URL": cluster.url, "CI_DATABASE_URL": cluster.url}
+        return subprocess.run(command, env={**os.environ, **urls}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
