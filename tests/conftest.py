@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from hypothesis import settings
 
+from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.tokens import secret_format
 from usergroups.tokens.throttling import FixedWindowThrottle
@@ -50,6 +51,13 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest tests first, so that no process is still busy with one when the others have finished."""
     items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose program is missing before its fixtures are set up."""
+    for marker in item.iter_markers("needs"):
+        require(*marker.args)
 
 
 @pytest.fixture(scope="session", autouse=True)

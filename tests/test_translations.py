@@ -13,15 +13,13 @@ import pytest
 from django.apps import apps
 
 from tests.documents import ROOT, section
+from tests.programs import needs
 
 APPS = ("usergroups", "bookmarks", "bookmarks_service")
 [MAKEMESSAGES] = re.findall(r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages"))
 CATALOG = "locale/de/LC_MESSAGES/django.po"
 
-pytestmark = [
-    pytest.mark.database_independent,
-    pytest.mark.skipif(shutil.which("msgfmt") is None, reason="no gettext is installed"),
-]
+pytestmark = [pytest.mark.database_independent, needs("msgfmt")]
 
 
 def run(*command, cwd=ROOT):

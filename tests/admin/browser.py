@@ -1,6 +1,5 @@
 """Fixtures and steps for tests in Debian's Chromium. The service runs with the data of the command ``quickstart``."""
 
-import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +8,12 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.bookmarks_service.service import Service, empty_database
+from tests.programs import find, needs
 
 TIMEOUT = 120_000  # milliseconds
 expect.set_options(timeout=TIMEOUT)
 
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+needs_chromium = needs("chromium")
 
 LONG_NAMES_PK = 1000
 """The primary key of a team and of a user group that have long names. So do the objects that belong to them."""
@@ -73,7 +72,10 @@ def service():
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # so that root may run it
+        browser = playwright.chromium.launch(
+            executable_path=find("chromium"),
+            args=["--no-sandbox"],  # so that root may run it
+        )
         yield browser
         browser.close()
 

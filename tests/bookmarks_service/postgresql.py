@@ -1,9 +1,14 @@
-"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini."""
+"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini.
+
+``python -m tests.bookmarks_service.postgresql COMMAND`` runs a command with a
+server, whose URL is in DATABASE_URL and CI_DATABASE_URL.
+"""
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,13 +17,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
-import pytest
 
 from tests.documents import ROOT
+from tests.programs import find, needs
 from tests.servers import free_port, listens, start_server, stop_server, wait_until
 
-PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
-needs_pgbouncer = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
+needs_postgresql = needs("postgres")
+needs_pgbouncer = needs("pgbouncer")
 
 POOL_SIZE = 4
 PASSWORD = "not-a-secret"
@@ -26,18 +31,6 @@ PASSWORD = "not-a-secret"
 IS_ROOT = os.getuid() == 0
 UNPRIVILEGED = {"cwd": "/", "user": "postgres" if IS_ROOT else None}
 """The options of Popen for a program of PostgreSQL or PgBouncer, which both refuse to run as root."""
-
-
-def binaries() -> Path | None:
-    """Return the folder of the server's programs, where Debian or the PATH has them."""
-    on_path = shutil.which("pg_ctl")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    if on_path or found:
-        return Path(on_path or found[-1]).parent
-    return None
-
-
-needs_postgresql = pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL server to be started")
 
 
 class Daemon:
@@ -75,11 +68,18 @@ class Cluster(Daemon):
         self.give_away_files()
         data = self.folder / "data"
         if not data.exists():
-            options = ["--encoding=UTF8", "--auth=trust", "--username=postgres", "--no-sync"]
-            creation = [binaries() / "initdb", *options, "-D", data]
+            creation = [
+                find("initdb"),
+                "--auth=trust",
+                "--username=postgres",
+                "--encoding=UTF8",
+                "--no-sync",
+                "-D",
+                data,
+            ]
             subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-        command = [binaries() / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder, *settings]
+        command = [find("postgres"), "-D", data, "-p", str(self.port), "-k", self.folder, *settings]
         self.process = start_server(command, self.folder / "log", self.accepts_connections, **UNPRIVILEGED)
 
     def accepts_connections(self) -> bool:
@@ -157,8 +157,19 @@ class Pooler(Daemon):
 
     def start(self) -> None:
         self.give_away_files()
-        command = [PGBOUNCER, "--quiet", self.folder / "pgbouncer.ini"]
+        command = [find("pgbouncer"), "--quiet", self.folder / "pgbouncer.ini"]
         self.process = start_server(command, self.folder / "output.log", lambda: listens(self.port), **UNPRIVILEGED)
 
     def stop(self) -> None:
         stop_server(self.process)
+
+
+def main(command: list[str]) -> int:
+    """Run a command with a server, and return its exit status."""
+    with Cluster() as cluster:
+        urls = {"DATABASE_URL": cluster.url, "CI_DATABASE_URL": cluster.url}
+        return subprocess.run(command, env={**os.environ, **urls}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,11 +1,9 @@
 """The Dockerfile and compose.yaml, without building or running them."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 import yaml
@@ -13,6 +11,7 @@ from compose_spec import PyCompose
 
 from tests.bookmarks_service.service import documented_options
 from tests.documents import ROOT, blocks, names, section
+from tests.programs import find, needs
 
 pytestmark = pytest.mark.database_independent
 
@@ -21,8 +20,7 @@ SERVICES = COMPOSE["services"]
 
 
 def test_the_linter_accepts_the_dockerfile():
-    hadolint = shutil.which("hadolint", path=f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
-    result = subprocess.run([hadolint, "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run([find("hadolint"), "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert result.returncode == 0, result.stdout
 
@@ -45,9 +43,8 @@ def test_the_containers_have_the_documented_options_and_settings():
     assert SERVICES["service"]["environment"].keys() <= {*names(section("deploy", "Settings")), "GRANIAN_HOST"}
 
 
+@needs("openssl")
 def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp_path):
-    if not shutil.which("openssl"):
-        pytest.skip("There is no openssl command to make a certificate.")
     prepare, *_ = blocks(section("deploy", "Containers"), "sh")
     shutil.copytree(ROOT / "docs/examples", tmp_path / "docs/examples")
     subprocess.run(["sh", "-ec", prepare], cwd=tmp_path, check=True, capture_output=True)

@@ -15,7 +15,9 @@ import httpx
 import pytest
 
 from tests.answers import error_code
+from tests.bookmarks_service.postgresql import Cluster
 from tests.bookmarks_service.service import Service
+from tests.programs import require
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.database_independent
@@ -47,11 +49,7 @@ def list_bookmarks(service):
 @pytest.fixture(scope="module")
 def cluster():
     """Yield a PostgreSQL server that a test can stop and configure."""
-    pytest.importorskip("psycopg")
-    from tests.bookmarks_service.postgresql import Cluster, binaries  # noqa: PLC0415
-
-    if binaries() is None:
-        pytest.skip("there is no PostgreSQL server to be started")
+    require("postgres")
     with Cluster() as running:
         yield running
 

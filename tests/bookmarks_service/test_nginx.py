@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 from contextlib import contextmanager
@@ -13,11 +12,10 @@ import pytest
 from tests.answers import error_code
 from tests.bookmarks_service.service import Service, empty_database
 from tests.documents import ROOT
+from tests.programs import find, needs
 from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-
-pytestmark = [pytest.mark.database_independent, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
+pytestmark = [pytest.mark.database_independent, needs("nginx", "openssl")]
 
 MIB = 1024 * 1024
 
@@ -45,8 +43,6 @@ http {{
 
 
 def certificate(folder):
-    if not shutil.which("openssl"):
-        pytest.skip("There is no openssl command to make a certificate.")
     files = ["-keyout", folder / "tls.key", "-out", folder / "tls.pem"]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
     subprocess.run([*command, *files], check=True, capture_output=True)
@@ -71,7 +67,7 @@ class Nginx:
             server = server.replace(old, new)
         user = "user root;" if os.getuid() == 0 else ""  # so that its processes may use the folder
         (folder / "nginx.conf").write_text(CONFIGURATION.format(user=user, server=server))
-        self.command = [NGINX, "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+        self.command = [find("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
 
     def __enter__(self):
         log = self.folder / "nginx.log"

@@ -6,17 +6,16 @@ tests/host/test_same_bytes.py compares the responses of the service with and wit
 from contextlib import ExitStack
 
 import dj_database_url
+import psycopg
 import pytest
 from django.db import DataError
 from django.db.utils import ConnectionHandler
 
 from bookmarks_service import postgresql_connections
 from bookmarks_service.postgresql_connections import set_up
+from tests.bookmarks_service.postgresql import POOL_SIZE, Cluster, Pooler, needs_pgbouncer, needs_postgresql
 from tests.bookmarks_service.service import Service
 from tests.documents import blocks, section
-
-psycopg = pytest.importorskip("psycopg")
-from tests.bookmarks_service.postgresql import POOL_SIZE, Cluster, Pooler, needs_pgbouncer, needs_postgresql  # noqa: E402
 
 pytestmark = [
     pytest.mark.database_independent,

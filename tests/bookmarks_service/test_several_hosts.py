@@ -1,16 +1,15 @@
 """Two hosts with one database and one cache, as docs/scaling.md describes them."""
 
-import shutil
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 
 import pytest
 
 from tests.bookmarks_service.service import Service, empty_database
+from tests.programs import find, needs
 from tests.servers import free_port, listens, running_server
 
-REDIS = shutil.which("redis-server")
-pytestmark = [pytest.mark.database_independent, pytest.mark.skipif(REDIS is None, reason="Redis is not installed")]
+pytestmark = [pytest.mark.database_independent, needs("redis-server")]
 
 LIMITS = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day", "GRANIAN_WORKERS": "1"}
 
@@ -19,7 +18,8 @@ LIMITS = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day", 
 def redis_server(folder):
     """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
     port = free_port()
-    command = [REDIS, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
+    options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    command = [find("redis-server"), *options, "--dir", folder]
     with running_server(command, folder / "redis.log", lambda: listens(port)):
         yield f"redis://127.0.0.1:{port}/0"
 

@@ -8,11 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.bookmarks_service.postgresql import Cluster, Pooler, needs_pgbouncer, needs_postgresql
 from tests.host.calls import CALLS
 from tests.host.hosts import SEEDED, asgi, hostile, service
-
-pytest.importorskip("psycopg")
-from tests.bookmarks_service.postgresql import Cluster, Pooler, needs_pgbouncer, needs_postgresql
 
 pytestmark = pytest.mark.database_independent
 
