@@ -110,6 +110,14 @@ class JSONNegotiation(BaseContentNegotiation):
         return None
 
 
+class TooManyValues(ParseError):
+    default_code = "too_many_values"
+    default_detail = (
+        f"The body has more than {strict_json.MAX_VALUES:,} JSON values. Commas and "
+        "opening brackets outside strings are counted."
+    )
+
+
 class JSONObjectParser(BaseParser):
     """Parse a JSON object with ``strict_json``."""
 
@@ -122,6 +130,8 @@ class JSONObjectParser(BaseParser):
         body = read_body(stream, self.max_size())
         try:
             value = strict_json.loads(body)
+        except strict_json.TooManyValues:
+            raise TooManyValues from None
         except ValueError as error:
             raise ParseError(str(error)) from None
         if not isinstance(value, dict):

@@ -24,7 +24,12 @@ from usergroups.contract.errors import (
     failure,
 )
 from usergroups.contract.pagination import LATEST, Cursor
-from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
+from usergroups.contract.requests import (
+    PayloadTooLarge,
+    PreconditionFailed,
+    TooManyValues,
+    UnknownParameter,
+)
 
 from .authentication import InvalidToken, WrongScheme, WrongTokenKind
 from .views import TokenView
@@ -225,6 +230,8 @@ class OperationSchema(AutoSchema):
         failures = [*FAILURES, *self.failures, *denials]
         if self.get_request_serializer():
             failures += FAILURES_OF_BODIES
+            if self.sent_file is None:
+                failures.append(TooManyValues())
         if "{" in self.path:
             failures.append(UNKNOWN_PATH)  # if the id contains a slash
         if IF_MATCH in self.parameters:
