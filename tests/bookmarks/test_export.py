@@ -19,7 +19,7 @@ from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.conftest import Caller
 from tests.queries import on_another_connection
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import COSTLY_CALLS
 
 pytestmark = pytest.mark.django_db
 
@@ -221,8 +221,8 @@ def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, mo
 
 def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
     with ExitStack() as calls_in_progress:
-        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            calls_in_progress.enter_context(expensive_call(user_group))
+        for _ in range(COSTLY_CALLS.per_owner):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
         assert error_code(receive(), 429) == "throttled"
     # Four files that have been made may be sent at once, although the limit is three.
     with closing(receive()), closing(receive()), closing(receive()), closing(receive()) as response:

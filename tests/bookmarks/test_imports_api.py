@@ -20,7 +20,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import COSTLY_CALLS
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
@@ -30,7 +30,7 @@ HTML = (
 )
 EMPTY_REPORT = {
     "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
-    "left_out": [], "error": None,
+    "left_out": [], "error": None, "stopped_at": None,
 }  # fmt: skip
 
 
@@ -146,6 +146,7 @@ def test_everything_is_reported(send, user_group, settings):
         "shortened": 1,
         "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
         "error": None,
+        "stopped_at": None,
     }
     assert second == {**first, "created": 0, "updated": 1, "existing": 2}
     assert Bookmark.objects.get(url=URL).title == "New"
@@ -226,15 +227,15 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
 
 def test_concurrent_imports_are_limited(send, user_group):
     with ExitStack() as calls_in_progress:
-        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            calls_in_progress.enter_context(expensive_call(user_group))
+        for _ in range(COSTLY_CALLS.per_owner):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
         response = send(LINE)
     assert error_code(response, 429) == "throttled"
     assert response["Retry-After"] == "1"
 
     with ExitStack() as calls_in_progress:
-        for other_group in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
-            calls_in_progress.enter_context(expensive_call(other_group))
+        for other_group in UserGroupFactory.create_batch(COSTLY_CALLS.in_total):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(other_group))
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 

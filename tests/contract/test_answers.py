@@ -6,7 +6,6 @@ those that it names in ``parametrize``. The fixture ``valid_body`` is a body tha
 """
 
 import json
-from io import BytesIO
 from urllib.parse import urlencode
 
 import pytest
@@ -14,11 +13,9 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError
 from django.db.models.signals import post_init
 from django.http import Http404
-from django.test import RequestFactory
 
 from tests.answers import detail, error_code, errors
 from tests.contract.conftest import ANSWERED_IN_JSON, BATCHES, ONE_OF_EACH_SCHEME, OPERATIONS, SINGLE_CALLS, WRITES
-from usergroups.contract.requests import read_body
 
 
 @pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
@@ -173,21 +170,6 @@ def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings
     settings.USERGROUPS_MAX_BODY_SIZE = 10
 
     assert operation(valid_body).status_code == 200
-
-
-class Trickle(BytesIO):
-    """Return one byte at a time, as a slow connection may."""
-
-    def read(self, size=-1):
-        return super().read(min(size, 1))
-
-
-@pytest.mark.database_independent
-def test_a_body_that_arrives_in_pieces_is_read_completely():
-    request = RequestFactory().generic("POST", "/")
-    request.META = {"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True}
-
-    assert read_body(request, 5) == b"whole"
 
 
 # 415

@@ -61,9 +61,15 @@ DESCRIPTIONS = {
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",
-    429: "Too many requests with this token, or too many failed authentications from this address.",
+    429: (
+        "Too many requests with this token, too many calls of its owner in progress, "
+        "or too many failed authentications from this address."
+    ),
     500: "Internal error.",
-    503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
+    503: (
+        "The database is unreachable, overloaded or read-only, the server cannot "
+        "store a file, or the call took too long."
+    ),
 }
 
 COUNTED = {*HTTPStatus} - {401, 405}  # Calls with these two are refused before the rate limit counts them.
