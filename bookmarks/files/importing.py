@@ -35,13 +35,13 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
     by ``encoding_name``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression.
     Raises UnreadableFile after the last record if the file is damaged or larger.
     """
-    content = DecompressedFile(file, limit)
-    try:
-        yield from FORMATS[name].read(BufferedReader(content), encoding)
-    except UnreadableFile as error:
-        content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
-    if content.error:
-        raise UnreadableFile(content.error)
+    with DecompressedFile(file, limit) as content:
+        try:
+            yield from FORMATS[name].read(BufferedReader(content), encoding)
+        except UnreadableFile as error:
+            content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
+        if content.error:
+            raise UnreadableFile(content.error)
 
 
 @contextmanager

@@ -161,13 +161,13 @@ def test_refusals_are_grouped_by_reason(send):
 
 
 def test_a_limited_number_of_names_of_left_out_values_is_listed(send):
-    columns = [f"column {n}" for n in range(1000)]
-    body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 1000]) + "\n"
+    columns = [f"column {n}" for n in range(199)]
+    body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 199]) + "\n"
 
     found = reported(send(body.encode(), "text/csv"))["left_out"]
 
     assert len(found) == MAX_NAMES + 1
-    assert found[0] == {"name": "…", "count": 1000 - MAX_NAMES}
+    assert found[0] == {"name": "…", "count": 199 - MAX_NAMES}
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,26 @@ def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
 
     assert found["error"] == "The file is larger than 10000 bytes when it is decompressed."
     assert found["created"] == 1  # because all lines are the same
+
+
+def test_an_import_stops_at_its_time_limit(send, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    found = reported(send(LINE))
+
+    assert (found["created"], found["stopped_at"]) == (0, 1)
+    assert found["error"].startswith("The import was stopped after 0 seconds, before line 1 ")
+
+
+def test_a_file_with_too_many_columns_is_refused_at_once(send):
+    """Each of the short rows would take time for each of the columns."""
+    body = b"url" + b",a" * 500_000 + b"\nhttps://a/" * 100_000
+
+    found = reported(send(body, "text/csv"))
+
+    reason = "The header has more than 200 columns, so no bookmarks can be read."
+    assert found["refusals"] == [{"reason": reason, "count": 1, "lines": [1]}]
+    assert found["created"] == 0
 
 
 # Errors

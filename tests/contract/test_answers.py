@@ -323,6 +323,30 @@ def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query)
     assert error_code(any_operation(valid_body), 400) == "parse_error"
 
 
+KIB = 1024
+
+
+@pytest.mark.parametrize("any_operation", ["list_collections"], indirect=True)
+def test_a_query_string_has_at_most_8_kib(any_operation):
+    any_operation.url += f"?name={'a' * (8 * KIB - len('name='))}"
+
+    assert errors(any_operation()) == [("name", "max_length")]  # It was read.
+    any_operation.url += "a"
+    assert error_code(any_operation(), 400) == "parse_error"
+    assert detail(any_operation()) == "The query string is longer than 8192 bytes."
+
+
+@pytest.mark.parametrize("any_operation", ["list_bookmarks"], indirect=True)
+def test_a_bookmark_with_any_url_can_be_looked_up(any_operation):
+    """A character of a URL can take twelve bytes of the query string."""
+    longest = "https://example.com/".ljust(8000, "\N{GRINNING FACE}")
+    any_operation.url += f"?{urlencode({'url': longest})}"
+
+    assert any_operation().status_code == 200
+    any_operation.url += "a" * 9 * KIB
+    assert error_code(any_operation(), 400) == "parse_error"
+
+
 # Repeated writes
 
 STATUSES_OF_REPETITIONS = {

@@ -6,21 +6,11 @@ import pytest
 from django.test import RequestFactory
 from rest_framework.exceptions import ParseError
 
+from tests.clock import Clock
 from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
 from usergroups.contract.requests import APIRequest, read_body
 
 pytestmark = pytest.mark.database_independent
-
-
-class Clock:
-    """A clock that shows a later second each time it is read, from 0."""
-
-    def __init__(self):
-        self.seconds = -1
-
-    def __call__(self):
-        self.seconds += 1
-        return self.seconds
 
 
 def test_a_deadline_passes_after_its_seconds():

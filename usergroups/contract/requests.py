@@ -137,7 +137,7 @@ class JSONNegotiation(BaseContentNegotiation):
         return None
 
 
-class TooManyValues(ParseError):
+class TooManyValuesInBody(ParseError):
     default_code = "too_many_values"
     default_detail = (
         f"The body has more than {strict_json.MAX_VALUES:,} JSON values. Commas and "
@@ -158,7 +158,7 @@ class JSONObjectParser(BaseParser):
         try:
             value = strict_json.loads(body)
         except strict_json.TooManyValues:
-            raise TooManyValues from None
+            raise TooManyValuesInBody from None
         except ValueError as error:
             raise ParseError(str(error)) from None
         if not isinstance(value, dict):

@@ -27,7 +27,7 @@ from usergroups.contract.pagination import LATEST, Cursor
 from usergroups.contract.requests import (
     PayloadTooLarge,
     PreconditionFailed,
-    TooManyValues,
+    TooManyValuesInBody,
     UnknownParameter,
 )
 
@@ -237,7 +237,7 @@ class OperationSchema(AutoSchema):
         if self.get_request_serializer():
             failures += FAILURES_OF_BODIES
             if self.sent_file is None:
-                failures.append(TooManyValues())
+                failures.append(TooManyValuesInBody())
         if "{" in self.path:
             failures.append(UNKNOWN_PATH)  # if the id contains a slash
         if IF_MATCH in self.parameters:
