@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -38,6 +38,8 @@ from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
 from usergroups.admin_tools.forms import autocomplete_field, is_valid_value, kept_row
 from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, log_rows, two_lines
+from usergroups.contract import conf as usergroups_conf
+from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 from usergroups.tokens.admin import TokenAdmin
@@ -301,12 +303,18 @@ class BookmarkAdmin(OwnedAdmin):
         if user_group is None or name not in EXPORT_FORMATS:
             raise Http404
         headers = {"Content-Disposition": f'attachment; filename="{slugify(user_group.name) or "bookmarks"}.{name}"'}
-        chunks = (chunk.encode() for chunk in EXPORT_FORMATS[name].write(load(user_group)))
+        deadline = Deadline(usergroups_conf.call_time_limit())
         try:
-            return download(chunks, nullcontext(), content_type=MEDIA_TYPES[name], headers=headers)
+            # Close the items after an error, because they keep a transaction open.
+            with closing(load(user_group)) as items:
+                text = EXPORT_FORMATS[name].write(items)
+                return download(text, deadline, content_type=MEDIA_TYPES[name], headers=headers)
         except StorageUnavailable:
-            messages.error(request, gettext("The server cannot store the file. Try again later."))
-            return redirect(admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk))
+            problem = gettext("The server cannot store the file. Try again later.")
+        except TimeLimitExceeded:
+            problem = gettext("The export took too long. Try again later, or use the command export_bookmarks.")
+        messages.error(request, problem)
+        return redirect(admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk))
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may add bookmarks, and collections, which the file may also contain."""
@@ -341,7 +349,8 @@ class BookmarkAdmin(OwnedAdmin):
         collections: list[str] = []
         try:
             with acting_as(request.user), rolled_back_if(is_check, using):
-                store(user_group, records, report, update=data["update"])
+                deadline = Deadline(usergroups_conf.call_time_limit())
+                store(user_group, records, report, update=data["update"], deadline=deadline)
                 new = Collection.objects.using(using).filter(user_group=user_group, created_at__gte=begin)
                 collections = list(new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS])
         except Error:

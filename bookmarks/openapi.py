@@ -9,6 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiReque
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
+from usergroups.contract.deadlines import TimeLimitExceeded
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
 from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, operation, page_query, success_response
@@ -214,6 +215,7 @@ REPORT = {
     "shortened": 0,
     "left_out": [{"name": "tags", "count": 310}],
     "error": None,
+    "stopped_at": None,
 }
 
 EXPORTED = Bookmark(url="https://example.com/", title="Example", created_at=datetime(2026, 1, 31, tzinfo=UTC))
@@ -229,7 +231,8 @@ import_bookmarks = file_operation(
         "`format`, the body may have any Content-Type. Its `charset` names the file's encoding. Existing bookmarks are "
         "not changed without `update`, so the same file can be imported again after any error. An invalid record does "
         "not affect the others.\n\n"
-        "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines."
+        "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines. So "
+        "is the time: the report's `stopped_at` is the place at which an import ended because of it."
     ),
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     sent_file={
@@ -254,7 +257,7 @@ export_bookmarks = file_operation(
         (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
         for media_type, text in EXPORT_EXAMPLES.items()
     },
-    failures=[INVALID_FORMAT, exceptions.InvalidCollection()],
+    failures=[INVALID_FORMAT, exceptions.InvalidCollection(), TimeLimitExceeded()],
 )
 
 ACCESS_TOKEN: dict[str, Any] = {

@@ -251,6 +251,13 @@ class ReportSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Why the import ended before the end of the file, or null. What came before was imported.",
     )
+    stopped_at = serializers.IntegerField(
+        allow_null=True,
+        help_text=(
+            "The number of the line, or of the bookmark in a JSON file, at which the import ended because of its time "
+            "limit, or null. Send the rest of the file, from there, as another import."
+        ),
+    )
 
 
 class ImportEnvelope(Envelope):

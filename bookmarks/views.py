@@ -1,6 +1,6 @@
 """The bookmark operations, and those on files and access tokens."""
 
-from contextlib import nullcontext
+from contextlib import closing
 from datetime import timedelta
 from io import BytesIO
 from typing import Any, cast
@@ -18,16 +18,21 @@ from rest_framework.response import Response
 from usergroups.contract import batch
 from usergroups.contract.fields import Envelope
 from usergroups.contract.pagination import Page, pop_paging
-from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions, read_body
+from usergroups.contract.requests import (
+    APIRequest,
+    BatchParser,
+    PreconditionFailed,
+    accepted_versions,
+    read_body,
+)
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.openapi import missing
-from usergroups.tokens.throttling import expensive_call
 from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
-from . import conf, exceptions, openapi, serializers
+from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import encoding_name
@@ -88,15 +93,20 @@ class BookmarksView(AccessTokenView):
     request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
     response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
     owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
+    # A character of the parameter ``url`` may take twelve bytes, as in %F0%9F%98%80.
+    max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
+
+    def is_costly(self, request: APIRequest) -> bool:
+        is_search = self.documented_method == "GET" and "q" in request.query_params
+        return is_search or super().is_costly(request)
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
         query = self.validated(find_collection=self.find_collection)
         paging = pop_paging(query)
-        with expensive_call(self.user_group) if "q" in query else nullcontext():
-            bookmarks = Bookmark.objects.matching(self.user_group, query)
-            is_search = not {"q", "updated_since"}.isdisjoint(query)
-            page = SearchPage(bookmarks, query, **paging) if is_search else Page(bookmarks, "id", **paging)
+        bookmarks = Bookmark.objects.matching(self.user_group, query)
+        is_search = not {"q", "updated_since"}.isdisjoint(query)
+        page = SearchPage(bookmarks, query, **paging) if is_search else Page(bookmarks, "id", **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
@@ -144,12 +154,12 @@ class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
+    costly_methods = ("POST",)
     parser_classes = [BatchParser]
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        with expensive_call(self.user_group):
-            return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
+        return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
     def create(self) -> Response:
         """Look up all collections at once, and store the valid items. post() repeats it if a collection is deleted."""
@@ -168,13 +178,12 @@ class BookmarkBatchView(AccessTokenView):
 class BookmarkBatchDeletionView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkIdsSerializer}
     response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
-    parser_classes = [BatchParser]
+    costly_methods = ("POST",)
 
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        with expensive_call(self.user_group):
-            existed = self.bookmarks.remove_many(batch.valid(ids))
+        existed = self.bookmarks.remove_many(batch.valid(ids))
         deletions = ({"status": 200} if found else batch.failed(exceptions.BookmarkNotFound()) for found in existed)
         return self.respond({"results": batch.results(ids, deletions)})
 
@@ -182,14 +191,13 @@ class BookmarkBatchDeletionView(AccessTokenView):
 class BookmarkBatchMoveView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkMoveSerializer}
     response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
-    parser_classes = [BatchParser]
+    costly_methods = ("POST",)
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
-        with expensive_call(self.user_group):
-            moved = self.bookmarks.move_many(batch.valid(ids), collection)
+        moved = self.bookmarks.move_many(batch.valid(ids), collection)
         failures: dict[Any, Any] = {None: exceptions.BookmarkNotFound, Duplicate: exceptions.BookmarkExists}
         moves = (
             batch.failed(failures[each]()) if each in failures else {"bookmark": each, "status": 200} for each in moved
@@ -252,6 +260,7 @@ class ImportView(AccessTokenView):
     methods_with_query = ("POST",)
     request_serializers = {"POST": serializers.ImportQuery}
     response_serializers = {"POST": serializers.ImportEnvelope}
+    costly_methods = ("POST",)
 
     @openapi.import_bookmarks
     def post(self, request: Request) -> Response:
@@ -265,18 +274,26 @@ class ImportView(AccessTokenView):
         except ValueError:
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()
-        file, report = BytesIO(read_body(request, limit)), Report()
+        api_request = cast(APIRequest, request)
+        file, report = BytesIO(read_body(api_request, limit)), Report()
         if format_name is None:  # The size is checked before the parameters.
             raise missing("format")
         query = self.validated(find_collection=self.find_collection)
-        with expensive_call(self.user_group):
-            records = read(file, format_name, encoding, limit)
-            store(self.user_group, records, report, query.get("collection"), query["update"])
+        records = read(file, format_name, encoding, limit)
+        store(
+            self.user_group,
+            records,
+            report,
+            query.get("collection"),
+            query["update"],
+            deadline=api_request.deadline,
+        )
         return self.respond({"report": report})
 
 
 class ExportView(AccessTokenView):
     request_serializers = {"GET": serializers.ExportQuery}
+    costly_methods = ("GET",)
 
     @openapi.export_bookmarks
     def get(self, request: Request) -> StreamingHttpResponse:
@@ -288,8 +305,10 @@ class ExportView(AccessTokenView):
         }
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
-        text = EXPORT_FORMATS[format_name].write(load(self.user_group, query.get("collection")))
-        return download((chunk.encode() for chunk in text), expensive_call(self.user_group), **options)
+        # Close the items after an error, because they keep a transaction open.
+        with closing(load(self.user_group, query.get("collection"))) as items:
+            text = EXPORT_FORMATS[format_name].write(items)
+            return download(text, cast(APIRequest, request).deadline, **options)
 
 
 class AccessTokensView(ApiTokenView):

@@ -15,6 +15,7 @@ from usergroups.contract.conf import RATE
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Env()
+SECONDS = validate.Range(min=1, error="Set it to a number of seconds such as 60.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
 CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
 URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
@@ -143,6 +144,7 @@ CACHES = {
 
 USERGROUPS_CALL_RATE = env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
 USERGROUPS_FAILURE_RATE = env.str("USERGROUPS_FAILURE_RATE", "6000/min", validate=CALLS) or None
+USERGROUPS_CALL_TIME_LIMIT = env.int("USERGROUPS_CALL_TIME_LIMIT", 60, validate=SECONDS)
 USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, validate=SIZE)  # bytes
 BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
 

@@ -1,6 +1,6 @@
 """Check the shape of error responses, and represent objects as responses do."""
 
-CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request"}
+CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request", "too_many_values"}
 
 
 def errors(response, status=400):

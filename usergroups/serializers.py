@@ -46,6 +46,7 @@ class MappingField(ObjectField):
         if not isinstance(data, dict):
             self.fail("not_an_object")
         problems: dict[str, Any] = {}
+        max_problems = self.context.get("max_problems", MAX_PROBLEMS)
         for key, value in data.items():
             # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
             if (type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH) or type(value) is int:
@@ -54,7 +55,7 @@ class MappingField(ObjectField):
                 self.child.run_validation(value)
             except serializers.ValidationError as error:
                 problems[key] = error.detail
-                if len(problems) > MAX_PROBLEMS:
+                if len(problems) > max_problems:
                     break
         if problems:
             raise serializers.ValidationError(problems)

@@ -16,7 +16,6 @@ from .contract.requests import BatchParser, PreconditionFailed, accepted_version
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
 from .querysets import JSON_SIZE, UserGroupQuerySet
-from .tokens.throttling import expensive_call
 from .tokens.views import TokenView
 from .transactions import Modified, TooManyDependants
 
@@ -113,6 +112,7 @@ class ResolveView(ApiTokenView):
 class UserGroupsView(ApiTokenView):
     request_serializers = {"GET": serializers.UserGroupListQuery}
     response_serializers = {"GET": serializers.UserGroupListEnvelope}
+    costly_methods = ("GET",)  # A page may have megabytes of JSON.
 
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
@@ -132,17 +132,17 @@ A small batch may refer to many large groups, and the upsert loads them all.
 class UserGroupBatchView(ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
+    costly_methods = ("POST",)
     parser_classes = [BatchParser]
 
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
-        with expensive_call(self.token.team):
-            items = self.validated()["user_groups"]
-            valid = batch.valid(items)
-            if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
-                raise ResponseTooLarge
-            valid_results = (
-                {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
-                for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
-            )
-            return self.respond({"results": batch.results(items, valid_results)})
+        items = self.validated()["user_groups"]
+        valid = batch.valid(items)
+        if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
+            raise ResponseTooLarge
+        valid_results = (
+            {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
+            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
+        )
+        return self.respond({"results": batch.results(items, valid_results)})

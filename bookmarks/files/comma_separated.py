@@ -25,6 +25,7 @@ LATER_FORMULA = re.compile(rf"[;\r\n](?={FORMULA.pattern})")
 ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
 DELIMITERS = ",;\t"
+MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
 BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
@@ -118,6 +119,10 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
         if isinstance(row, ValueError):
             yield InvalidRecord(line, str(row))
         elif columns is None:
+            if len(row) > MAX_COLUMNS:
+                reason = _("The header has more than %(max)s columns, so no bookmarks can be read.")
+                yield InvalidRecord(line, reason % {"max": MAX_COLUMNS})
+                return
             columns = FieldMap(row)
             if columns.positions[0] == columns.length:
                 reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")

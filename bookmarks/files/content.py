@@ -7,7 +7,7 @@ import codecs
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from gzip import BadGzipFile, GzipFile
 from typing import Any, BinaryIO
@@ -51,7 +51,12 @@ class DecompressedFile(io.RawIOBase):
         buffer[:size], self.chunk = self.chunk[:size], self.chunk[size:]
         return size
 
-    def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def close(self) -> None:
+        """Let go of the file, which need not have been read to its end."""
+        self.chunks.close()
+        super().close()
+
+    def _whole_lines(self, chunks: Iterator[bytes]) -> Generator[bytes]:
         """Yield whole lines, or parts of lines over MAX_LINE_SIZE. An error drops the line that it interrupts."""
         beginning_of_line = bytearray()
         try:

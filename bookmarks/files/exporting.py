@@ -4,8 +4,8 @@ Each page is one statement, because ``iterator()`` would load all rows at once w
 as they usually are behind a connection pooler. All statements see the same state of the database.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
 from bookmarks.models import Bookmark, Collection
+from usergroups.contract.deadlines import Deadline
 from usergroups.contract.pagination import compare_positions
 from usergroups.contract.requests import CHUNK_SIZE
 from usergroups.models import UserGroup
@@ -27,7 +28,7 @@ M = TypeVar("M", Bookmark, Collection)
 PAGE_SIZE = 2000  # rows
 
 
-def load(user_group: UserGroup, collection: Collection | None = None) -> Iterator[Bookmark | Collection]:
+def load(user_group: UserGroup, collection: Collection | None = None) -> Generator[Bookmark | Collection]:
     """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no collection. In the place of an empty
@@ -89,17 +90,18 @@ class StorageUnavailable(APIException):
     wait = 60  # seconds, for the header Retry-After
 
 
-def download(chunks: Iterable[bytes], while_written: AbstractContextManager[Any], **options: Any) -> FileResponse:
-    """Return a response with the chunks, which are written to a temporary file before it begins.
+def download(text: Iterable[str], deadline: Deadline, **options: Any) -> FileResponse:
+    """Return a response with the text, which is written to a temporary file before it begins.
 
-    Therefore an error while they are read leads to an error response, a slow client does not keep their source open,
-    and a client notices by the Content-Length if the download breaks off. The file is written in the context
-    ``while_written``, and ``options`` are those of the response. Raises StorageUnavailable, for example on a full disk.
+    Therefore an error while the text is made leads to an error response, a slow client does not keep its source open,
+    and a client notices by the Content-Length if the download breaks off. ``options`` are those of the response.
+    Raises StorageUnavailable, for example on a full disk, and TimeLimitExceeded if the deadline passes before the file
+    is complete.
     """
     try:
-        with while_written, ExitStack() as closed_after_error:
+        with ExitStack() as closed_after_error:
             file = closed_after_error.enter_context(TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR))
-            file.writelines(chunks)
+            file.writelines(chunk.encode() for chunk in deadline.enforce(text))
             file.seek(0)
             closed_after_error.pop_all()
     except OSError as error:

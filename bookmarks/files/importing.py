@@ -16,6 +16,7 @@ from uuid_utils.compat import uuid7
 from bookmarks import web_url
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
+from usergroups.contract.deadlines import Deadline
 from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
@@ -34,13 +35,13 @@ def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | No
     by ``encoding_name``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression.
     Raises UnreadableFile after the last record if the file is damaged or larger.
     """
-    content = DecompressedFile(file, limit)
-    try:
-        yield from FORMATS[name].read(BufferedReader(content), encoding)
-    except UnreadableFile as error:
-        content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
-    if content.error:
-        raise UnreadableFile(content.error)
+    with DecompressedFile(file, limit) as content:
+        try:
+            yield from FORMATS[name].read(BufferedReader(content), encoding)
+        except UnreadableFile as error:
+            content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
+        if content.error:
+            raise UnreadableFile(content.error)
 
 
 @contextmanager
@@ -62,6 +63,8 @@ def store(
     report: Report,
     collection: Collection | None = None,
     update: bool = False,
+    *,
+    deadline: Deadline | None = None,
 ) -> None:
     """Store the records, 1,000 in each transaction, and add what was stored and refused to the report.
 
@@ -70,10 +73,12 @@ def store(
     ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
 
     If another transaction deletes a collection that the file names, it is created again. The import ends where the file
-    is damaged, and ``report.error`` is the reason. Raises IntegrityError if the user group or ``collection`` is
-    deleted. What was stored before an error remains stored.
+    is damaged, or before the first record that is read after the deadline, and ``report.error`` is the reason. Raises
+    IntegrityError if the user group or ``collection`` is deleted. What was stored before an error remains stored.
     """
     using = router.db_for_write(Bookmark)
+    if deadline is not None:
+        records = until(deadline, records, report)
     rows = valid_rows(records, report, with_collections=collection is None)
     # Rows are read before any row is locked, because the file may be a slow pipe.
     while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
@@ -111,6 +116,20 @@ def _store(
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
     return {name: values[name] for name in ("title", "created_at") if values[name]}
+
+
+def until(deadline: Deadline, records: Iterable[FileRecord], report: Report) -> Iterator[FileRecord]:
+    """Yield the records before the deadline. If it passes, add this to the report."""
+    for record in records:
+        if deadline.has_passed():
+            report.stopped_at = record.line
+            text = _(
+                "The import was stopped after %(seconds)s seconds, before line "
+                "%(line)s (in a JSON file, bookmark %(line)s)."
+            )
+            report.error = text % {"seconds": deadline.seconds, "line": record.line}
+            return
+        yield record
 
 
 def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:

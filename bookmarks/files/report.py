@@ -58,6 +58,8 @@ class Report:
     """The names of values that are not imported, with the number of bookmarks that have each."""
     error: str | None = None
     """Why the import ended before the end of the file, or None."""
+    stopped_at: int | None = None
+    """The ``line`` of the first record that was not read because of the time limit, or None."""
 
     def refuse(self, line: int, reason: str) -> None:
         """Count a record that was refused. ``line`` is its place in the file, as in ``Record.line``."""

@@ -188,3 +188,21 @@ def test_a_full_disk_is_reported_on_the_page_of_the_user_group(admin_client, use
 
     assert response.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
     assert "The server cannot store the file. Try again later." in response.content.decode()
+
+
+def test_an_export_that_takes_too_long_is_reported_on_the_page_of_the_user_group(admin_client, user_group, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+    BookmarkFactory(user_group=user_group)
+
+    response = admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True)
+
+    assert response.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
+    assert "The export took too long." in response.content.decode()
+
+
+def test_an_import_stops_at_its_time_limit(admin_client, user_group, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    page = upload(admin_client, user_group, "a.csv", ROWS).content.decode()
+
+    assert "The import was stopped after 0 seconds, before line 2 " in page

@@ -14,10 +14,10 @@ def chunks_of_two(monkeypatch):
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 2)
 
 
-def imported(user_group, records, collection=None, update=False):
+def imported(user_group, records, collection=None, update=False, deadline=None):
     """Import the records and return the report."""
     report = Report()
-    importing.store(user_group, records, report, collection, update)
+    importing.store(user_group, records, report, collection, update, deadline=deadline)
     return report
 
 

@@ -13,7 +13,7 @@ from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import COSTLY_CALLS
 
 URL = "https://example.com/"
 
@@ -269,12 +269,12 @@ def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, 
     assert third["next"] is None
 
 
-def test_concurrent_expensive_calls_are_limited_per_owner(call_bookmarks, user_group):
+def test_concurrent_searches_and_batches_are_limited_per_owner(call_bookmarks, user_group):
     token_of_another_group = AccessTokenFactory()
 
     with ExitStack() as calls_in_progress:
-        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            calls_in_progress.enter_context(expensive_call(user_group))
+        for _ in range(COSTLY_CALLS.per_owner):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
         refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
         refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
         answered = [

@@ -151,6 +151,18 @@ def test_an_export_replaces_the_content_of_the_file(user_group, tmp_path, name):
         assert text.read() == "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
 
 
+def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+    BookmarkFactory(user_group=user_group)
+    file = tmp_path / "a.jsonl"
+
+    call_command("export_bookmarks", str(file), *GROUP)
+    Bookmark.objects.all().delete()
+    call_command("import_bookmarks", str(file), *GROUP)
+
+    assert Bookmark.objects.count() == 1
+
+
 def test_an_export_is_not_compressed(user_group, tmp_path):
     with pytest.raises(CommandError, match=r"Omit \.gz"):
         call_command("export_bookmarks", str(tmp_path / "a.csv.gz"), *GROUP)

@@ -111,6 +111,15 @@ def test_a_row_with_too_many_cells_is_refused():
     assert records[1].title == "e"
 
 
+def test_a_header_has_at_most_200_columns():
+    [record] = read("url" + ",a" * 199 + "\nhttps://a/")
+    [refused] = read("url" + ",a" * 200 + "\nhttps://a/")
+
+    assert record.url == "https://a/"
+    reason = "The header has more than 200 columns, so no bookmarks can be read."
+    assert refused == InvalidRecord(1, reason)
+
+
 def test_unknown_columns_are_reported_as_left_out():
     """Not reported: ``id``, which has no meaning outside of the program, and the value 0, which says "not private"."""
     [record] = read("id,url,Note,private,title,name,Note\n7,https://a/,x,0,b,c,x")

@@ -4,7 +4,7 @@ import pytest
 from django.utils.http import quote_etag
 
 from bookmarks.models import Bookmark, Collection
-from tests.answers import error_code
+from tests.answers import detail, error_code
 from tests.contract.conftest import caller
 from tests.queries import concurrently
 from usergroups.models import UserGroup
@@ -70,6 +70,17 @@ def test_a_matching_etag_permits_the_change(write, value):
     assert response.status_code == 200
     after = write.row()
     assert after is None or after.updated_at > before.updated_at  # None after a deletion
+
+
+def test_if_match_has_at_most_100_etags(write):
+    before = write.row()
+    others = ", ".join(f'"{number:x}"' for number in range(99))
+
+    refused = write(f'{others}, "0", {etag_of(before)}')
+    assert error_code(refused, 400) == "bad_request"
+    assert detail(refused) == "If-Match has more than 100 ETags."
+    assert write.row().updated_at == before.updated_at
+    assert write(f"{others}, {etag_of(before)}").status_code == 200
 
 
 # An ETag of this service has at most 14 digits.

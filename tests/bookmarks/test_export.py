@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack, closing
 from datetime import timedelta
+from tempfile import TemporaryFile
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -13,13 +14,15 @@ from django.utils.http import urlencode
 
 from bookmarks import views
 from bookmarks.files import EXPORT_FORMATS, exporting
-from bookmarks.files.exporting import load
+from bookmarks.files.exporting import download, load
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.clock import Clock
 from tests.conftest import Caller
 from tests.queries import on_another_connection
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
+from usergroups.tokens.throttling import COSTLY_CALLS
 
 pytestmark = pytest.mark.django_db
 
@@ -199,6 +202,47 @@ def test_a_database_failure_in_the_middle_of_an_export_is_a_503(receive, bookmar
     assert "gone" in caplog.text
 
 
+def test_an_export_that_takes_too_long_is_a_503(receive, bookmarks, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    response = receive()
+
+    assert error_code(response, 503) == "time_limit_exceeded"
+    assert response["Retry-After"] == "60"
+
+
+def test_an_export_ends_when_its_deadline_passes(user_group, bookmarks, monkeypatch):
+    files = []
+
+    def temporary_file(**kwargs):
+        files.append(TemporaryFile(**kwargs))  # noqa: SIM115
+        return files[-1]
+
+    monkeypatch.setattr(exporting, "TemporaryFile", temporary_file)
+    lines = [f"{number}\n" for number in range(5)]
+
+    with closing(download(lines, Deadline(6, Clock()))) as response:
+        assert response.getvalue() == b"0\n1\n2\n3\n4\n"
+    with pytest.raises(TimeLimitExceeded):
+        download(lines, Deadline(5, Clock()))
+
+    assert [file.closed for file in files] == [True, True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_that_takes_too_long_closes_its_transaction(receive, bookmarks, settings, caplog):
+    """The log keeps the exception, and with it the variables of the view."""
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    assert receive().status_code == 503
+
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info]
+    with transaction.atomic():  # fails in an open transaction that Django has not begun
+        BookmarkFactory()
+    if connection.vendor == "postgresql":
+        assert connection.connection.info.transaction_status == 0  # idle
+
+
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
 def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(receive, bookmarks, monkeypatch, path):
     monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
@@ -221,8 +265,8 @@ def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, mo
 
 def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
     with ExitStack() as calls_in_progress:
-        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            calls_in_progress.enter_context(expensive_call(user_group))
+        for _ in range(COSTLY_CALLS.per_owner):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
         assert error_code(receive(), 429) == "throttled"
     # Four files that have been made may be sent at once, although the limit is three.
     with closing(receive()), closing(receive()), closing(receive()), closing(receive()) as response:

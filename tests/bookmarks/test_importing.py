@@ -11,9 +11,11 @@ from bookmarks.files.records import InvalidRecord, Record, parse_date
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
+from tests.clock import Clock
 from tests.queries import deadlock, on_another_connection, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.contract.deadlines import Deadline
 
 URL = "https://example.com/"
 
@@ -305,3 +307,35 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
 def test_invalid_and_future_dates_are_unusable(value):
     """Numbers that would stand for a time before March 1973 are invalid."""
     assert parse_date(value) is None
+
+
+# The time limit
+
+
+def records(number):
+    """Return records on every second line, from line 2."""
+    return [Record(2 * n, f"https://{n}/") for n in range(1, number + 1)]
+
+
+@pytest.mark.usefixtures("chunks_of_two")
+def test_an_import_ends_at_its_deadline_and_says_where(user_group):
+    report = imported(user_group, records(9), deadline=Deadline(6, Clock()))
+
+    assert (report.created, Bookmark.objects.count()) == (5, 5)
+    assert report.stopped_at == 12
+    assert report.error == ("The import was stopped after 6 seconds, before line 12 (in a JSON file, bookmark 12).")
+
+
+@pytest.mark.usefixtures("chunks_of_two")
+def test_an_import_that_ends_before_its_deadline_is_complete(user_group):
+    report = imported(user_group, records(5), deadline=Deadline(6, Clock()))
+
+    assert (report.created, report.stopped_at, report.error) == (5, None, None)
+
+
+def test_an_invalid_record_takes_time_as_well(user_group):
+    invalid = [InvalidRecord(n, "Not CSV.") for n in range(1, 10)]
+
+    report = imported(user_group, invalid, deadline=Deadline(6, Clock()))
+
+    assert (report.refused, report.stopped_at) == (5, 6)

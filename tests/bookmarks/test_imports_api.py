@@ -20,7 +20,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
-from usergroups.tokens.throttling import MAX_EXPENSIVE_CALLS, MAX_EXPENSIVE_CALLS_PER_OWNER, expensive_call
+from usergroups.tokens.throttling import COSTLY_CALLS
 
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
@@ -30,7 +30,7 @@ HTML = (
 )
 EMPTY_REPORT = {
     "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
-    "left_out": [], "error": None,
+    "left_out": [], "error": None, "stopped_at": None,
 }  # fmt: skip
 
 
@@ -146,6 +146,7 @@ def test_everything_is_reported(send, user_group, settings):
         "shortened": 1,
         "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
         "error": None,
+        "stopped_at": None,
     }
     assert second == {**first, "created": 0, "updated": 1, "existing": 2}
     assert Bookmark.objects.get(url=URL).title == "New"
@@ -160,13 +161,13 @@ def test_refusals_are_grouped_by_reason(send):
 
 
 def test_a_limited_number_of_names_of_left_out_values_is_listed(send):
-    columns = [f"column {n}" for n in range(1000)]
-    body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 1000]) + "\n"
+    columns = [f"column {n}" for n in range(199)]
+    body = ",".join(["url", *columns]) + "\n" + ",".join([URL, *"a" * 199]) + "\n"
 
     found = reported(send(body.encode(), "text/csv"))["left_out"]
 
     assert len(found) == MAX_NAMES + 1
-    assert found[0] == {"name": "…", "count": 1000 - MAX_NAMES}
+    assert found[0] == {"name": "…", "count": 199 - MAX_NAMES}
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,26 @@ def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
 
     assert found["error"] == "The file is larger than 10000 bytes when it is decompressed."
     assert found["created"] == 1  # because all lines are the same
+
+
+def test_an_import_stops_at_its_time_limit(send, settings):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    found = reported(send(LINE))
+
+    assert (found["created"], found["stopped_at"]) == (0, 1)
+    assert found["error"].startswith("The import was stopped after 0 seconds, before line 1 ")
+
+
+def test_a_file_with_too_many_columns_is_refused_at_once(send):
+    """Each of the short rows would take time for each of the columns."""
+    body = b"url" + b",a" * 500_000 + b"\nhttps://a/" * 100_000
+
+    found = reported(send(body, "text/csv"))
+
+    reason = "The header has more than 200 columns, so no bookmarks can be read."
+    assert found["refusals"] == [{"reason": reason, "count": 1, "lines": [1]}]
+    assert found["created"] == 0
 
 
 # Errors
@@ -226,15 +247,15 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
 
 def test_concurrent_imports_are_limited(send, user_group):
     with ExitStack() as calls_in_progress:
-        for _ in range(MAX_EXPENSIVE_CALLS_PER_OWNER):
-            calls_in_progress.enter_context(expensive_call(user_group))
+        for _ in range(COSTLY_CALLS.per_owner):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
         response = send(LINE)
     assert error_code(response, 429) == "throttled"
     assert response["Retry-After"] == "1"
 
     with ExitStack() as calls_in_progress:
-        for other_group in UserGroupFactory.create_batch(MAX_EXPENSIVE_CALLS):
-            calls_in_progress.enter_context(expensive_call(other_group))
+        for other_group in UserGroupFactory.create_batch(COSTLY_CALLS.in_total):
+            calls_in_progress.enter_context(COSTLY_CALLS.call_of(other_group))
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 

@@ -6,7 +6,6 @@ those that it names in ``parametrize``. The fixture ``valid_body`` is a body tha
 """
 
 import json
-from io import BytesIO
 from urllib.parse import urlencode
 
 import pytest
@@ -14,11 +13,9 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError
 from django.db.models.signals import post_init
 from django.http import Http404
-from django.test import RequestFactory
 
 from tests.answers import detail, error_code, errors
 from tests.contract.conftest import ANSWERED_IN_JSON, BATCHES, ONE_OF_EACH_SCHEME, OPERATIONS, SINGLE_CALLS, WRITES
-from usergroups.contract.requests import read_body
 
 
 @pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
@@ -175,21 +172,6 @@ def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings
     assert operation(valid_body).status_code == 200
 
 
-class Trickle(BytesIO):
-    """Return one byte at a time, as a slow connection may."""
-
-    def read(self, size=-1):
-        return super().read(min(size, 1))
-
-
-@pytest.mark.database_independent
-def test_a_body_that_arrives_in_pieces_is_read_completely():
-    request = RequestFactory().generic("POST", "/")
-    request.META = {"wsgi.input": Trickle(b"whole"), "wsgi.input_terminated": True}
-
-    assert read_body(request, 5) == b"whole"
-
-
 # 415
 
 
@@ -339,6 +321,30 @@ def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query)
     any_operation.url = f"{any_operation.url.partition('?')[0]}?{query}"
 
     assert error_code(any_operation(valid_body), 400) == "parse_error"
+
+
+KIB = 1024
+
+
+@pytest.mark.parametrize("any_operation", ["list_collections"], indirect=True)
+def test_a_query_string_has_at_most_8_kib(any_operation):
+    any_operation.url += f"?name={'a' * (8 * KIB - len('name='))}"
+
+    assert errors(any_operation()) == [("name", "max_length")]  # It was read.
+    any_operation.url += "a"
+    assert error_code(any_operation(), 400) == "parse_error"
+    assert detail(any_operation()) == "The query string is longer than 8192 bytes."
+
+
+@pytest.mark.parametrize("any_operation", ["list_bookmarks"], indirect=True)
+def test_a_bookmark_with_any_url_can_be_looked_up(any_operation):
+    """A character of a URL can take twelve bytes of the query string."""
+    longest = "https://example.com/".ljust(8000, "\N{GRINNING FACE}")
+    any_operation.url += f"?{urlencode({'url': longest})}"
+
+    assert any_operation().status_code == 200
+    any_operation.url += "a" * 9 * KIB
+    assert error_code(any_operation(), 400) == "parse_error"
 
 
 # Repeated writes

@@ -44,6 +44,50 @@ def test_validation_stops_when_there_are_more_errors_than_are_listed(update_user
     assert len(validations) == 101
 
 
+def listed(response):
+    """Return the codes of the errors of each item of a batch."""
+    assert response.status_code == 200
+    return [[error["code"] for error in result["errors"]] for result in response.json()["results"]]
+
+
+def invalid_item(number):
+    """Return an item of a batch of user groups with this number of errors."""
+    mapping = dict(list(INVALID_MAPPING.items())[:number])
+    return {"user_group_id": "a", "mapping": mapping}
+
+
+def test_the_items_of_a_batch_list_at_most_100_errors_in_all(call_usergroups):
+    numbers = [60, 39, 1, 2, 3, 150]
+    items = [invalid_item(number) for number in numbers]
+
+    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+
+    assert found[:2] == [["invalid"] * 60, ["invalid"] * 39]  # 99 errors
+    # From now on, an item lists its first error, and that it has more.
+    assert found[2:] == [
+        ["invalid"],
+        ["invalid", "invalid"],
+        ["invalid", "too_many_errors"],
+        ["invalid", "too_many_errors"],
+    ]
+
+
+def test_an_item_of_a_batch_lists_as_many_errors_as_a_call_of_its_own(call_usergroups):
+    items = [invalid_item(101), invalid_item(1)]
+
+    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+
+    assert found == [["invalid"] * 99 + ["too_many_errors"], ["invalid"]]
+
+
+def test_validation_of_a_batch_stops_when_enough_errors_are_listed(call_usergroups, validations):
+    items = [invalid_item(150)] * 100
+
+    call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert len(validations) == 101 + 99 * 3
+
+
 @pytest.mark.parametrize(
     "member",
     [
@@ -55,7 +99,8 @@ def test_validation_stops_when_there_are_more_errors_than_are_listed(update_user
     ],
 )
 def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
-    body = f'{{"a": [{",".join([member] * (MIB // (len(member) + 1)))}]}}'.encode()
+    # At most 300,000 commas and brackets.
+    body = f'{{"a": [{",".join([member] * (MIB // 4 // (len(member) + 1)))}]}}'.encode()
 
     tracemalloc.start()
     strict_json.loads(body)

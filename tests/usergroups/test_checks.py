@@ -22,6 +22,13 @@ def test_the_body_limit_must_be_a_positive_integer(size):
     assert ids_of_errors(USERGROUPS_MAX_BODY_SIZE=size) == ["usergroups.E001"]
 
 
+@pytest.mark.parametrize("seconds", [0, -1, 1.5, "60", None, True])
+def test_the_time_limit_must_be_a_positive_integer(seconds):
+    errors = ids_of_errors(USERGROUPS_CALL_TIME_LIMIT=seconds)
+
+    assert errors == ["usergroups.E006"]
+
+
 def test_time_zone_support_is_required():
     assert ids_of_errors(USE_TZ=False) == ["usergroups.E002"]
 

@@ -1,29 +1,41 @@
 """Validate the items of a batch separately and return a result for each."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
-from .errors import FailureTypeField, ProblemSerializer, failure
+from .errors import MAX_PROBLEMS, FailureTypeField, ProblemSerializer, failure
 from .fields import SuccessField
 
 MAX_ITEMS = 1000
+MIN_PROBLEMS = 2
+"""The number of errors that any item may list: its first one, and that it has more."""
 
 
 class FailedItem(dict[str, Any]):
     """The result of an item that is invalid, or for which the operation failed."""
 
 
-def failed(exception: APIException) -> FailedItem:
-    """Return the result of an item: the status and the body that a single request with this error would get."""
-    return FailedItem({"status": exception.status_code, **failure(exception)})
+def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
+    """Return the result of an item: its status and its body.
+
+    They are those that a single request with this error would get, except that
+    at most ``max_problems`` errors are listed.
+    """
+    body = failure(exception, max_problems)
+    return FailedItem({"status": exception.status_code, **body})
 
 
 class BatchField(serializers.ListField):
-    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem."""
+    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem.
+
+    The invalid items list at most MAX_PROBLEMS errors in all, but each of them
+    at least MIN_PROBLEMS. The serializer's context tells the fields of an item
+    how many errors it may still list: ``max_problems``.
+    """
 
     has_results = True
     """Tells the OpenAPI document that the errors of an item are in its result, not in an error response."""
@@ -34,15 +46,24 @@ class BatchField(serializers.ListField):
     def run_child_validation(self, data: Any) -> list[Any]:
         if len(data) > MAX_ITEMS:  # DRF would check this after validating all items
             self.fail("max_length", max_length=MAX_ITEMS)
-        return [self._validated(item) for item in data]
+        items = []
+        max_problems = MAX_PROBLEMS
+        for item in data:
+            validated = self._validated(item, max_problems)
+            items.append(validated)
+            if isinstance(validated, FailedItem):
+                left = max_problems - len(validated["errors"])
+                max_problems = max(left, MIN_PROBLEMS)
+        return items
 
-    def _validated(self, item: Any) -> Any:
+    def _validated(self, item: Any, max_problems: int) -> Any:
         if isinstance(self.child, serializers.Serializer) and not isinstance(item, dict):
             return failed(ValidationError(["Not a JSON object."], code="invalid"))
+        cast(dict[str, Any], self.context)["max_problems"] = max_problems
         try:
             return self.child.run_validation(item)
         except ValidationError as invalid:
-            return failed(invalid)
+            return failed(invalid, max_problems)
 
 
 @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 1})

@@ -5,6 +5,7 @@ from django.conf import settings
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
 DEFAULT_CALL_RATE = "60000/min"
 DEFAULT_FAILURE_RATE = "6000/min"
+DEFAULT_CALL_TIME_LIMIT = 60
 MIN_BATCH_LIMIT = 8 * 1024 * 1024
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
@@ -20,6 +21,15 @@ def max_body_size() -> int:
 def max_batch_size() -> int:
     """Return the maximum size of a batch in bytes: 8 MiB, or ``USERGROUPS_MAX_BODY_SIZE`` if that is larger."""
     return max(MIN_BATCH_LIMIT, max_body_size())
+
+
+def call_time_limit() -> int:
+    """Return the maximum duration of a call in seconds.
+
+    It is the setting ``USERGROUPS_CALL_TIME_LIMIT``.
+    """
+    seconds: int = getattr(settings, "USERGROUPS_CALL_TIME_LIMIT", DEFAULT_CALL_TIME_LIMIT)
+    return seconds
 
 
 def call_rate() -> str | None:

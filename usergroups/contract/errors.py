@@ -99,10 +99,11 @@ def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpRespons
     return failure_response(exceptions.NotFound())
 
 
-def failure(exception: exceptions.APIException) -> Failure:
+def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS) -> Failure:
     """Return the body of the error response to ``exception``.
 
-    It has at most MAX_PROBLEMS errors. If there are more, the last one has the code ``too_many_errors``.
+    It has at most ``max_problems`` errors. If there are more, the last one has
+    the code ``too_many_errors``.
     """
     if isinstance(exception, exceptions.ValidationError):
         kind = "validation_error"
@@ -110,11 +111,11 @@ def failure(exception: exceptions.APIException) -> Failure:
         kind = "client_error"
     else:
         kind = "server_error"
-    problems = list(islice(_problems(exception.detail, exception.default_code), MAX_PROBLEMS + 1))
+    problems = list(islice(_problems(exception.detail, exception.default_code), max_problems + 1))
     if not problems:
         problems = [Problem(code=exception.default_code, detail=str(exception.default_detail), attr=None)]
-    if len(problems) > MAX_PROBLEMS:
-        problems[MAX_PROBLEMS - 1 :] = [TOO_MANY]
+    if len(problems) > max_problems:
+        problems[max_problems - 1 :] = [TOO_MANY]
     return {"success": 0, "type": kind, "errors": problems}
 
 

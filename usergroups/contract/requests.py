@@ -1,8 +1,7 @@
 """Read requests: the query string, the body, and the precondition If-Match."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,8 +15,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from . import conf, strict_json
+from .deadlines import Deadline
+from .errors import BadRequest
 
 CHUNK_SIZE = 64 * 1024
+LARGE_BODY_SIZE = 64 * 1024
+"""The size in bytes above which a body makes a call costly."""
 
 
 class PayloadTooLarge(APIException):
@@ -28,15 +31,22 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def read_body(request: HttpRequest | Request, limit: int) -> bytes:
+def content_length(request: HttpRequest | Request) -> int | None:
+    """Return the size of the body that the client has announced, if any."""
+    try:
+        return int(request.META["CONTENT_LENGTH"])
+    except (KeyError, ValueError):
+        return None
+
+
+def read_body(request: "APIRequest", limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 
-    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError if it cannot be read or is shorter than
-    its Content-Length.
+    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError
+    if it cannot be read, is shorter than its Content-Length, or has not
+    arrived when the deadline of the request passes.
     """
-    length = None
-    with suppress(KeyError, ValueError):
-        length = int(request.META["CONTENT_LENGTH"])
+    length = content_length(request)
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
     # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
@@ -44,7 +54,10 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
+    is_known_to_be_large = False
     while len(body) != length:
+        if body and request.deadline.has_passed():
+            raise ParseError("The body did not arrive in time.")
         try:
             chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
         except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
@@ -54,6 +67,9 @@ def read_body(request: HttpRequest | Request, limit: int) -> bytes:
         body += chunk
         if len(body) > limit:
             raise PayloadTooLarge(limit)
+        if len(body) > LARGE_BODY_SIZE and not is_known_to_be_large:
+            is_known_to_be_large = True
+            request.on_large_body()
     if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")
     return bytes(body)
@@ -64,6 +80,11 @@ MAX_QUERY_PARAMETERS = 100
 
 class APIRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
+
+    deadline: Deadline
+    """The time at which the call must end."""
+    on_large_body: Callable[[], object]
+    """What to call when more than LARGE_BODY_SIZE bytes of the body have arrived."""
 
     @property
     def stream(self) -> Request:
@@ -90,6 +111,12 @@ class APIRequest(Request):
         return parameters
 
 
+def check_query_length(request: Request, limit: int) -> None:
+    """Raise ParseError if the query string is longer than ``limit`` bytes."""
+    if len(request.META.get("QUERY_STRING", "")) > limit:
+        raise ParseError(f"The query string is longer than {limit} bytes.")
+
+
 class UnknownParameter(ValidationError):
     """The query string has parameters that the operation does not know."""
 
@@ -110,6 +137,14 @@ class JSONNegotiation(BaseContentNegotiation):
         return None
 
 
+class TooManyValuesInBody(ParseError):
+    default_code = "too_many_values"
+    default_detail = (
+        f"The body has more than {strict_json.MAX_VALUES:,} JSON values. Commas and "
+        "opening brackets outside strings are counted."
+    )
+
+
 class JSONObjectParser(BaseParser):
     """Parse a JSON object with ``strict_json``."""
 
@@ -122,6 +157,8 @@ class JSONObjectParser(BaseParser):
         body = read_body(stream, self.max_size())
         try:
             value = strict_json.loads(body)
+        except strict_json.TooManyValues:
+            raise TooManyValuesInBody from None
         except ValueError as error:
             raise ParseError(str(error)) from None
         if not isinstance(value, dict):
@@ -152,10 +189,19 @@ def etag(updated_at: datetime) -> str:
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
 
 
+MAX_ETAGS = 100
+
+
 def accepted_versions(request: Request) -> Sequence[datetime] | None:
-    """Return the values of ``updated_at`` that If-Match accepts, or None for any. An invalid ETag matches no value."""
+    """Return the values of ``updated_at`` that If-Match accepts, or None for any.
+
+    An invalid ETag matches no value. Raises BadRequest if there are more than
+    MAX_ETAGS.
+    """
     header = request.META.get("HTTP_IF_MATCH")
     if header is None or header.strip() == "*":
         return None
+    if header.count(",") >= MAX_ETAGS:
+        raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
     matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))
     return [EPOCH + int(match[1], 16) * MICROSECOND for match in matches if match]

@@ -24,7 +24,12 @@ from usergroups.contract.errors import (
     failure,
 )
 from usergroups.contract.pagination import LATEST, Cursor
-from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
+from usergroups.contract.requests import (
+    PayloadTooLarge,
+    PreconditionFailed,
+    TooManyValuesInBody,
+    UnknownParameter,
+)
 
 from .authentication import InvalidToken, WrongScheme, WrongTokenKind
 from .views import TokenView
@@ -56,9 +61,15 @@ DESCRIPTIONS = {
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",
-    429: "Too many requests with this token, or too many failed authentications from this address.",
+    429: (
+        "Too many requests with this token, too many calls of its owner in progress, "
+        "or too many failed authentications from this address."
+    ),
     500: "Internal error.",
-    503: "The database is unreachable, overloaded or read-only, or the server cannot store a file.",
+    503: (
+        "The database is unreachable, overloaded or read-only, the server cannot "
+        "store a file, or the call took too long."
+    ),
 }
 
 COUNTED = {*HTTPStatus} - {401, 405}  # Calls with these two are refused before the rate limit counts them.
@@ -225,6 +236,8 @@ class OperationSchema(AutoSchema):
         failures = [*FAILURES, *self.failures, *denials]
         if self.get_request_serializer():
             failures += FAILURES_OF_BODIES
+            if self.sent_file is None:
+                failures.append(TooManyValuesInBody())
         if "{" in self.path:
             failures.append(UNKNOWN_PATH)  # if the id contains a slash
         if IF_MATCH in self.parameters:

@@ -1,6 +1,6 @@
-"""Limit the calls of a token, the failed authentications of an address, and expensive calls.
+"""Limit the calls of a token, the failed authentications of an address, and the calls in progress.
 
-Each process counts its expensive calls in memory. The calls of tokens and the failures are counted in Django's cache,
+Each process counts its calls in progress in memory. The calls of tokens and the failures are counted in Django's cache,
 so that processes that share a cache share the counts. While the cache is unavailable, these two have no limit.
 """
 
@@ -121,29 +121,51 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
             raise Throttled(self.seconds_left)
 
 
-# Expensive calls
+class ConcurrencyLimit:
+    """Limits the calls in progress in this process.
 
-MAX_EXPENSIVE_CALLS = 6
-"""The maximum number of concurrent expensive calls in a process, which leaves two of its eight threads for others."""
-MAX_EXPENSIVE_CALLS_PER_OWNER = 3
+    ``per_owner`` is the maximum number of calls of one owner, and ``in_total``
+    that of all owners, or None for no limit.
+    """
 
-_calls: Counter[tuple[str, Any]] = Counter()
-"""The number of calls in progress of each owner."""
-_lock = threading.Lock()
+    def __init__(self, per_owner: int, in_total: int | None = None) -> None:
+        self.per_owner = per_owner
+        self.in_total = in_total
+        self._lock = threading.Lock()
+        self._calls: Counter[tuple[str, Any]] = Counter()
+        """The number of calls in progress of each owner that has any."""
+
+    @contextmanager
+    def call_of(self, owner: Model) -> Iterator[None]:
+        """Count a call of the owner during the block.
+
+        Raises Throttled if too many are in progress. A call does not wait for
+        another one to end, because it would hold its thread meanwhile.
+        """
+        key = (owner._meta.label, owner.pk)
+        with self._lock:
+            if self._is_reached(key):
+                raise Throttled(wait=1)
+            self._calls[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls[key] -= 1
+                if not self._calls[key]:
+                    del self._calls[key]
+
+    def _is_reached(self, key: tuple[str, Any]) -> bool:
+        if self._calls[key] >= self.per_owner:
+            return True
+        return self.in_total is not None and self._calls.total() >= self.in_total
 
 
-@contextmanager
-def expensive_call(owner: Model) -> Iterator[None]:
-    """Count an expensive call of the owner during the block. Raises Throttled if too many are in progress."""
-    key = (owner._meta.label, owner.pk)
-    with _lock:
-        if _calls[key] >= MAX_EXPENSIVE_CALLS_PER_OWNER or _calls.total() >= MAX_EXPENSIVE_CALLS:
-            raise Throttled(wait=1)
-        _calls[key] += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _calls[key] -= 1
-            if not _calls[key]:
-                del _calls[key]
+ANY_CALLS = ConcurrencyLimit(per_owner=6)
+"""The limit of all calls. It leaves two of a process's eight threads for others.
+
+Calls of one owner may wait for each other, for example for the lock on a row.
+"""
+
+COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
+"""The limit of costly calls, to which the limit of all calls applies as well."""

@@ -1,7 +1,8 @@
 """The base class of all API views."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import ExitStack
 from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -17,14 +18,25 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from usergroups.contract import conf
+from usergroups.contract.deadlines import Deadline
 from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, exception_handler
-from usergroups.contract.requests import APIRequest, JSONNegotiation, JSONObjectParser, UnknownParameter, etag
+from usergroups.contract.requests import (
+    LARGE_BODY_SIZE,
+    APIRequest,
+    JSONNegotiation,
+    JSONObjectParser,
+    UnknownParameter,
+    check_query_length,
+    content_length,
+    etag,
+)
 from usergroups.contract.strict_json import CompactJSONRenderer
 from usergroups.signals import actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
 from .models import Token
-from .throttling import TokenThrottle
+from .throttling import ANY_CALLS, COSTLY_CALLS, TokenThrottle
 
 
 class TokenView(APIView):
@@ -43,6 +55,10 @@ class TokenView(APIView):
     """The error responses to exceptions of the querysets."""
     owner_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The large fields of the token's owner that the response contains, by method. Other methods do not load them."""
+    costly_methods: ClassVar[Collection[str]] = ()
+    """The methods whose calls are all costly: see ``is_costly``."""
+    max_query_length: ClassVar[int] = 8 * 1024
+    """The maximum length of the query string, in bytes."""
 
     documented_method: str
     """The key of the mappings by method: the method of the request, or GET for HEAD."""
@@ -76,7 +92,9 @@ class TokenView(APIView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         actor_before = actor.set(None)  # until initial() has authenticated the token
         try:
-            with translation.override(None):  # DRF's error messages in English, whatever the client's language is
+            # DRF's error messages in English, whatever the client's language is
+            with translation.override(None), ExitStack() as stack:
+                self.limits_in_use = stack
                 return super().dispatch(request, *args, **kwargs)
         finally:
             actor.reset(actor_before)
@@ -91,14 +109,16 @@ class TokenView(APIView):
         )
         # Otherwise DRF would look for these in its own request, in vain, before each read from Django's request.
         api_request.method, api_request.META = request.method, request.META
+        api_request.deadline = Deadline(conf.call_time_limit())
         renderer = self.renderer_classes[0]()
         api_request.accepted_renderer, api_request.accepted_media_type = renderer, renderer.media_type
         return api_request
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check the method, the authentication, the rate limit, the permission and the query string, in this order.
+        """Check what can be checked before the body is read.
 
-        This replaces DRF's order, which checks the method last and counts only permitted requests.
+        This is the method, the authentication, the rate limit, the permission, the query string and the limits of calls
+        in progress, in this order. DRF checks the method last and counts only permitted requests.
         """
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)
@@ -109,6 +129,7 @@ class TokenView(APIView):
         self.check_permissions(request)
         if request.META.get("QUERY_STRING"):
             self.check_query(request)
+        self.limit_calls_in_progress(cast(APIRequest, request))
         actor.set(request.auth)
 
     def refuse_credentials(self, request: Request) -> NoReturn:
@@ -118,11 +139,38 @@ class TokenView(APIView):
             raise WrongScheme(getattr(authenticator, "usage", None))
         raise NotAuthenticated
 
+    def limit_calls_in_progress(self, request: APIRequest) -> None:
+        """Count the call against the limits of its owner until it ends.
+
+        Raises Throttled. The body has not been read yet. If a body of unknown
+        size turns out to be large, the call becomes a costly one then.
+        """
+        owner = cast(Token, request.auth).owner
+        self.limits_in_use.enter_context(ANY_CALLS.call_of(owner))
+        costly_call = COSTLY_CALLS.call_of(owner)
+        if self.is_costly(request):
+            self.limits_in_use.enter_context(costly_call)
+            request.on_large_body = lambda: None
+        else:
+            request.on_large_body = lambda: self.limits_in_use.enter_context(costly_call)
+
+    def is_costly(self, request: APIRequest) -> bool:
+        """Return whether the call may take much time or memory.
+
+        By default, these are calls with one of the ``costly_methods`` and calls
+        with a body of more than 64 KiB. A subclass may add others.
+        """
+        if self.documented_method in self.costly_methods:
+            return True
+        return (content_length(request) or 0) > LARGE_BODY_SIZE
+
     def check_query(self, request: Request) -> None:
         """Raise ValidationError for unknown query parameters, because a misspelt filter would find every object.
 
-        A method without serializers may have any parameters.
+        A method without serializers may have any parameters. Raises ParseError
+        if the query string is longer than ``max_query_length``.
         """
+        check_query_length(request, self.max_query_length)
         method, known = self.documented_method, cast(Iterable[str], ())
         if method not in self.request_serializers and method not in self.response_serializers:
             return
