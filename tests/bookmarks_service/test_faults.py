@@ -116,6 +116,48 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
         assert call.result().json()["user_group"]["name"] == "Mine"
 
 
+# Clients that have gone
+
+
+@pytest.fixture(scope="module")
+def impatient_service(cluster, tmp_path_factory):
+    """Yield the running service on ``cluster``, with a time limit of two seconds."""
+    folder = tmp_path_factory.mktemp("impatient")
+    variables = {"GRANIAN_WORKERS": "1", "USERGROUPS_CALL_TIME_LIMIT": "2"}
+    with Service(folder, cluster.url, **variables) as running:
+        yield running
+
+
+def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
+    service = impatient_service
+    token = f"Authorization: Bearer {service.access_token}"
+    request = f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode()
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+        "AND clock_timestamp() > query_start + %s * interval '1 second'"
+    )
+    in_transactions = (
+        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+        "AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
+    )
+    with cluster.connect() as other, cluster.connect() as observer:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
+        clients = [service.connect(request) for _ in range(3)]
+        wait_until(lambda: observer.execute(waiting, [0]).fetchone()[0] == 3)
+        assert service.send(request).startswith(b"HTTP/1.1 429 ")
+        for client in clients:
+            client.close()
+        wait_until(lambda: observer.execute(waiting, [2]).fetchone()[0] == 3)
+        other.execute("COMMIT")
+        # They end at the first row, neither complete nor waiting for their clients.
+        ended = '"path": "/v1/export", "status": 503'
+        wait_until(lambda: service.log.read_text().count(ended) == 3)
+        wait_until(lambda: not observer.execute(in_transactions).fetchone()[0])
+
+    assert not service.send(request).startswith(b"HTTP/1.1 429 ")
+
+
 def test_terminated_connections_are_replaced_and_none_is_leaked(postgresql_service, cluster):
     """One process with eight threads keeps at most one connection for each."""
     cluster.disconnect_all()
@@ -160,19 +202,38 @@ def writes_locked(service, *statements):
 
 
 def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(sqlite_service):
-    """There are more reads at once than threads, with a token whose last use must be written.
+    """There are as many reads at once as a user group may have, with a token whose last use must be written.
 
     A read that waited would get a 503 response, because the writer keeps its lock until all calls have ended.
     """
     unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
-    with writes_locked(sqlite_service, unused), ThreadPoolExecutor(17) as pool:
-        calls = [pool.submit(list_bookmarks, sqlite_service) for _ in range(16)]
+    with writes_locked(sqlite_service, unused), ThreadPoolExecutor(7) as pool:
+        calls = [pool.submit(list_bookmarks, sqlite_service) for _ in range(6)]
         calls.append(pool.submit(sqlite_service.request, "GET", "/livez"))
         assert {call.result().status_code for call in calls} == {200}
         assert_unavailable(sqlite_service.create_bookmark(url="https://example.com/"))
 
     assert_healthy(sqlite_service)
     assert "Could not write the last use of the token" in sqlite_service.log.read_text()
+
+
+def test_a_client_that_goes_away_frees_its_place(sqlite_service):
+    """An import counts before its body arrives, and until its client has gone."""
+    head = (
+        "POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Authorization: Bearer {sqlite_service.access_token}\r\n"
+        "Content-Type: application/jsonl\r\nContent-Length: 100\r\n\r\n"
+    )
+
+    def status():
+        return sqlite_service.send(f"{head}{' ' * 100}".encode()).split()[1]
+
+    assert status() == b"200"
+    clients = [sqlite_service.connect(head.encode()) for _ in range(3)]
+    wait_until(lambda: status() == b"429")
+    for client in clients:
+        client.close()
+    wait_until(lambda: status() == b"200")
 
 
 # A worker that is killed
