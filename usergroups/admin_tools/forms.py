@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -65,10 +66,26 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, [key for key in value if is_valid_value(target, key)], attrs)
 
 
+def required_relations(model: Any) -> Iterator[str]:
+    """Yield the lookups of a model's required foreign keys.
+
+    Those of the models that they refer to follow, because the names of rows
+    show them. ``select_related()`` without names is deprecated.
+    """
+    for field in model._meta.fields:
+        if field.many_to_one and not field.null:
+            yield field.name
+            for lookup in required_relations(field.related_model):
+                yield f"{field.name}__{lookup}"
+
+
 def autocomplete_field(field: Any, admin_site: admin.AdminSite, **kwargs: Any) -> Any:
     """Return a form field for a foreign key, with autocompletion. It reads the rows from the database for writes."""
     model = field.remote_field.model
-    rows = model._default_manager.using(router.db_for_write(model)).select_related()
+    rows = model._default_manager.using(router.db_for_write(model))
+    related = list(required_relations(model))
+    if related:
+        rows = rows.select_related(*related)
     return field.formfield(queryset=rows, widget=AutocompleteSelect(field, admin_site, using=rows.db), **kwargs)
 
 
