@@ -111,9 +111,9 @@ class Proxy:
     @contextmanager
     def connect(self):
         """Open a connection with TLS."""
-        with socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT) as connection:
-            with UNVERIFIED.wrap_socket(connection, server_hostname="localhost") as encrypted:
-                yield encrypted
+        connection = socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT)
+        with UNVERIFIED.wrap_socket(connection, server_hostname="localhost") as encrypted:
+            yield encrypted
 
     @contextmanager
     def client(self, service, address="127.0.0.1", http2=False, **headers):
@@ -186,8 +186,9 @@ class Caddy(Proxy):
 
     def replacements(self, address, bulk_address):
         return {
-            # There is no port for its API, and none that tests might share.
-            "	auto_https disable_redirects\n": "	auto_https disable_redirects\n	admin off\n	default_bind 127.0.0.1\n",
+            # Tests must not share the port of Caddy's own API, and other
+            # addresses with the same port may be taken.
+            "disable_redirects\n": "disable_redirects\nadmin off\ndefault_bind 127.0.0.1\n",
             "reverse_proxy 127.0.0.1:8000": f"reverse_proxy {address}",
             "127.0.0.1:8001": bulk_address,
             "http://bookmarks.example": f"http://localhost:{self.port}",

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from tests.answers import error_code
-from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx, program, received
+from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx, program
 from tests.bookmarks_service.service import Service, empty_database
 from tests.servers import free_port, wait_until
 
