@@ -7,8 +7,9 @@ import pytest
 
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx, program
-from tests.bookmarks_service.service import Service, empty_database
-from tests.servers import free_port, wait_until
+from tests.bookmarks_service.service import Service, empty_database, server_command, workers_have_started
+from tests.documents import ROOT
+from tests.servers import free_port, start_server, wait_until
 
 pytestmark = pytest.mark.database_independent
 
@@ -236,3 +237,38 @@ def test_only_files_and_batches_are_sent_to_the_second_instance(proxy_of_bulk, b
         response = client.get(path)
 
     assert (response.status_code < 500) == is_bulk
+
+
+class ServiceOnASocket(Service):
+    """The service on a Unix socket, which only its user and group may use."""
+
+    def start(self):
+        self.socket = self.log.with_suffix(".sock")
+        variables = {"GRANIAN_UDS": str(self.socket), "GRANIAN_UDS_PERMISSIONS": "0660"}
+        self.process = start_server(
+            server_command(self.port),
+            self.log,
+            lambda: workers_have_started(self.log) and self.socket.exists(),
+            cwd=ROOT,
+            env={**self.environment(), **variables},
+        )
+
+
+@pytest.mark.skipif(program("nginx") is None, reason="nginx is not installed")
+def test_the_service_can_listen_on_a_unix_socket(tmp_path):
+    variables = {**SETTINGS, "USERGROUPS_FAILURE_RATE": "1/day"}
+    with (
+        empty_database(tmp_path) as database_url,
+        ServiceOnASocket(tmp_path, database_url, **variables) as service,
+        Nginx(tmp_path, f"unix:{service.socket}") as nginx,
+    ):
+        mode = service.socket.stat().st_mode & 0o777
+        statuses = []
+        for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
+            with nginx.client(service, address, Authorization="Bearer x") as client:
+                statuses.append(client.get("/v1/bookmarks").status_code)
+        with nginx.client(service) as client:
+            statuses.append(client.get("/v1/bookmarks").status_code)
+
+    assert mode == 0o660
+    assert statuses == [401, 429, 401, 200]  # The address of the client is known.
