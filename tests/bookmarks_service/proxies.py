@@ -52,15 +52,17 @@ class Proxy:
     """A proxy with a documented configuration, in which addresses are replaced.
 
     ``address`` is that of the service, and ``bulk_address`` that of its second
-    instance, which is the same if it is not given.
+    instance, which is the same if it is not given. ``directives`` are further
+    ones for nginx.
     """
 
     program: str
     example: str
+    options: dict[str, object] = {}
     is_root = os.getuid() == 0
 
-    def __init__(self, folder, address, bulk_address=None):
-        self.folder = folder
+    def __init__(self, folder, address, bulk_address=None, directives=""):
+        self.folder, self.directives = folder, directives
         self.port, self.tls_port = free_port(), free_port()
         self.make_certificate()
         text = (ROOT / "docs/examples" / self.example).read_text()
@@ -87,8 +89,6 @@ class Proxy:
         is_ready = lambda: listens(self.port) and listens(self.tls_port)  # noqa: E731
         self.process = start_server(self.command, self.log, is_ready, **self.options)
         return self
-
-    options: dict[str, object] = {}
 
     def __exit__(self, *exc_info):
         stop_server(self.process)
@@ -165,7 +165,7 @@ class Nginx(Proxy):
         return {
             "server 127.0.0.1:8000;": f"server {address};",
             "server 127.0.0.1:8001;": f"server {bulk_address};",
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen 80;": f"listen 127.0.0.1:{self.port}; {self.directives}",
             "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
             "/etc/ssl/bookmarks.example.pem": str(self.certificate),
             "/etc/ssl/bookmarks.example.key": str(self.key),

@@ -11,6 +11,7 @@ import pytest
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Nginx, program, received
 from tests.bookmarks_service.service import Service, empty_database
+from tests.documents import blocks, section
 from tests.servers import TIMEOUT, free_port, wait_until
 
 pytestmark = [
@@ -217,3 +218,22 @@ def test_the_requests_in_progress_of_an_address_are_limited(nginx, https_service
 
     assert "Retry-After: 1" in refused
     assert other.status_code == 200
+
+
+def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service, tmp_path):
+    [directives] = blocks(section("deploy", "Steps"), "nginx")
+    address = f"127.0.0.1:{https_service.port}"
+    with Nginx(tmp_path, address, directives=directives.replace("192.0.2.10", "127.0.0.4")) as nginx:
+
+        def statuses(of_the_connection, forwarded, calls):
+            headers = {"X-Forwarded-For": forwarded, "Authorization": "Bearer x"}
+            with nginx.client(https_service, of_the_connection, **headers) as client:
+                return [client.get("/v1/bookmarks").status_code for _ in range(calls)]
+
+        first = statuses("127.0.0.4", "203.0.113.9, 198.51.100.1", 6)
+        second = statuses("127.0.0.4", "203.0.113.9, 198.51.100.2", 1)
+        past_the_proxy = [*statuses("127.0.0.6", "198.51.100.3", 5), *statuses("127.0.0.6", "198.51.100.4", 1)]
+
+    assert first == [401] * 5 + [429]
+    assert second == [401]
+    assert past_the_proxy == [401] * 5 + [429]
