@@ -20,11 +20,6 @@ UNVERIFIED = ssl.create_default_context()
 UNVERIFIED.check_hostname = False
 UNVERIFIED.verify_mode = ssl.CERT_NONE
 
-OVER_HTTP_2 = ssl.create_default_context()
-"""A context of its own, because httpx writes the protocols into it."""
-OVER_HTTP_2.check_hostname = False
-OVER_HTTP_2.verify_mode = ssl.CERT_NONE
-
 NGINX_CONFIGURATION = """
 daemon off;
 worker_processes 1;
@@ -116,30 +111,30 @@ class Proxy:
             yield encrypted
 
     @contextmanager
-    def client(self, service, address="127.0.0.1", http2=False, **headers):
+    def client(self, service, address="127.0.0.1", **headers):
         """Yield a client with this address and the access token of the service."""
         headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
-        context = OVER_HTTP_2 if http2 else UNVERIFIED
-        transport = httpx.HTTPTransport(verify=context, local_address=address, http2=http2)
+        transport = httpx.HTTPTransport(verify=UNVERIFIED, local_address=address)
         base_url = f"https://localhost:{self.tls_port}"  # Caddy needs a name to choose a certificate.
         with httpx.Client(transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
             yield client
 
-    def curl(self, path, version, headers, body, folder):
-        """Send a file with curl. Return the version of HTTP, the status and the body.
+    def curl(self, path, version, headers, folder, body=None):
+        """Make a call with curl, which speaks HTTP/2, too. With a body, it is a POST.
 
-        httpx does not read a response over HTTP/2 whose server closes the
-        connection before it has received the whole body.
+        Return the version of HTTP, the status and the body of the response.
         """
         if not shutil.which("curl"):
             pytest.skip("There is no curl command.")
-        (folder / "sent").write_bytes(body)
         lines = "".join(f"{name}: {value}\n" for name, value in {**headers, "Host": "localhost"}.items())
         (folder / "headers").write_text(lines)
+        options = []
+        if body is not None:
+            (folder / "sent").write_bytes(body)
+            options = ["--data-binary", f"@{folder}/sent"]
         result = subprocess.run(
             [
-                *("curl", "--silent", "--insecure", f"--http{version}"),
-                *("--header", f"@{folder}/headers", "--data-binary", f"@{folder}/sent"),
+                *("curl", "--silent", "--insecure", f"--http{version}", "--header", f"@{folder}/headers", *options),
                 *("--output", folder / "received", "--write-out", "%{http_version} %{http_code}"),
                 f"https://localhost:{self.tls_port}{path}",
             ],

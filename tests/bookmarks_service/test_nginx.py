@@ -109,7 +109,7 @@ def test_a_body_with_any_method_gets_json(nginx, https_service, method):
     [("/v1/bookmarks", b'{"success": 0'), ("/api/user", b'{"success": 0'), ("/admin/login/", b"<!doctype html>")],
 )
 def test_a_large_body_is_refused_in_json_or_on_a_page(nginx, tmp_path, version, path, begins):
-    used, status, body = nginx.curl(path, version, {}, b" " * (9 * MIB), tmp_path)
+    used, status, body = nginx.curl(path, version, {}, tmp_path, b" " * (9 * MIB))
 
     assert (used, status) == (version, "413")
     assert body.startswith(begins)
