@@ -47,8 +47,7 @@ class Proxy:
     """A proxy with a documented configuration, in which addresses are replaced.
 
     ``address`` is that of the service, and ``bulk_address`` that of its second
-    instance, which is the same if it is not given. ``directives`` are further
-    ones for nginx.
+    instance, which is the same if it is not given.
     """
 
     program: str
@@ -56,12 +55,14 @@ class Proxy:
     options: dict[str, object] = {}
     is_root = os.getuid() == 0
 
-    def __init__(self, folder, address, bulk_address=None, directives=""):
-        self.folder, self.directives = folder, directives
+    def __init__(self, folder, address, bulk_address=None):
+        self.folder = folder
         self.port, self.tls_port = free_port(), free_port()
         self.make_certificate()
-        text = (ROOT / "docs/examples" / self.example).read_text()
-        self.write(self.replaced(text, address, bulk_address or address))
+        self.write(self.replaced(self.documented(), address, bulk_address or address))
+
+    def documented(self):
+        return (ROOT / "docs/examples" / self.example).read_text()
 
     def make_certificate(self):
         if not shutil.which("openssl"):
@@ -160,7 +161,7 @@ class Nginx(Proxy):
         return {
             "server 127.0.0.1:8000;": f"server {address};",
             "server 127.0.0.1:8001;": f"server {bulk_address};",
-            "listen 80;": f"listen 127.0.0.1:{self.port}; {self.directives}",
+            "listen 80;": f"listen 127.0.0.1:{self.port};",
             "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
             "/etc/ssl/bookmarks.example.pem": str(self.certificate),
             "/etc/ssl/bookmarks.example.key": str(self.key),

@@ -220,10 +220,18 @@ def test_the_requests_in_progress_of_an_address_are_limited(nginx, https_service
     assert other.status_code == 200
 
 
+class NginxBehindAProxy(Nginx):
+    """Nginx with the documented lines for another proxy in front, which is 127.0.0.4."""
+
+    def documented(self):
+        [directives] = blocks(section("deploy", "Steps"), "nginx")
+        return (
+            super().documented().replace("listen 80;", "listen 80;\n" + directives.replace("192.0.2.10", "127.0.0.4"))
+        )
+
+
 def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service, tmp_path):
-    [directives] = blocks(section("deploy", "Steps"), "nginx")
-    address = f"127.0.0.1:{https_service.port}"
-    with Nginx(tmp_path, address, directives=directives.replace("192.0.2.10", "127.0.0.4")) as nginx:
+    with NginxBehindAProxy(tmp_path, f"127.0.0.1:{https_service.port}") as nginx:
 
         def statuses(of_the_connection, forwarded, calls):
             headers = {"X-Forwarded-For": forwarded, "Authorization": "Bearer x"}
@@ -237,3 +245,28 @@ def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service
     assert first == [401] * 5 + [429]
     assert second == [401]
     assert past_the_proxy == [401] * 5 + [429]
+
+
+class NginxForSeveralHosts(Nginx):
+    """Nginx with the documented hosts, of which only the second is reached."""
+
+    def documented(self):
+        [upstreams] = blocks(section("scaling", "Several hosts"), "nginx")
+        first, rest = super().documented().split("upstream bookmarks_service {")
+        return first + upstreams + rest[rest.index("# The X-Request-ID") :]
+
+    def replacements(self, address, bulk_address):
+        unreachable = f"127.0.0.1:{free_port()}"
+        replacements = super().replacements(address, bulk_address)
+        del replacements["server 127.0.0.1:8000;"], replacements["server 127.0.0.1:8001;"]
+        hosts = {"10.0.0.11:8000": unreachable, "10.0.0.11:8001": unreachable}
+        return {**replacements, **hosts, "10.0.0.12:8000": address, "10.0.0.12:8001": bulk_address}
+
+
+@pytest.mark.parametrize("path", ["/v1/bookmarks", "/v1/export?format=jsonl"])
+def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, path):
+    address = f"127.0.0.1:{https_service.port}"
+    with NginxForSeveralHosts(tmp_path, address) as nginx, nginx.client(https_service) as client:
+        statuses = [client.get(path).status_code for _ in range(4)]
+
+    assert statuses == [200] * 4
