@@ -1,100 +1,27 @@
 """The nginx configuration in docs/examples/bookmarks_service.conf, in front of a running service."""
 
 import json
-import os
+import re
 import socket
-import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack
 
 import httpx
 import pytest
 
 from tests.answers import error_code
+from tests.bookmarks_service.proxies import MIB, Nginx, received
 from tests.bookmarks_service.service import Service, empty_database
-from tests.documents import ROOT
-from tests.programs import find, needs
-from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
+from tests.documents import blocks, section
+from tests.programs import needs
+from tests.servers import TIMEOUT, free_port, wait_until
 
-pytestmark = [pytest.mark.database_independent, needs("nginx", "openssl")]
-
-MIB = 1024 * 1024
+pytestmark = [
+    pytest.mark.database_independent,
+    needs("nginx", "openssl"),
+]
 
 BUFFER = 64 * 1024
 """The size of nginx's buffers for headers. Tests just fill one: nginx may reset a connection with unread data."""
-
-CONFIGURATION = """
-daemon off;
-worker_processes 1;
-pid nginx.pid;
-error_log error.log;
-{user}
-events {{ }}
-http {{
-    access_log off;
-    client_body_temp_path body;
-    proxy_temp_path proxy;
-    fastcgi_temp_path fastcgi;
-    uwsgi_temp_path uwsgi;
-    scgi_temp_path scgi;
-    {server}
-}}
-"""
-"""A main configuration that contains the documented one."""
-
-
-def certificate(folder):
-    files = ["-keyout", folder / "tls.key", "-out", folder / "tls.pem"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    subprocess.run([*command, *files], check=True, capture_output=True)
-
-
-class Nginx:
-    """nginx with the documented configuration, whose ports, host and files are replaced."""
-
-    def __init__(self, folder, port_of_the_service):
-        self.folder, self.port, self.tls_port = folder, free_port(), free_port()
-        certificate(folder)
-        replaced = {
-            "127.0.0.1:8000": f"127.0.0.1:{port_of_the_service}",
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
-            "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
-            "/etc/ssl/bookmarks.example.pem": str(folder / "tls.pem"),
-            "/etc/ssl/bookmarks.example.key": str(folder / "tls.key"),
-        }
-        server = (ROOT / "docs/examples/bookmarks_service.conf").read_text()
-        for old, new in replaced.items():
-            assert server.count(old) == 1, old
-            server = server.replace(old, new)
-        user = "user root;" if os.getuid() == 0 else ""  # so that its processes may use the folder
-        (folder / "nginx.conf").write_text(CONFIGURATION.format(user=user, server=server))
-        self.command = [find("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
-
-    def __enter__(self):
-        log = self.folder / "nginx.log"
-        self.process = start_server(self.command, log, lambda: listens(self.port) and listens(self.tls_port))
-        return self
-
-    def __exit__(self, *exc_info):
-        stop_server(self.process)
-
-    def send(self, request):
-        """Send bytes as they are, without TLS. Return head and body of the answer."""
-        answer = b""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT) as connection:
-            connection.sendall(request)
-            while received := connection.recv(65536):
-                answer += received
-        head, _, body = answer.partition(b"\r\n\r\n")
-        return head.decode(), body
-
-    @contextmanager
-    def client(self, service, address="127.0.0.1", **headers):
-        """Yield a client with this address and the access token of the service."""
-        headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
-        base_url = f"https://127.0.0.1:{self.tls_port}"
-        transport = httpx.HTTPTransport(verify=False, local_address=address)
-        with httpx.Client(transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
-            yield client
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +35,7 @@ def https_service(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def nginx(https_service, tmp_path_factory):
-    with Nginx(tmp_path_factory.mktemp("nginx"), https_service.port) as running:
+    with Nginx(tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{https_service.port}") as running:
         yield running
 
 
@@ -122,48 +49,100 @@ def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(nginx, http
     assert error_code(refused, 413) == "payload_too_large"
 
 
-def test_a_file_of_8_mib_is_imported(nginx, https_service):
-    file = b'{"url": "https://example.com/file"}\n'.ljust(8 * MIB, b"\n")
-    with nginx.client(https_service, **{"Content-Type": "application/jsonl"}) as client:
-        response = client.post("/v1/imports", content=file)
+HEAD = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
-    assert (response.status_code, response.json()["report"]["created"]) == (200, 1)
+MALFORMED = {
+    "long request line": (b"GET /".ljust(BUFFER, b"a"), 414),
+    "long header": (b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n" + b"A: ".ljust(BUFFER, b"a"), 400),
+    "no path": (b"GET\r\n\r\n", 400),
+    "no host": (b"GET /v1/bookmarks HTTP/1.1\r\n\r\n", 400),
+    "two hosts": (b"GET /v1/bookmarks" + HEAD + b"Host: localhost\r\n\r\n", 400),
+    "a space in a path": (b"GET /v1/book\rmarks" + HEAD + b"\r\n", 400),
+    "the null character": (b"GET /v1/%00" + HEAD + b"\r\n", 400),
+    "HTTP/2.0 in a request line": (b"GET /v1/bookmarks HTTP/2.0\r\nHost: localhost\r\n\r\n", 400),
+    "the preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "TRACE": (b"TRACE /v1/bookmarks" + HEAD + b"\r\n", 405),
+    "unknown Transfer-Encoding": (b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400),
+    "two lengths": (b"POST /v1/bookmarks" + HEAD + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+    "negative length": (b"POST /v1/bookmarks" + HEAD + b"Content-Length: -1\r\n\r\n", 400),
+    "malformed chunk": (b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n", 400),
+    "the path of an error": (b"GET /nginx-error/json" + HEAD + b"\r\n", 404),
+}
 
 
-def test_a_long_url_passes(nginx, https_service):
-    url = "https://example.com/".ljust(5000, "\N{GRINNING FACE}")  # 60 kB in the query string, which fit a BUFFER
-    with nginx.client(https_service) as client:
-        created = client.post("/v1/bookmarks", json={"url": url})
-        found = client.get("/v1/bookmarks", params={"url": url})
-
-    assert found.json()["bookmarks"] == [created.json()["bookmark"]]
-
-
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        (b"GET /".ljust(BUFFER, b"a"), 414),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: ".ljust(BUFFER, b"a"), 400),
-        (b"GET\r\n\r\n", 400),
-        (b"GET /nginx-error/400 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400),
-    ],
-    ids=["long request line", "long header", "no path", "the path of an error"],
-)
+@pytest.mark.parametrize(("sent", "status"), MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_request_is_refused_in_json(nginx, sent, status):
     head, body = nginx.send(sent)
 
     assert int(head.split()[1]) == status
     assert "Content-Type: application/json" in head
     assert "Cache-Control: no-store" in head
+    assert json.loads(body)["success"] == 0
+
+
+@pytest.mark.parametrize("target", [b"localhost:443", b"/v1/bookmarks"])
+def test_connect_is_refused(nginx, target):
+    head, _ = nginx.send(b"CONNECT " + target + HEAD + b"\r\n")
+
+    assert int(head.split()[1]) in (400, 405)  # depends on the version
+
+
+def test_plain_http_on_the_port_of_https_is_refused_in_json(nginx):
+    with socket.create_connection(("127.0.0.1", nginx.tls_port), timeout=TIMEOUT) as connection:
+        connection.sendall(b"GET /v1/bookmarks" + HEAD + b"\r\n")
+        head, body = received(connection)
+
+    assert head.split()[1] == "400"
     assert json.loads(body)["errors"][0]["code"] == "bad_request"
 
 
-def test_an_unreachable_service_is_answered_in_json(https_service, tmp_path):
-    with Nginx(tmp_path, free_port()) as nginx, nginx.client(https_service) as client:
-        response = client.get("/v1/bookmarks")
+@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "HEAD", "FOO", "TRACE"])
+def test_a_body_with_any_method_gets_json(nginx, https_service, method):
+    with nginx.client(https_service) as client:
+        response = client.request(method, "/v1/imports", content=b"x" * MIB)
 
-    assert error_code(response, 502) == "service_unavailable"
+    assert response.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+@pytest.mark.parametrize(
+    ("path", "begins"),
+    [("/v1/bookmarks", b'{"success": 0'), ("/api/user", b'{"success": 0'), ("/admin/login/", b"<!doctype html>")],
+)
+def test_a_large_body_is_refused_in_json_or_on_a_page(nginx, tmp_path, version, path, begins):
+    used, status, body = nginx.curl(path, version, {}, tmp_path, b" " * (9 * MIB))
+
+    assert (used, status) == (version, "413")
+    assert body.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/v1/bookmarks", "application/json"),
+        ("/api/users?limit=1", "application/json"),
+        ("/unknown", "application/json"),
+        ("/", "text/html; charset=utf-8"),
+        ("/docs/", "text/html; charset=utf-8"),
+        ("/admin/", "text/html; charset=utf-8"),
+        ("/admin/bookmarks/bookmark/import/?user_group=1", "text/html; charset=utf-8"),
+    ],
+)
+def test_an_unreachable_service_is_answered_in_json_or_on_a_page(nginx_alone, https_service, path, kind):
+    with nginx_alone.client(https_service) as client:
+        response = client.get(path)
+
+    assert response.status_code == 502
+    assert response.headers["Content-Type"] == kind
+    assert "The service cannot be reached." in response.text
     assert int(response.headers["Retry-After"]) > 0
+
+
+@pytest.fixture(scope="module")
+def nginx_alone(tmp_path_factory):
+    """Nginx without a service."""
+    with Nginx(tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{free_port()}") as running:
+        yield running
 
 
 def test_api_calls_without_https_are_refused(nginx):
@@ -191,11 +170,104 @@ def test_the_request_id_of_a_client_is_passed_through(nginx, https_service):
     assert '"request_id": "an-id-of-the-client"' in https_service.log.read_text()
 
 
-def test_a_forged_address_is_not_counted(nginx, https_service):
-    statuses = []
-    for n in range(10):
-        headers = {"X-Forwarded-For": f"192.0.2.{n}", "Authorization": "Bearer x"}
-        with nginx.client(https_service, "127.0.0.5", **headers) as client:
-            statuses.append(client.get("/v1/bookmarks").status_code)
+def test_the_admin_can_be_used_on_another_port(nginx, https_service):
+    host = f"localhost:{nginx.tls_port}"
+    with nginx.client(https_service, Host=host, Origin=f"https://{host}") as client:
+        form = client.get("/admin/login/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form)[1]
+        fields = {"username": "operator", "password": https_service.password, "csrfmiddlewaretoken": token}
+        response = client.post("/admin/login/", data=fields, headers={"Referer": f"https://{host}/admin/login/"})
 
-    assert statuses == [401] * 5 + [429] * 5  # https_service allows five failures per address
+    assert response.status_code == 302
+
+
+def test_a_redirect_to_a_long_url_passes(nginx, https_service):
+    with nginx.client(https_service) as client:
+        response = client.get("/admin/bookmarks/bookmark/", params={"q": "a" * 8000})
+
+    assert response.status_code == 302
+    assert response.headers["Location"].endswith("a" * 8000)
+
+
+def test_tokens_are_not_logged(nginx, https_service):
+    token = https_service.access_token
+    with nginx.client(https_service, **{"X-Request-ID": token, "Referer": f"https://example.com/?{token}"}) as client:
+        client.get("/v1/query", params={"access_token": token})
+        client.post("/v1/large", params={"access_token": token}, content=b" " * (9 * MIB))
+        client.get(f"/v1/bookmarks/{token}")
+        client.get(f"/v1/{token.replace('_', '%5F')}")
+        client.get("/v1/last")
+    wait_until(lambda: '"GET /v1/last HTTP/1.1"' in nginx.logged())
+
+    assert '"GET /v1/query HTTP/1.1" 404' in nginx.logged()
+    assert '"POST /v1/large HTTP/1.1" 413' in nginx.logged()
+    assert nginx.logged().count('"(a token)" 40') == 2
+    assert token[4:] not in nginx.logged()
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/v1/bookmarks", 100), ("/admin/login/", 6)])
+def test_the_requests_in_progress_of_an_address_are_limited(nginx, https_service, path, limit):
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(limit):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", nginx.port)))
+            connection.sendall(head.encode())
+        wait_until(lambda: nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")[0].split()[1] == "429")
+        refused, _ = nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")
+        with nginx.client(https_service, "127.0.0.7") as client:
+            other = client.get(path)
+
+    assert "Retry-After: 1" in refused
+    assert other.status_code == 200
+
+
+class NginxBehindAProxy(Nginx):
+    """Nginx with the documented lines for another proxy in front, which is 127.0.0.4."""
+
+    def documented(self):
+        [directives] = blocks(section("deploy", "Steps"), "nginx")
+        return (
+            super().documented().replace("listen 80;", "listen 80;\n" + directives.replace("192.0.2.10", "127.0.0.4"))
+        )
+
+
+def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service, tmp_path):
+    with NginxBehindAProxy(tmp_path, f"127.0.0.1:{https_service.port}") as nginx:
+
+        def statuses(of_the_connection, forwarded, calls):
+            headers = {"X-Forwarded-For": forwarded, "Authorization": "Bearer x"}
+            with nginx.client(https_service, of_the_connection, **headers) as client:
+                return [client.get("/v1/bookmarks").status_code for _ in range(calls)]
+
+        first = statuses("127.0.0.4", "203.0.113.9, 198.51.100.1", 6)
+        second = statuses("127.0.0.4", "203.0.113.9, 198.51.100.2", 1)
+        past_the_proxy = [*statuses("127.0.0.6", "198.51.100.3", 5), *statuses("127.0.0.6", "198.51.100.4", 1)]
+
+    assert first == [401] * 5 + [429]
+    assert second == [401]
+    assert past_the_proxy == [401] * 5 + [429]
+
+
+class NginxForSeveralHosts(Nginx):
+    """Nginx with the documented hosts, of which only the second is reached."""
+
+    def documented(self):
+        [upstreams] = blocks(section("scaling", "Several hosts"), "nginx")
+        first, rest = super().documented().split("upstream bookmarks_service {")
+        return first + upstreams + rest[rest.index("# The X-Request-ID") :]
+
+    def replacements(self, address, bulk_address):
+        unreachable = f"127.0.0.1:{free_port()}"
+        replacements = super().replacements(address, bulk_address)
+        del replacements["server 127.0.0.1:8000;"], replacements["server 127.0.0.1:8001;"]
+        hosts = {"10.0.0.11:8000": unreachable, "10.0.0.11:8001": unreachable}
+        return {**replacements, **hosts, "10.0.0.12:8000": address, "10.0.0.12:8001": bulk_address}
+
+
+@pytest.mark.parametrize("path", ["/v1/bookmarks", "/v1/export?format=jsonl"])
+def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, path):
+    address = f"127.0.0.1:{https_service.port}"
+    with NginxForSeveralHosts(tmp_path, address) as nginx, nginx.client(https_service) as client:
+        statuses = [client.get(path).status_code for _ in range(4)]
+
+    assert statuses == [200] * 4

@@ -1,0 +1,217 @@
+"""Run proxies with their documented configurations in front of the service."""
+
+import os
+import socket
+import ssl
+import subprocess
+from contextlib import contextmanager
+
+import httpx
+
+from tests.documents import ROOT
+from tests.programs import find, require
+from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
+
+MIB = 1024 * 1024
+
+UNVERIFIED = ssl.create_default_context()
+"""Accepts the certificate of the tests. One context serves all clients."""
+UNVERIFIED.check_hostname = False
+UNVERIFIED.verify_mode = ssl.CERT_NONE
+
+NGINX_CONFIGURATION = """
+daemon off;
+worker_processes 1;
+pid nginx.pid;
+error_log error.log;
+{user}
+events {{ }}
+http {{
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    {server}
+}}
+"""
+"""A main configuration that contains the documented one."""
+
+
+class Proxy:
+    """A proxy with a documented configuration, in which addresses are replaced.
+
+    ``address`` is that of the service, and ``bulk_address`` that of its second
+    instance, which is the same if it is not given.
+    """
+
+    program: str
+    example: str
+    options: dict[str, object] = {}
+    is_root = os.getuid() == 0
+
+    def __init__(self, folder, address, bulk_address=None):
+        self.folder = folder
+        self.port, self.tls_port = free_port(), free_port()
+        self.make_certificate()
+        self.write(self.replaced(self.documented(), address, bulk_address or address))
+
+    def documented(self):
+        return (ROOT / "docs/examples" / self.example).read_text()
+
+    def make_certificate(self):
+        self.key, self.certificate = self.folder / "tls.key", self.folder / "tls.pem"
+        files = ["-keyout", self.key, "-out", self.certificate]
+        kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+        names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+        subprocess.run(["openssl", "req", *kind, *names, *files], check=True, capture_output=True)
+
+    def replaced(self, text, address, bulk_address):
+        """Return the configuration with the addresses and files of the test."""
+        for old, new in self.replacements(address, bulk_address).items():
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        return text
+
+    def __enter__(self):
+        self.log = self.folder / f"{self.program}.log"
+        is_ready = lambda: listens(self.port) and listens(self.tls_port)  # noqa: E731
+        self.process = start_server(self.command, self.log, is_ready, **self.options)
+        return self
+
+    def __exit__(self, *exc_info):
+        stop_server(self.process)
+
+    def logged(self):
+        """Return the text of all logs."""
+        return "".join(path.read_text() for path in self.folder.glob("*.log"))
+
+    def send(self, request, ends=False):
+        """Send bytes without TLS. Return the head and the body of the response.
+
+        With ``ends``, the client closes its side after the request.
+        """
+        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT) as connection:
+            connection.sendall(request)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
+            return received(connection)
+
+    @contextmanager
+    def connect(self):
+        """Open a connection with TLS."""
+        connection = socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT)
+        with UNVERIFIED.wrap_socket(connection, server_hostname="localhost") as encrypted:
+            yield encrypted
+
+    @contextmanager
+    def client(self, service, address="127.0.0.1", **headers):
+        """Yield a client with this address and the access token of the service."""
+        headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
+        transport = httpx.HTTPTransport(verify=UNVERIFIED, local_address=address)
+        base_url = f"https://localhost:{self.tls_port}"  # Caddy needs a name to choose a certificate.
+        with httpx.Client(transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
+            yield client
+
+    def curl(self, path, version, headers, folder, body=None):
+        """Make a call with curl, which speaks HTTP/2, too. With a body, it is a POST.
+
+        Return the version of HTTP, the status and the body of the response.
+        """
+        require("curl")
+        lines = "".join(f"{name}: {value}\n" for name, value in {**headers, "Host": "localhost"}.items())
+        (folder / "headers").write_text(lines)
+        options = []
+        if body is not None:
+            (folder / "sent").write_bytes(body)
+            options = ["--data-binary", f"@{folder}/sent"]
+        result = subprocess.run(
+            [
+                *("curl", "--silent", "--insecure", f"--http{version}", "--header", f"@{folder}/headers", *options),
+                *("--output", folder / "received", "--write-out", "%{http_version} %{http_code}"),
+                f"https://localhost:{self.tls_port}{path}",
+            ],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        return (*result.stdout.split(), (folder / "received").read_bytes())
+
+
+def received(connection):
+    """Return the head and the body of a response that ends the connection."""
+    answer = b""
+    while data := connection.recv(65536):
+        answer += data
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return head.decode(), body
+
+
+class Nginx(Proxy):
+    program = "nginx"
+    example = "bookmarks_service.conf"
+
+    def replacements(self, address, bulk_address):
+        return {
+            "server 127.0.0.1:8000;": f"server {address};",
+            "server 127.0.0.1:8001;": f"server {bulk_address};",
+            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
+            "/etc/ssl/bookmarks.example.pem": str(self.certificate),
+            "/etc/ssl/bookmarks.example.key": str(self.key),
+            "/var/log/nginx/access.log": str(self.folder / "access.log"),
+            "/var/log/nginx/error.log": str(self.folder / "error.log"),
+        }
+
+    def write(self, server):
+        user = "user root;" if self.is_root else ""  # so that its processes may use the folder
+        path = self.folder / "nginx.conf"
+        path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
+        self.command = [find("nginx"), "-p", self.folder, "-c", path, "-e", self.folder / "error.log"]
+
+
+class Caddy(Proxy):
+    program = "caddy"
+    example = "Caddyfile"
+
+    def replacements(self, address, bulk_address):
+        return {
+            # Tests must not share the port of Caddy's own API, and other
+            # addresses with the same port may be taken.
+            "disable_redirects\n": "disable_redirects\nadmin off\ndefault_bind 127.0.0.1\n",
+            "reverse_proxy 127.0.0.1:8000": f"reverse_proxy {address}",
+            "127.0.0.1:8001": bulk_address,
+            "http://bookmarks.example": f"http://localhost:{self.port}",
+            "https://bookmarks.example": f"https://localhost:{self.tls_port}",
+            "/etc/ssl/bookmarks.example.pem": str(self.certificate),
+            "/etc/ssl/bookmarks.example.key": str(self.key),
+        }
+
+    def write(self, text):
+        path = self.folder / "Caddyfile"
+        path.write_text(text)
+        self.command = [find("caddy"), "run", "--config", path]
+        home = str(self.folder)
+        self.options = {"env": {"HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}}
+
+
+class HAProxy(Proxy):
+    program = "haproxy"
+    example = "haproxy.cfg"
+
+    def replacements(self, address, bulk_address):
+        return {
+            "log /dev/log local0": "log stdout format raw local0",
+            "    user haproxy\n": "",
+            "    group haproxy\n": "",
+            "server service 127.0.0.1:8000": f"server service {address}",
+            "server bulk 127.0.0.1:8001": f"server bulk {bulk_address}",
+            "bind :80": f"bind 127.0.0.1:{self.port}",
+            "bind :443": f"bind 127.0.0.1:{self.tls_port}",
+            "/etc/ssl/bookmarks.example.pem": str(self.folder / "both.pem"),
+        }
+
+    def write(self, text):
+        both = self.certificate.read_text() + self.key.read_text()
+        (self.folder / "both.pem").write_text(both)
+        path = self.folder / "haproxy.cfg"
+        path.write_text(text)
+        self.command = [find("haproxy"), "-f", path]

@@ -1,0 +1,277 @@
+"""The documented configurations of several proxies: what each must do for the service."""
+
+import json
+import socket
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.answers import error_code
+from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx
+from tests.bookmarks_service.service import Service, empty_database, server_command, workers_have_started
+from tests.documents import ROOT
+from tests.programs import needs, require
+from tests.servers import free_port, start_server, wait_until
+
+pytestmark = pytest.mark.database_independent
+
+PROXIES = [Nginx, Caddy, HAProxy]
+
+SETTINGS = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, "GRANIAN_WORKERS": "1"}
+
+
+@pytest.fixture(scope="module")
+def behind_tls(tmp_path_factory):
+    """The service with two threads, which would wait for slow bodies."""
+    folder = tmp_path_factory.mktemp("behind_tls")
+    limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_BLOCKING_THREADS": "2"}
+    with empty_database(folder) as database_url, Service(folder, database_url, **SETTINGS, **limits) as service:
+        yield service
+
+
+@pytest.fixture(scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES])
+def proxy(request, behind_tls, tmp_path_factory):
+    require(request.param.program, "openssl")
+    address = f"127.0.0.1:{behind_tls.port}"
+    with request.param(tmp_path_factory.mktemp("proxy"), address) as running:
+        yield running
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto", "X-Forwarded_Proto", "x_forwarded-proto"])
+def test_a_client_without_tls_cannot_claim_it(proxy, name):
+    request = f"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{name}: https\r\n\r\n"
+
+    head, body = proxy.send(request.encode())
+
+    assert head.split()[1] == "400"
+    assert b"Use HTTPS." in body
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto"])
+def test_a_client_with_tls_cannot_deny_it(proxy, behind_tls, name):
+    with proxy.client(behind_tls, **{name: "http"}) as client:
+        assert client.get("/v1/bookmarks").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [("X-Forwarded-For", 5), ("X_Forwarded_For", 6), ("X-Forwarded_For", 7), ("x_forwarded-for", 8)],
+)
+def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
+    counted = f"127.0.{1 + PROXIES.index(type(proxy))}.{address}"
+    statuses = []
+    for n in range(7):
+        headers = {name: f"192.0.2.{n}", "Authorization": "Bearer x"}
+        with proxy.client(behind_tls, counted, **headers) as client:
+            statuses.append(client.get("/v1/bookmarks").status_code)
+
+    assert statuses == [401] * 5 + [429] * 2  # behind_tls allows five failures per address
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_a_file_of_8_mib_passes(proxy, behind_tls, tmp_path, version):
+    file = b'{"url": "https://example.com/file"}\n'.ljust(8 * MIB, b"\n")
+
+    passed = proxy.curl("/v1/imports", version, file_headers(behind_tls), tmp_path, file)
+
+    assert passed[:2] == (version, "200")
+
+
+def test_a_file_of_over_9_mib_is_refused_in_json(proxy, behind_tls, tmp_path):
+    file = b"\n" * (9 * MIB + 1)
+
+    _, status, body = proxy.curl("/v1/imports", "1.1", file_headers(behind_tls), tmp_path, file)
+
+    assert status == "413"
+    assert json.loads(body)["errors"][0]["code"] == "payload_too_large"
+
+
+def file_headers(service):
+    return {"Authorization": f"Bearer {service.access_token}", "Content-Type": "application/jsonl"}
+
+
+def test_a_call_of_more_than_1_mib_is_refused_in_json(proxy, behind_tls):
+    with proxy.client(behind_tls, **{"Content-Type": "application/json"}) as client:
+        refused = client.post("/v1/bookmarks", content=b" " * (MIB + 1))
+
+    assert error_code(refused, 413) == "payload_too_large"
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_a_long_url_passes(proxy, behind_tls, tmp_path, version):
+    url = "https://example.com/".ljust(4000, "\N{GRINNING FACE}")
+    with proxy.client(behind_tls) as client:
+        client.post("/v1/bookmarks", json={"url": url})
+    query = urlencode({"url": url})  # 48 kB
+    headers = {"Authorization": f"Bearer {behind_tls.access_token}"}
+
+    found = proxy.curl(f"/v1/bookmarks?{query}", version, headers, tmp_path)
+
+    assert found[:2] == (version, "200")
+    assert len(json.loads(found[2])["bookmarks"]) == 1
+
+
+def test_slow_bodies_do_not_occupy_the_service(proxy, behind_tls):
+    head = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with proxy.connect() as first, proxy.connect() as second, proxy.connect() as third:
+        for connection in (first, second, third):
+            connection.sendall(head.encode())
+        with proxy.client(behind_tls) as client:
+            # A proxy that passes the bodies on does so before the last call.
+            statuses = [client.get("/v1/bookmarks", timeout=5).status_code for _ in range(20)]
+
+    assert statuses == [200] * 20
+
+
+@pytest.mark.parametrize("rest", ["", "x\r\n"], ids=["the end of the connection", "a malformed chunk"])
+def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest):
+    url = f"https://example.com/broken/{proxy.program}/{len(rest)}"
+    chunk = json.dumps({"url": url})
+    request = (
+        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
+        f"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n{chunk}\r\n{rest}"
+    )
+    with proxy.connect() as connection:
+        connection.sendall(request.encode())
+        if not rest:
+            connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # until the proxy has given up
+            pass
+    with proxy.client(behind_tls) as client:
+        found = client.get("/v1/bookmarks", params={"url": url})
+
+    assert found.json()["bookmarks"] == []
+
+
+def test_a_complete_chunked_body_passes(proxy, behind_tls):
+    url = f"https://example.com/complete/{proxy.program}"
+    body = json.dumps({"url": url}).encode()
+    with proxy.client(behind_tls, **{"Content-Type": "application/json"}) as client:
+        response = client.post("/v1/bookmarks", content=iter([body[:9], body[9:]]))
+
+    assert response.status_code == 201
+
+
+def test_the_challenge_of_a_401_is_kept(proxy, behind_tls):
+    with proxy.client(behind_tls, "127.0.0.2", Authorization="Bearer x") as client:
+        response = client.get("/v1/bookmarks")
+
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="api", error="invalid_token"'
+
+
+def test_etags_and_preconditions_are_kept(proxy, behind_tls):
+    with proxy.client(behind_tls) as client:
+        created = client.post("/v1/bookmarks", json={"url": f"https://example.com/tag/{proxy.program}"})
+        path, tag = f"/v1/bookmarks/{created.json()['bookmark']['id']}", created.headers["ETag"]
+        changed = client.patch(path, json={"title": "new"}, headers={"If-Match": tag})
+        refused = client.patch(path, json={"title": "newer"}, headers={"If-Match": tag})
+
+    assert changed.status_code == 200
+    assert error_code(refused, 412) == "precondition_failed"
+
+
+def test_links_have_the_host_with_its_port(proxy, behind_tls):
+    with proxy.client(behind_tls, Host="localhost:8443") as client:
+        for n in range(2):
+            client.post("/v1/bookmarks", json={"url": f"https://example.com/{n}"})
+        page = client.get("/v1/bookmarks?limit=1")
+
+    assert page.json()["next"].startswith("https://localhost:8443/v1/bookmarks?")
+
+
+def test_query_strings_and_the_referer_are_not_logged(proxy, behind_tls):
+    marker = f"/v1/bookmarks/{proxy.program}"
+    with proxy.client(behind_tls, Referer="https://example.com/?secret-1") as client:
+        client.get(f"{marker}?access_token=secret-2")
+    wait_until(lambda: marker in proxy.logged())
+
+    assert "secret" not in proxy.logged()
+
+
+@pytest.fixture(params=PROXIES, ids=[proxy.program for proxy in PROXIES])
+def proxy_without_service(request, tmp_path):
+    require(request.param.program, "openssl")
+    with request.param(tmp_path, f"127.0.0.1:{free_port()}") as running:
+        yield running
+
+
+def test_an_unreachable_service_is_answered_in_json_and_its_log_has_no_query(proxy_without_service, behind_tls):
+    with proxy_without_service.client(behind_tls) as client:
+        response = client.get("/v1/bookmarks?access_token=secret")
+
+    assert error_code(response, response.status_code) == "service_unavailable"
+    assert response.status_code in (502, 503)
+    assert int(response.headers["Retry-After"]) > 0
+    wait_until(lambda: "/v1/bookmarks" in proxy_without_service.logged())
+    assert "secret" not in proxy_without_service.logged()
+
+
+@pytest.fixture(scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES])
+def proxy_of_bulk(request, behind_tls, tmp_path_factory):
+    """A proxy that reaches only the second instance."""
+    require(request.param.program, "openssl")
+    addresses = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{behind_tls.port}")
+    with request.param(tmp_path_factory.mktemp("proxy"), *addresses) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("path", "is_bulk"),
+    [
+        ("/v1/imports", True),
+        ("/v1/export", True),
+        ("/v1/bookmarks/batch", True),
+        ("/v1/bookmarks/batch/delete", True),
+        ("/v1/bookmarks/batch/move", True),
+        ("/api/users/batch", True),
+        ("/admin/bookmarks/bookmark/import/", True),
+        ("/admin/bookmarks/bookmark/export/", True),
+        ("/v1/bookmarks", False),
+        ("/v1/bookmarks/batches", False),
+        ("/api/users", False),
+        ("/admin/bookmarks/bookmark/", False),
+    ],
+)
+def test_only_files_and_batches_are_sent_to_the_second_instance(proxy_of_bulk, behind_tls, path, is_bulk):
+    with proxy_of_bulk.client(behind_tls) as client:
+        response = client.get(path)
+
+    assert (response.status_code < 500) == is_bulk
+
+
+class ServiceOnASocket(Service):
+    """The service on a Unix socket, which only its user and group may use."""
+
+    def start(self):
+        self.socket = self.log.with_suffix(".sock")
+        variables = {"GRANIAN_UDS": str(self.socket), "GRANIAN_UDS_PERMISSIONS": "0660"}
+        self.process = start_server(
+            server_command(self.port),
+            self.log,
+            lambda: workers_have_started(self.log) and self.socket.exists(),
+            cwd=ROOT,
+            env={**self.environment(), **variables},
+        )
+
+
+@needs("nginx", "openssl")
+def test_the_service_can_listen_on_a_unix_socket(tmp_path):
+    variables = {**SETTINGS, "USERGROUPS_FAILURE_RATE": "1/day"}
+    with (
+        empty_database(tmp_path) as database_url,
+        ServiceOnASocket(tmp_path, database_url, **variables) as service,
+        Nginx(tmp_path, f"unix:{service.socket}") as nginx,
+    ):
+        mode = service.socket.stat().st_mode & 0o777
+        statuses = []
+        for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
+            with nginx.client(service, address, Authorization="Bearer x") as client:
+                statuses.append(client.get("/v1/bookmarks").status_code)
+        with nginx.client(service) as client:
+            statuses.append(client.get("/v1/bookmarks").status_code)
+
+    assert mode == 0o660
+    assert statuses == [401, 429, 401, 200]  # The address of the client is known.
