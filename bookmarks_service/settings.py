@@ -1,19 +1,25 @@
 """The settings of the service. docs/deploy.md lists those that are read from the environment."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env, validate
+from environs import FileAwareEnv, validate
 
 from usergroups import __version__
 from usergroups.contract.conf import RATE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = Env()
+# The value of a variable may be in a file, which <variable>_FILE names.
+env = FileAwareEnv(strip_whitespace=True)
+for name in ("SECRET_KEY_FILE", "DATABASE_URL_FILE", "CACHE_URL_FILE", "OIDC_CLIENT_SECRET_FILE"):
+    path = os.environ.get(name)
+    if path and not (Path(path).is_file() and os.access(path, os.R_OK)):
+        raise ImproperlyConfigured(f"{name} is invalid. Set it to a file that the service can read.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
 CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
 URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
