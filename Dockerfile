@@ -32,14 +32,19 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY usergroups/__init__.py usergroups/
 RUN pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e '.[service,postgres,metrics,otel,oidc]'
 COPY . .
-RUN DEBUG=1 python manage.py collectstatic --noinput
+# The service's user owns the folder, and a new volume that is mounted there, so
+# that a SQLite file can be in it.
+RUN DEBUG=1 python manage.py collectstatic --noinput && \
+    install --directory --owner=10001 --group=10001 /var/lib/bookmarks_service
 
 USER 10001:10001
 EXPOSE 8000
 
 # Only open a connection. A request would fail while all threads wait for the database, and an orchestrator would
 # restart all containers in vain.
-HEALTHCHECK --start-period=30s --timeout=5s \
+HEALTHCHECK --interval=10s --start-period=30s --timeout=5s \
     CMD ["python", "-c", "from socket import create_connection; create_connection(('127.0.0.1', 8000), 4)"]
 
-CMD ["granian", "bookmarks_service.wsgi:application"]
+# If a setting is invalid, end with one line that names it, before the processes
+# of the server start and each report it.
+CMD ["sh", "-c", "python manage.py check --deploy > /dev/null && exec granian bookmarks_service.wsgi:application"]

@@ -7,14 +7,19 @@ from urllib.parse import quote
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env, validate
+from environs import FileAwareEnv, validate
 
 from usergroups import __version__
 from usergroups.contract.conf import RATE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = Env()
+# The value of a variable may be in a file, which <variable>_FILE names.
+env = FileAwareEnv(strip_whitespace=True)
+for name in ("SECRET_KEY_FILE", "DATABASE_URL_FILE", "CACHE_URL_FILE", "OIDC_CLIENT_SECRET_FILE"):
+    path = os.environ.get(name)
+    if path and not (Path(path).is_file() and os.access(path, os.R_OK)):
+        raise ImproperlyConfigured(f"{name} is invalid. Set it to a file that the service can read.")
 SECONDS = validate.Range(min=1, error="Set it to a number of seconds such as 60.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
 CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
@@ -106,7 +111,8 @@ TEMPLATES = [
 DEVELOPMENT_DATABASE_URL = f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"
 # Otherwise, a command that is run without the settings of the service would
 # silently use another database.
-if "DATABASE_URL" not in os.environ and not DEBUG:
+has_database = "DATABASE_URL" in os.environ or "DATABASE_URL_FILE" in os.environ
+if not has_database and not DEBUG:
     raise ImproperlyConfigured(
         "Set DATABASE_URL to the database, such as "
         "postgres://user:password@host:5432/name, or DEBUG=1 on a developer's machine."

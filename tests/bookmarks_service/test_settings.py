@@ -54,6 +54,25 @@ def test_a_server_requires_a_secret_key_or_debug():
     assert result.stderr == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.\n"
 
 
+def test_the_value_of_a_variable_may_be_in_a_file(tmp_path):
+    (tmp_path / "key").write_text("a key in a file\n")
+    (tmp_path / "url").write_text("sqlite:////a/database\n")
+    settings = load_settings(
+        SECRET_KEY="another key", SECRET_KEY_FILE=str(tmp_path / "key"), DATABASE_URL_FILE=str(tmp_path / "url")
+    )
+
+    assert settings["SECRET_KEY"] == "a key in a file"
+    assert settings["DATABASES"]["default"]["NAME"] == "/a/database"
+
+
+@pytest.mark.parametrize("path", ["/no/such/file", "/"])
+def test_a_command_names_the_variable_of_a_file_that_it_cannot_read(path):
+    result = manage("check", SECRET_KEY="secret", DATABASE_URL_FILE=path)
+
+    assert result.returncode == 1
+    assert result.stderr == "DATABASE_URL_FILE is invalid. Set it to a file that the service can read.\n"
+
+
 MALFORMED = {
     "SECRET_KEY": ["", "   "],
     "DEBUG": ["", "maybe"],
