@@ -1,5 +1,6 @@
 """The WSGI entry point: ``bookmarks_service.wsgi:application``. Only servers import it, not commands."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -30,6 +31,13 @@ try:
 except (ImproperlyConfigured, EnvError) as error:
     sys.exit(str(error))
 connection_created.connect(set_up)
+
+# Each worker process imports this module. Do not let the garbage collector visit the
+# loaded modules again: decoding a body of 131,000 lists then takes 26 ms instead of 70.
+# The collector's threshold stays as it is, because DRF's requests are cycles: with
+# 10,000 instead of 700, bodies of 900 KB made two processes grow to 970 MiB, not 390.
+gc.collect()
+gc.freeze()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -20,7 +20,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     errors = [
         *require_integer("USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"),
         *require_integer("USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"),
-        *require_integer("USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E006"),
+        *require_integer("USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"),
     ]
     if not settings.USE_TZ:
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."

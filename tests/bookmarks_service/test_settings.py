@@ -38,6 +38,15 @@ def load_application(first="", **variables):
     )  # fmt: skip
 
 
+def test_the_garbage_collector_skips_what_was_loaded_at_the_start(tmp_path):
+    variables = {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path}/db"}
+    at_exit = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count()))"
+
+    result = load_application(at_exit, **variables)
+
+    assert int(result.stdout) > 10_000
+
+
 def test_a_server_requires_a_secret_key_or_debug():
     result = load_application()
 

@@ -26,7 +26,7 @@ def test_the_body_limit_must_be_a_positive_integer(size):
 def test_the_time_limit_must_be_a_positive_integer(seconds):
     errors = ids_of_errors(USERGROUPS_CALL_TIME_LIMIT=seconds)
 
-    assert errors == ["usergroups.E006"]
+    assert errors == ["usergroups.E007"]
 
 
 def test_time_zone_support_is_required():
