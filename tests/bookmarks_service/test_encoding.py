@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.bookmarks_service.service import manage
-
-pytest.importorskip("psycopg")
 from tests.bookmarks_service.postgresql import Cluster, needs_postgresql
+from tests.bookmarks_service.service import manage
 
 pytestmark = [pytest.mark.database_independent, needs_postgresql]
 
