@@ -203,3 +203,20 @@ def test_a_forged_address_is_not_counted(nginx, https_service):
             statuses.append(client.get("/v1/bookmarks").status_code)
 
     assert statuses == [401] * 5 + [429] * 5  # https_service allows five failures per address
+
+
+def test_the_first_calls_can_be_made_and_repeated_over_https(nginx, https_service):
+    variables = {
+        "BASE_URL": f"https://localhost:{nginx.tls_port}",
+        "CURL_CA_BUNDLE": str(nginx.folder / "tls.pem"),
+        "API_TOKEN": https_service.api_token,
+    }
+    statuses = [
+        subprocess.run(
+            ["sh", "docs/examples/first_calls.sh"],
+            cwd=ROOT, env={**os.environ, **variables}, timeout=TIMEOUT, check=False,
+        ).returncode
+        for _ in range(2)
+    ]  # fmt: skip
+
+    assert statuses == [0, 0]
