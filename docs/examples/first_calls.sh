@@ -20,8 +20,8 @@ call() {
 }
 
 # Wait for a service that has just been started.
-curl --silent --show-error --fail --retry 10 --retry-connrefused \
-    --output /dev/null "$BASE_URL/readyz"
+curl --silent --fail --retry 10 --retry-connrefused --output /dev/null \
+    "$BASE_URL/readyz" || { echo "$BASE_URL/readyz fails." >&2; exit 1; }
 
 call POST /api/user "Token $API_TOKEN" \
     '{"user_group_id": "acme-1", "name": "Acme One"}'

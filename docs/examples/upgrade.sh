@@ -2,6 +2,7 @@
 # Upgrade the running service to a tag or commit: see "Upgrades" in docs/deploy.md.
 # For example: EXTRAS=service,postgres,metrics sh docs/examples/upgrade.sh 1.1.0
 set -eu
+umask 022  # so that the service can read the new files
 
 version=$1
 extras=${EXTRAS:-service,postgres}
