@@ -1,6 +1,15 @@
 """The WSGI entry point: ``bookmarks_service.wsgi:application``. Only servers import it, not commands."""
 
 import gc
+import signal
+from contextlib import suppress
+
+# Until it serves, a process has the handler of Granian's main process, which does
+# nothing here, so that a stop would wait for 30 seconds and kill it. This stands
+# above the other imports, because they take most of the time of a start.
+with suppress(ValueError):  # runserver imports this module in another thread.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
 import os
 import sys
 from collections.abc import Iterable

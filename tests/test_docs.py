@@ -219,7 +219,10 @@ def test_all_commands_are_documented():
 
 @pytest.mark.parametrize("document", [README, *PAGES], ids=lambda path: path.name)
 def test_all_named_commands_exist(document):
-    assert set(re.findall(r"manage\.py ([a-z]\w+)", document.read_text())) <= get_commands().keys()
+    programs = r"(?:manage\.py|bookmarks_service-manage)"
+    named = set(re.findall(rf"{programs} ([a-z]\w+)", document.read_text()))
+
+    assert named <= get_commands().keys()
 
 
 @pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])

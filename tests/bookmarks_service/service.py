@@ -63,9 +63,12 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def documented_options() -> dict[str, str]:
-    """Return the variables for the server in docs/examples/bookmarks_service.env."""
-    text = (ROOT / "docs/examples/bookmarks_service.env").read_text()
-    return dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", text, re.MULTILINE))
+    """Return the variables for the server of the instance "web", without its port."""
+    names = ("bookmarks_service.env", "bookmarks_service.web.env")
+    text = "".join((ROOT / "docs/examples" / name).read_text() for name in names)
+    options = dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", text, re.MULTILINE))
+    del options["GRANIAN_PORT"]
+    return options
 
 
 def server_command(port: int, *options: str) -> list[str]:

@@ -1,8 +1,10 @@
 """The nginx configuration in docs/examples/bookmarks_service.conf, in front of a running service."""
 
 import json
+import os
 import re
 import socket
+import subprocess
 from contextlib import ExitStack
 
 import httpx
@@ -11,7 +13,7 @@ import pytest
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Nginx, received
 from tests.bookmarks_service.service import Service, empty_database
-from tests.documents import blocks, section
+from tests.documents import ROOT, blocks, section
 from tests.programs import needs
 from tests.servers import TIMEOUT, free_port, wait_until
 
@@ -271,3 +273,17 @@ def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, p
         statuses = [client.get(path).status_code for _ in range(4)]
 
     assert statuses == [200] * 4
+
+
+def test_the_first_calls_can_be_made_and_repeated_over_https(nginx, https_service):
+    variables = {
+        "BASE_URL": f"https://localhost:{nginx.tls_port}",
+        "CURL_CA_BUNDLE": str(nginx.certificate),
+        "API_TOKEN": https_service.api_token,
+    }
+    command = ["sh", "docs/examples/first_calls.sh"]
+
+    first = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, timeout=TIMEOUT, check=False)
+    second = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, timeout=TIMEOUT, check=False)
+
+    assert (first.returncode, second.returncode) == (0, 0)

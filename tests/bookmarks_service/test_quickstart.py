@@ -13,7 +13,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks_service.service import ROOT, manage
+from tests.bookmarks_service.service import manage
+from tests.documents import ROOT, blocks, section
 from tests.servers import TIMEOUT, free_port
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -101,17 +102,45 @@ def test_the_printed_curl_commands_work(service):
     assert len(service.curls) == 2
 
 
-def test_the_documented_script_makes_and_reads_a_bookmark(service):
-    text = (ROOT / "docs/api.md").read_text()
-    script = re.search(r"```sh\n(API_TOKEN=.*?)```", text, re.DOTALL)[1].replace(".venv/bin/python", sys.executable)
-
+def first_calls(script, service):
+    """Run a script, and return the answers that it prints."""
     result = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script.replace("http://127.0.0.1:8000", service.base_url)],
+        ["bash", "-euo", "pipefail", "-c", script],
         cwd=ROOT, env=service.environment(), capture_output=True, text=True, timeout=TIMEOUT, check=True,
     )  # fmt: skip
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
-    group, created, listed = map(json.loads, result.stdout.splitlines())
+
+def test_the_documented_script_makes_and_reads_a_bookmark_and_can_be_repeated(service):
+    heading = "From an empty database to the first bookmark"
+    [script] = blocks(section("api", heading), "sh")
+    for documented, actual in (
+        (".venv/bin/python", sys.executable),
+        ("http://127.0.0.1:8000", service.base_url),
+        ("sqlite:///$PWD/db.sqlite3", service.database_url),
+    ):
+        assert documented in script
+        script = script.replace(documented, actual)
+    calls = "sh docs/examples/first_calls.sh\n"
+    assert script.endswith(calls)
+
+    answers = first_calls(script + calls, service)
+
+    group, created, listed = answers[:3]
     assert group["new_user_group"] is True
     assert created["user_group"] == group["user_group"]
     assert listed["bookmarks"] == [created["bookmark"]]
     assert created["bookmark"]["title"] == "Example"
+    assert answers[3:] == [{**group, "new_user_group": False}, created, listed]
+
+
+def test_the_first_calls_fail_with_the_answer_of_the_service(service):
+    result = subprocess.run(
+        ["sh", "docs/examples/first_calls.sh"],
+        cwd=ROOT, env={**service.environment(), "BASE_URL": service.base_url, "API_TOKEN": "wrong"},
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+
+    assert result.returncode == 22  # curl's status for an HTTP error
+    [error] = json.loads(result.stdout)["errors"]
+    assert error["code"] == "authentication_failed"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# The first calls: create a user group, issue an access token for it, create a
+# bookmark, and list the bookmarks. It can be repeated.
+#
+# BASE_URL   such as https://bookmarks.example
+# API_TOKEN  from the command create_api_token
+#
+# For a certificate that curl does not trust, set its variable CURL_CA_BUNDLE.
+set -eu
+
+# Make the call METHOD PATH with the header AUTHORIZATION and, if it is given, a
+# BODY. The header is sent over a pipe, because any user can see arguments.
+call() {
+    method=$1 path=$2 authorization=$3
+    shift 3
+    printf 'Authorization: %s\n' "$authorization" |
+        curl --silent --show-error --fail-with-body --write-out '\n' \
+            --request "$method" "$BASE_URL$path" --header @- \
+            ${1+--header 'Content-Type: application/json' --data "$1"}
+}
+
+# Wait for a service that has just been started.
+curl --silent --fail --retry 10 --retry-connrefused --output /dev/null \
+    "$BASE_URL/readyz" || { echo "$BASE_URL/readyz fails." >&2; exit 1; }
+
+call POST /api/user "Token $API_TOKEN" \
+    '{"user_group_id": "acme-1", "name": "Acme One"}'
+issued=$(call POST /api/user/access-tokens "Token $API_TOKEN" \
+    '{"user_group_id": "acme-1", "name": "First calls", "expires_in": 3600}')
+access_token=$(echo "$issued" | sed 's/.*"secret":"\([^"]*\)".*/\1/')
+call POST /v1/bookmarks "Bearer $access_token" \
+    '{"url": "https://example.com/", "title": "Example"}'
+call GET /v1/bookmarks "Bearer $access_token"
