@@ -12,6 +12,7 @@ from bookmarks import search
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
 from usergroups.tokens.throttling import COSTLY_CALLS
 
@@ -274,7 +275,7 @@ def test_concurrent_searches_and_batches_are_limited_per_owner(call_bookmarks, u
 
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
         refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
         refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
         answered = [

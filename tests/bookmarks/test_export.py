@@ -18,6 +18,7 @@ from bookmarks.files.exporting import download, load
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.calls_in_progress import begin_call
 from tests.clock import Clock
 from tests.conftest import Caller
 from tests.queries import on_another_connection
@@ -266,7 +267,7 @@ def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, mo
 def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
         assert error_code(receive(), 429) == "throttled"
     # Four files that have been made may be sent at once, although the limit is three.
     with closing(receive()), closing(receive()), closing(receive()), closing(receive()) as response:

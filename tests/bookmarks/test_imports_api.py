@@ -17,6 +17,7 @@ from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
+from tests.calls_in_progress import begin_call
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
@@ -248,14 +249,14 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
 def test_concurrent_imports_are_limited(send, user_group):
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            calls_in_progress.enter_context(COSTLY_CALLS.call_of(user_group))
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
         response = send(LINE)
     assert error_code(response, 429) == "throttled"
     assert response["Retry-After"] == "1"
 
     with ExitStack() as calls_in_progress:
         for other_group in UserGroupFactory.create_batch(COSTLY_CALLS.in_total):
-            calls_in_progress.enter_context(COSTLY_CALLS.call_of(other_group))
+            begin_call(calls_in_progress, COSTLY_CALLS, other_group)
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 

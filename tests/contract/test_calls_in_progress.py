@@ -7,6 +7,7 @@ import pytest
 from django.db import DatabaseError
 
 from tests.answers import error_code
+from tests.calls_in_progress import begin_call
 from tests.contract.conftest import MIB, ONE_OF_EACH_SCHEME, OPERATIONS, caller
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
@@ -32,7 +33,7 @@ def in_progress():
 
         def begin(limit, owner, number):
             for _ in range(number):
-                calls.enter_context(limit.call_of(owner))
+                begin_call(calls, limit, owner)
 
         yield begin
     assert not ANY_CALLS._calls

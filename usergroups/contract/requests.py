@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.http import parse_etags
 from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
@@ -31,14 +30,6 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def content_length(request: HttpRequest | Request) -> int | None:
-    """Return the size of the body that the client has announced, if any."""
-    try:
-        return int(request.META["CONTENT_LENGTH"])
-    except (KeyError, ValueError):
-        return None
-
-
 def read_body(request: "APIRequest", limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 
@@ -46,7 +37,7 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
     if it cannot be read, is shorter than its Content-Length, or has not
     arrived when the deadline of the request passes.
     """
-    length = content_length(request)
+    length = request.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
     # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
@@ -54,7 +45,6 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
-    is_known_to_be_large = False
     while len(body) != length:
         if body and request.deadline.has_passed():
             raise ParseError("The body did not arrive in time.")
@@ -67,9 +57,9 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
         body += chunk
         if len(body) > limit:
             raise PayloadTooLarge(limit)
-        if len(body) > LARGE_BODY_SIZE and not is_known_to_be_large:
-            is_known_to_be_large = True
+        if len(body) > LARGE_BODY_SIZE and request.on_large_body is not None:
             request.on_large_body()
+            request.on_large_body = None
     if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")
     return bytes(body)
@@ -83,13 +73,26 @@ class APIRequest(Request):
 
     deadline: Deadline
     """The time at which the call must end."""
-    on_large_body: Callable[[], object]
-    """What to call when more than LARGE_BODY_SIZE bytes of the body have arrived."""
+    on_large_body: Callable[[], None] | None = None
+    """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of unknown
+    size have arrived, or None.
+    """
 
     @property
     def stream(self) -> Request:
         # DRF treats a body without Content-Length as empty, even if it is chunked.
         return self
+
+    @cached_property
+    def content_length(self) -> int | None:
+        """Return the size of the body that the client has announced, or None."""
+        length = self.META.get("CONTENT_LENGTH")
+        if not length:
+            return None
+        try:
+            return int(length)
+        except ValueError:
+            return None
 
     @cached_property
     def query_params(self) -> dict[str, str]:  # type: ignore[override]

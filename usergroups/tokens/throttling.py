@@ -8,8 +8,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 from typing import Any, ClassVar
@@ -132,30 +131,30 @@ class ConcurrencyLimit:
         self.per_owner = per_owner
         self.in_total = in_total
         self._lock = threading.Lock()
-        self._calls: Counter[tuple[str, Any]] = Counter()
+        self._calls: Counter[tuple[type[Model], Any]] = Counter()
         """The number of calls in progress of each owner that has any."""
 
-    @contextmanager
-    def call_of(self, owner: Model) -> Iterator[None]:
-        """Count a call of the owner during the block.
+    def begin(self, owner: Model) -> None:
+        """Count a call of the owner, until ``end`` is called.
 
         Raises Throttled if too many are in progress. A call does not wait for
         another one to end, because it would hold its thread meanwhile.
         """
-        key = (owner._meta.label, owner.pk)
+        key = (type(owner), owner.pk)
         with self._lock:
             if self._is_reached(key):
                 raise Throttled(wait=1)
             self._calls[key] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._calls[key] -= 1
-                if not self._calls[key]:
-                    del self._calls[key]
 
-    def _is_reached(self, key: tuple[str, Any]) -> bool:
+    def end(self, owner: Model) -> None:
+        """Stop counting a call that has begun."""
+        key = (type(owner), owner.pk)
+        with self._lock:
+            self._calls[key] -= 1
+            if not self._calls[key]:
+                del self._calls[key]
+
+    def _is_reached(self, key: tuple[type[Model], Any]) -> bool:
         if self._calls[key] >= self.per_owner:
             return True
         return self.in_total is not None and self._calls.total() >= self.in_total

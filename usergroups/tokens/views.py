@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, NoReturn, cast
 
 from django.db import IntegrityError, connections, router, transaction
+from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
@@ -28,7 +28,6 @@ from usergroups.contract.requests import (
     JSONObjectParser,
     UnknownParameter,
     check_query_length,
-    content_length,
     etag,
 )
 from usergroups.contract.strict_json import CompactJSONRenderer
@@ -36,7 +35,7 @@ from usergroups.signals import actor
 
 from .authentication import InvalidToken, TokenPermission, WrongScheme
 from .models import Token
-from .throttling import ANY_CALLS, COSTLY_CALLS, TokenThrottle
+from .throttling import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, TokenThrottle
 
 
 class TokenView(APIView):
@@ -90,13 +89,14 @@ class TokenView(APIView):
         return {**NO_STORE, "Allow": ", ".join(self.allowed_methods)}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
         actor_before = actor.set(None)  # until initial() has authenticated the token
         try:
-            # DRF's error messages in English, whatever the client's language is
-            with translation.override(None), ExitStack() as stack:
-                self.limits_in_use = stack
+            with translation.override(None):  # DRF's error messages in English, whatever the client's language is
                 return super().dispatch(request, *args, **kwargs)
         finally:
+            for limit, owner in self.counted_by:
+                limit.end(owner)
             actor.reset(actor_before)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
@@ -145,14 +145,17 @@ class TokenView(APIView):
         Raises Throttled. The body has not been read yet. If a body of unknown
         size turns out to be large, the call becomes a costly one then.
         """
-        owner = cast(Token, request.auth).owner
-        self.limits_in_use.enter_context(ANY_CALLS.call_of(owner))
-        costly_call = COSTLY_CALLS.call_of(owner)
+        self.count_by(ANY_CALLS)
         if self.is_costly(request):
-            self.limits_in_use.enter_context(costly_call)
-            request.on_large_body = lambda: None
-        else:
-            request.on_large_body = lambda: self.limits_in_use.enter_context(costly_call)
+            self.count_by(COSTLY_CALLS)
+        elif request.content_length is None:
+            request.on_large_body = partial(self.count_by, COSTLY_CALLS)
+
+    def count_by(self, limit: ConcurrencyLimit) -> None:
+        """Count the call by this limit until it ends. Raises Throttled."""
+        owner = cast(Token, self.request.auth).owner
+        limit.begin(owner)
+        self.counted_by.append((limit, owner))
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -162,7 +165,7 @@ class TokenView(APIView):
         """
         if self.documented_method in self.costly_methods:
             return True
-        return (content_length(request) or 0) > LARGE_BODY_SIZE
+        return (request.content_length or 0) > LARGE_BODY_SIZE
 
     def check_query(self, request: Request) -> None:
         """Raise ValidationError for unknown query parameters, because a misspelt filter would find every object.
