@@ -9,12 +9,12 @@ import pytest
 from django.db import connection
 
 from bookmarks import search
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import plan_nodes, queries_of
-from tests.usergroups.factories import UserGroupFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.contract.pagination import Cursor
-from usergroups.models import UserGroup
+from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say how many rows it reads")
 
@@ -149,6 +149,19 @@ def without_statistics(user_group):
     return user_group
 
 
+def scans_of(statements):
+    """Return the nodes of the plans of statements that read a table or an index."""
+    nodes = [node for sql in statements for node in plan_nodes(sql)]
+    # A Bitmap Heap Scan has no index, but the Bitmap Index Scan below it has.
+    return [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+
+
+def without_unique_key(scans):
+    """Return the indexes of the scans that use none of a unique key."""
+    used = [scan.get("Index Name", scan["Node Type"]) for scan in scans]
+    return [name for name in used if not UNIQUE.search(name)]
+
+
 @pytest.mark.parametrize("call", ["PUT", "POST", "POST again", "GET"])
 def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, without_statistics, call):
     url, user_group = "https://example.com/", without_statistics
@@ -162,8 +175,41 @@ def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, with
 
     statements = queries_of(actions[call])
 
-    nodes = [node for sql in statements for node in plan_nodes(sql)]
-    # A Bitmap Heap Scan has no index itself, but the Bitmap Index Scan below it has.
-    scans = [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+    scans = scans_of(statements)
     assert scans
-    assert [name for scan in scans if not UNIQUE.search(name := scan.get("Index Name", scan["Node Type"]))] == []
+    assert without_unique_key(scans) == []
+
+
+# With statistics of one owner that has almost all tokens
+
+
+@pytest.fixture
+def skewed_tokens(user_group):
+    """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the tables, and return the last owner.
+
+    PostgreSQL then expects a merge join of the two tables to end at the first owners.
+    """
+    first_team = user_group.team
+    Team.objects.bulk_create(Team(name=f"Skewed {n}") for n in range(2000))
+    UserGroup.objects.bulk_create(UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000))
+    digests = [n.to_bytes(32, "big") for n in range(5000)]
+    ApiToken.objects.bulk_create(ApiToken(team=first_team, digest=digest) for digest in digests)
+    AccessToken.objects.bulk_create(AccessToken(user_group=user_group, digest=digest) for digest in digests)
+    owner = UserGroupFactory(team=TeamFactory())
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return owner
+
+
+@pytest.mark.parametrize("kind", ["API token", "access token"])
+def test_authentication_uses_unique_keys_whatever_the_statistics_are(skewed_tokens, kind):
+    token = {
+        "API token": lambda: ApiTokenFactory(team=skewed_tokens.team),
+        "access token": lambda: AccessTokenFactory(user_group=skewed_tokens),
+    }[kind]()
+
+    [statement] = queries_of(type(token).objects.authenticate, token.secret)
+
+    joins = [node["Node Type"] for node in plan_nodes(statement) if "Join" in node["Node Type"]]
+    assert joins == []  # A nested loop is not named a join.
+    assert without_unique_key(scans_of([statement])) == []

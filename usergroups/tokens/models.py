@@ -129,8 +129,11 @@ class TokenQuerySet(WritingQuerySet[T]):
             return None
         digest, now = secret_format.digest(secret), timezone.now()
         if self.query.where:  # The compiled statement would ignore these filters.
-            return self.for_write().active(now).filter(digest=digest).select_related(self.model.owner_field).first()
-        found = _look_up(type(self), self.model, self.db_for_write, owner_fields)(digest=digest, expires_at=now)
+            tokens = self.for_write().active(now).filter(digest=digest)
+            found = _select_with_owner(tokens, owner_fields)()
+        else:
+            look_up = _look_up(type(self), self.model, self.db_for_write, owner_fields)
+            found = look_up(digest=digest, expires_at=now)
         return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -146,7 +149,14 @@ def _look_up(
 ) -> CompiledSelect[T]:
     """Return the statement that reads an active token and its owner. It takes the current time as ``expires_at``."""
     placeholders = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using).active(placeholders["expires_at"]).filter(digest=placeholders["digest"])
+    tokens = queryset(model, using=using).active(placeholders["expires_at"])
+    tokens = tokens.filter(digest=placeholders["digest"])
+    return _select_with_owner(tokens, owner_fields)
+
+
+def _select_with_owner(tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]) -> CompiledSelect[T]:
+    """Return the statement that reads the only token of a queryset with its owner."""
+    model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
     return CompiledSelect(tokens, model.owner_field, deferred)
 
