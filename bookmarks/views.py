@@ -21,6 +21,7 @@ from usergroups.contract.pagination import Page, pop_paging
 from usergroups.contract.requests import BatchParser, PreconditionFailed, accepted_versions, read_body
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.openapi import missing
 from usergroups.tokens.throttling import expensive_call
 from usergroups.tokens.views import TokenView
@@ -295,6 +296,7 @@ class ExportView(AccessTokenView):
 class AccessTokensView(ApiTokenView):
     request_serializers = {"GET": serializers.AccessTokenListQuery, "POST": serializers.AccessTokenCreateSerializer}
     response_serializers = {"GET": serializers.AccessTokenListEnvelope, "POST": serializers.IssuedAccessTokenEnvelope}
+    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:

@@ -75,7 +75,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'access token',
                 'verbose_name_plural': 'access tokens',
                 'permissions': [('revoke_accesstoken', 'Can revoke access token')],
-                'indexes': [models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group')],
+                'indexes': [
+                    models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
+                    models.Index(condition=models.Q(('revoked_at', None)), fields=['user_group', 'expires_at'], name='bookmarks_active_tokens'),
+                ],
             },
         ),
         migrations.AddIndex(

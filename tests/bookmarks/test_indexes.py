@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from bookmarks import search
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -70,9 +71,9 @@ def explain(sql):
     return plan_nodes(sql, "ANALYZE, FORMAT JSON")
 
 
-def rows_read(plan):
-    """Return the number of bookmarks that were read, including those that a condition excluded."""
-    read = [node for node in plan if node.get("Relation Name", "").startswith("bookmarks_bookmark")]
+def rows_read(plan, table="bookmarks_bookmark"):
+    """Return the number of rows of a table that were read, including those that a condition excluded."""
+    read = [node for node in plan if node.get("Relation Name", "").startswith(table)]
     return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read)
 
 
@@ -128,6 +129,20 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, grou
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
     # One finds out whether there are more than 200, one finds the position of the last, and one searches.
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
+
+
+def test_the_count_of_active_tokens_reads_no_others(user_group):
+    past, future = timezone.now() - timedelta(days=1), timezone.now() + timedelta(days=1)
+    states = [{"expires_at": past}] * 2000 + [{"revoked_at": past}] * 2000 + [{}] * 5 + [{"expires_at": future}] * 6
+    AccessToken.objects.bulk_create(
+        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state) for n, state in enumerate(states)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    statements = queries_of(AccessToken.objects.has_maximum, user_group)
+
+    assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [5, 6]
 
 
 # Without statistics, as in a new database

@@ -52,7 +52,7 @@ DESCRIPTIONS = {
     403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
     405: "The path does not offer this method.",
-    409: "The change would create a duplicate, or too much belongs to the object to delete it.",
+    409: "The change would create a duplicate, or too much belongs to the object.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",
