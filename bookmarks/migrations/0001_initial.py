@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                 'permissions': [('revoke_accesstoken', 'Can revoke access token')],
                 'indexes': [
                     models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
-                    models.Index(condition=models.Q(('revoked_at', None)), fields=['user_group', 'expires_at'], name='bookmarks_active_tokens'),
+                    models.Index(fields=['user_group', 'revoked_at', 'expires_at'], name='bookmarks_tokens_by_state'),
                 ],
             },
         ),

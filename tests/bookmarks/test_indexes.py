@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from bookmarks import search
+from bookmarks.files import exporting
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import plan_nodes, queries_of
@@ -129,6 +130,18 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, grou
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
     # One finds out whether there are more than 200, one finds the position of the last, and one searches.
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
+
+
+@pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
+def test_an_export_of_collections_reads_each_bookmark_twice(groups, name, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 1000)
+    inside = Bookmark.objects.filter(user_group=groups[name]).exclude(collection=None).count()
+
+    statements = queries_of(lambda: list(exporting.load(groups[name])))
+
+    read = [rows_read(explain(sql)) for sql in statements if '"collection_id" IN' in sql]
+    # The bookmarks of the ten collections are counted, and then read two collections at a time.
+    assert read == [inside, *[inside / 5] * 5]
 
 
 def test_the_count_of_active_tokens_reads_no_others(user_group):
