@@ -9,12 +9,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from bookmarks import search
 from bookmarks.files import exporting
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.contract import pagination
 from usergroups.contract.pagination import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -122,7 +122,7 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
 
 
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, groups, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
     statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token))
@@ -156,6 +156,66 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
     statements = queries_of(AccessToken.objects.has_maximum, user_group)
 
     assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [5, 6]
+
+
+# Lists of user groups
+
+FILL_GROUPS = """
+    INSERT INTO usergroups_usergroup
+        (team_id, environment, provided_id, name, token, mapping, created_at, updated_at)
+    SELECT CASE n %% 2 WHEN 0 THEN %(team)s ELSE %(other)s END, '', 'id_' || n, 'Customer ' || n, 'ugt_' || n, '{}',
+        %(start)s + n * interval '1 second', %(start)s + (n * 7919 %% 20000) * interval '1 second'
+    FROM generate_series(1, 20000) n
+"""
+
+
+A_PAGE = 50 + 2  # One more shows that there is a next page, and the sum of the sizes reads one row ahead.
+
+
+@pytest.fixture
+def many_groups(user_group):
+    """Add 10,000 groups to the team of ``user_group``, and as many to another one. Return the time of the last."""
+    params = {"team": user_group.team_id, "other": TeamFactory().pk, "start": OLD}
+    UserGroup.objects.filter(pk=user_group.pk).update(created_at=OLD, updated_at=OLD)
+    with connection.cursor() as cursor:
+        cursor.execute(FILL_GROUPS, params)
+        cursor.execute("ANALYZE")
+    return OLD + timedelta(seconds=20_000)
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+@pytest.mark.parametrize(("seconds", "read"), [(20_000, A_PAGE), (10_000, A_PAGE), (0, 0)], ids=["all", "some", "none"])
+def test_a_list_by_time_of_update_reads_only_its_own_groups(call_usergroups, many_groups, order, seconds, read):
+    since = (many_groups - timedelta(seconds=seconds)).isoformat()
+    query = {"updated_since": since, "order": order}
+    if read:
+        middle = UserGroup.objects.filter(updated_at__gte=since).order_by("updated_at")[100]
+        cursor = Cursor(middle.updated_at, middle.provided_id, order == "newest", None, "updated_at")
+        query["cursor"] = cursor.encode()
+
+    _token, page = queries_of(call_usergroups, "GET", "users", b"", query)
+
+    plan = explain(page)
+    assert rows_read(plan, "usergroups_usergroup") == read
+    assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
+
+
+def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(call_usergroups, many_groups, monkeypatch):
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
+
+    statements = queries_of(call_usergroups, "GET", "users", b"", {"name": "nobody"})
+
+    plans = [explain(sql) for sql in statements if 'FROM "usergroups_usergroup"' in sql]
+    # One finds out whether there are more than 200, one finds the position of the last, and one searches.
+    assert [rows_read(plan, "usergroups_usergroup") for plan in plans] == [201, 200, 200]
+
+
+def test_a_page_that_is_limited_by_size_reads_only_its_own_groups(call_usergroups, many_groups):
+    _token, page = queries_of(call_usergroups, "GET", "users")
+
+    plan = explain(page)
+    assert rows_read(plan, "usergroups_usergroup") == A_PAGE
+    assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
 
 
 # Without statistics, as in a new database

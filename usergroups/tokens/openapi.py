@@ -23,7 +23,7 @@ from usergroups.contract.errors import (
     ServerError,
     failure,
 )
-from usergroups.contract.pagination import LATEST, Cursor
+from usergroups.contract.pagination import CREATED, LATEST, Cursor
 from usergroups.contract.requests import PayloadTooLarge, PreconditionFailed, UnknownParameter
 
 from .authentication import InvalidToken, WrongScheme, WrongTokenKind
@@ -282,9 +282,10 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
     return OpenApiParameter("id", str, "path", description=description, examples=[OpenApiExample("Id", example)])
 
 
-def page_query(key: Any) -> dict[str, Any]:
+def page_query(key: Any, time_field: str = CREATED) -> dict[str, Any]:
     """Return an example of the query parameters of a list. The cursor has this key, and is before all objects."""
-    return {"cursor": Cursor(LATEST, key, False).encode(), "limit": 50, "order": "newest"}
+    cursor = Cursor(LATEST, key, False, time_field=time_field)
+    return {"cursor": cursor.encode(), "limit": 50, "order": "newest"}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:
