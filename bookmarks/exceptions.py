@@ -3,6 +3,8 @@
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
 
+from usergroups.tokens.models import MAX_ACTIVE_TOKENS
+
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
 BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")  # the admin shows it as well
 
@@ -20,6 +22,14 @@ class CollectionNotFound(NotFound):
 class AccessTokenNotFound(NotFound):
     default_code = "access_token_not_found"
     default_detail = "No user group of the API token has an access token with this id."
+
+
+class TooManyAccessTokens(APIException):
+    status_code = 409
+    default_code = "too_many_tokens"
+    default_detail = (
+        f"The user group already has {MAX_ACTIVE_TOKENS:,} active access tokens. Revoke some of them first."
+    )
 
 
 class InvalidCollection(ValidationError):

@@ -42,7 +42,12 @@ class AccessToken(Token):
         verbose_name = _("access token")
         verbose_name_plural = _("access tokens")
         permissions = [("revoke_accesstoken", "Can revoke access token")]
-        indexes = [models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group")]
+        indexes = [
+            models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group"),
+            # For the number of active tokens, without reading the others. Without statistics, PostgreSQL might
+            # authenticate with an index that has only the active ones.
+            models.Index(fields=["user_group", "revoked_at", "expires_at"], name="bookmarks_tokens_by_state"),
+        ]
 
 
 class Collection(DatedModel):

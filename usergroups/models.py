@@ -134,6 +134,7 @@ class UserGroup(DatedModel):
         ]
         indexes = [
             models.Index(fields=["team", "environment", "created_at", "provided_id"], name="usergroups_by_creation"),
+            models.Index(fields=["team", "environment", "updated_at", "provided_id"], name="usergroups_by_update"),
         ]
 
     def __str__(self) -> str:

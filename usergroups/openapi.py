@@ -4,6 +4,7 @@ from functools import partial
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
+from .contract import pagination
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .tokens.openapi import ETAG, IF_MATCH, missing, operation, page_query, success_response
 
@@ -110,11 +111,13 @@ list_user_groups = document(
     operation_id="list_user_groups",
     summary="List user groups",
     description=(
-        "Lists the user groups of the API token's team in the API token's environment. Request `next` until it is "
-        "null: every user group that existed at the start is listed exactly once."
+        "Lists the user groups of the API token's team in the API token's environment, ordered by `created_at` or, "
+        "with `updated_since`, by `updated_at`. Request `next` until it is null: every user group that existed at the "
+        "start is listed exactly once, unless it changes during a list with `updated_since`. A page ends before the "
+        "`mapping` and `properties` of its user groups exceed 2 MiB of JSON, but has at least one user group."
     ),
     query={
-        **page_query(USER_GROUP["provided_id"]),
+        **page_query(USER_GROUP["provided_id"], pagination.UPDATED),
         "name": "Example",
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },

@@ -7,34 +7,36 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from django.db.models.functions import Coalesce, Left, Length
+from django.db.models.functions import Left
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from . import signals
 from .compiled_statements import CompiledUpdate, parameters
+from .contract.fields import stored_size
 from .transactions import WritingQuerySet, announce, announce_update, retry_on_conflict
 
 if TYPE_CHECKING:
     from .models import UserGroup
 
-JSON_SIZE = Length("mapping") + Coalesce(Length("properties"), 0)
-"""The size of a user group's mapping and properties as JSON, in characters."""
+LARGE_FIELDS = ("mapping", "properties")
 
 UNIQUE_FIELDS = ["team", "environment", "provided_id"]
 UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 
+def name_begins_with(text: str) -> Exact:
+    """Return the condition that the name of a group begins with this text, in the same letter case."""
+    # Not with __startswith, because LIKE ignores the letter case on SQLite.
+    return Exact(Left("name", len(text)), text)
+
+
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client assigned."""
 
-    def matching(self, *, updated_since: datetime | None = None, name: str = "") -> "UserGroupQuerySet":
-        """Filter groups that were updated at this time or later, and whose name begins with this text."""
-        groups = self
-        if updated_since:
-            groups = groups.filter(updated_at__gte=updated_since)
-        if name:  # not with __startswith, because LIKE ignores the letter case on SQLite
-            groups = groups.alias(beginning=Left("name", len(name))).filter(beginning=name)
-        return groups
+    def updated(self, since: datetime | None) -> "UserGroupQuerySet":
+        """Filter groups that were updated at this time or later, or all if it is None."""
+        return self if since is None else self.filter(updated_at__gte=since)
 
     def change(
         self,
@@ -103,16 +105,18 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         )
 
     def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
-        """Estimate the size of the groups that ``upsert(items)`` will return, in characters of stored JSON.
+        """Estimate the size of the groups that ``upsert(items)`` will return, in bytes of stored JSON.
 
         A group counts once for each of its items. New properties of a group that occurs once are not counted, because
         the request body already limits them.
         """
         counts = Counter(item["provided_id"] for item in items)
-        sizes = Counter(dict(self.for_write().filter(provided_id__in=counts).values_list("provided_id", JSON_SIZE)))
+        groups = self.for_write().filter(provided_id__in=counts)
+        sizes = Counter(dict(groups.values_list("provided_id", stored_size(*LARGE_FIELDS))))
         for item in items:
             if counts[item["provided_id"]] > 1:
-                sizes[item["provided_id"]] += len(json.dumps(item.get("properties"), ensure_ascii=False))
+                text = json.dumps(item.get("properties"), ensure_ascii=False)
+                sizes[item["provided_id"]] += len(text.encode())
         return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
     def upsert(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from .contract.batch import BatchField, ResultSerializer, ResultsField
 from .contract.errors import MAX_PROBLEMS
 from .contract.fields import Envelope, ObjectField, StoredObjectField, TextField, TimestampField
-from .contract.pagination import CursorField, PageEnvelope, PageQuery
+from .contract.pagination import CREATED, UPDATED, CursorField, PageEnvelope, PageQuery
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -152,10 +152,21 @@ class NewUserGroupEnvelope(UserGroupEnvelope):
 
 class UserGroupListQuery(PageQuery):
     cursor = CursorField(str)
-    updated_since = TimestampField(required=False, help_text="Only user groups updated at this time or later.")
-    name = TextField(
-        required=False, max_length=MAX_NAME_LENGTH, help_text="Only user groups whose name begins with this text."
+    updated_since = TimestampField(
+        required=False,
+        help_text="Only user groups updated at this time or later, ordered by `updated_at`.",
     )
+    name = TextField(
+        required=False,
+        max_length=MAX_NAME_LENGTH,
+        help_text=(
+            "Only user groups whose name begins with this text, in the same letter case. A page may have fewer user "
+            "groups than `limit`, even none, although more follow: request `next` until it is null."
+        ),
+    )
+
+    def time_field(self, query: dict[str, Any]) -> str:
+        return UPDATED if "updated_since" in query else CREATED
 
 
 class UserGroupListEnvelope(PageEnvelope):

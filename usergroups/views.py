@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from django.db.models import Value
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework.request import Request
@@ -11,11 +12,11 @@ from . import openapi, serializers
 from .authentication import ApiTokenAuthentication
 from .contract import batch
 from .contract.fields import Envelope
-from .contract.pagination import Page, pop_paging
+from .contract.pagination import Page, ScanPage, pop_paging
 from .contract.requests import BatchParser, PreconditionFailed, accepted_versions
 from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 from .models import ApiToken, UserGroup
-from .querysets import JSON_SIZE, UserGroupQuerySet
+from .querysets import LARGE_FIELDS, UserGroupQuerySet, name_begins_with
 from .tokens.views import TokenView
 from .transactions import Modified, TooManyDependants
 
@@ -118,12 +119,19 @@ class UserGroupsView(ApiTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated()
         paging = pop_paging(query)
-        page = Page(self.user_groups.matching(**query), "provided_id", **paging, size=JSON_SIZE)
+        user_groups = self.user_groups.updated(query.get("updated_since"))
+        paging["large"] = LARGE_FIELDS
+        if "name" not in query:
+            page = Page(user_groups, "provided_id", **paging)
+        else:
+            begins = name_begins_with(query["name"])
+            # A name is short, so that only the number of groups is limited.
+            page = ScanPage(user_groups, "provided_id", condition=begins, size=Value(0), **paging)
         return self.respond({"user_groups": page.items, **page.links(request)})
 
 
 MAX_UPSERT_SIZE = 32 * 1024 * 1024
-"""The maximum size of the mappings and properties of a batch's user groups, in characters of JSON.
+"""The maximum size of the mappings and properties of a batch's user groups, in bytes of JSON.
 
 A small batch may refer to many large groups, and the upsert loads them all.
 """

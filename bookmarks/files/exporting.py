@@ -4,14 +4,15 @@ Each page is one statement, because ``iterator()`` would load all rows at once w
 as they usually are behind a connection pooler. All statements see the same state of the database.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import Error, connections
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.lookups import GreaterThan
 from django.http import FileResponse
 from rest_framework.exceptions import APIException
@@ -25,7 +26,8 @@ from usergroups.transactions import in_autocommit
 
 M = TypeVar("M", Bookmark, Collection)
 
-PAGE_SIZE = 2000  # rows
+PAGE_SIZE = 2000  # bookmarks
+MAX_COLLECTIONS = 1000  # that are read at once
 
 
 def load(user_group: UserGroup, collection: Collection | None = None) -> Generator[Bookmark | Collection]:
@@ -40,17 +42,14 @@ def load(user_group: UserGroup, collection: Collection | None = None) -> Generat
     bookmarks = Bookmark.objects.filter(user_group=user_group)
     bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
     with _snapshot(bookmarks.db):
-        if collection is None:
-            yield from _in_order(bookmarks.filter(collection=None))
+        if collection is not None:
+            yield from _in_collections(bookmarks, [collection])
+            return
+        for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE):
+            yield from page
         collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
-        for each in [collection] if collection else _in_order(collections):
-            is_empty = True
-            for bookmark in _in_order(bookmarks.filter(collection=each)):
-                is_empty = False
-                bookmark.collection = each
-                yield bookmark
-            if is_empty:
-                yield each
+        for some in _pages(collections, MAX_COLLECTIONS):
+            yield from _in_collections(bookmarks, some)
 
 
 @contextmanager
@@ -73,14 +72,64 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _in_order(rows: QuerySet[M]) -> Iterator[M]:
-    """Yield the bookmarks of one collection or of none, or the collections, from the oldest to the newest."""
+def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
+    """Yield the bookmarks of one collection or of none, or the collections, in pages from the oldest to the newest."""
     rows = following = rows.order_by("created_at", "pk")
-    while page := list(following[:PAGE_SIZE]):
-        yield from page
-        if len(page) < PAGE_SIZE:
+    while page := list(following[:size]):
+        yield page
+        if len(page) < size:
             return
         following = rows.filter(compare_positions(rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan))
+
+
+def _in_collections(
+    bookmarks: QuerySet[Bookmark], collections: Sequence[Collection]
+) -> Iterator[Bookmark | Collection]:
+    """Yield the bookmarks of these collections in order, and each collection that is empty.
+
+    The bookmarks are counted first, which reads only an index. Then a query
+    reads several collections, as long as they fit on a page, and a collection
+    that does not fit is read in pages.
+    """
+    inside = bookmarks.filter(collection__in=collections).order_by()
+    counts = dict(inside.values_list("collection").annotate(Count("pk")))
+    for some in _divide(collections, counts):
+        if counts.get(some[0].pk, 0) > PAGE_SIZE:
+            [collection] = some
+            for page in _pages(bookmarks.filter(collection=collection), PAGE_SIZE):
+                yield from _set_collection(page, collection)
+            continue
+        by_collection = defaultdict(list)
+        filled = [each for each in some if each.pk in counts]
+        if filled:
+            rows = bookmarks.filter(collection__in=filled)
+            for bookmark in rows.order_by("collection_id", "created_at", "pk"):
+                by_collection[bookmark.collection_id].append(bookmark)
+        for each in some:
+            if each.pk in counts:
+                yield from _set_collection(by_collection[each.pk], each)
+            else:
+                yield each
+
+
+def _divide(collections: Sequence[Collection], counts: Mapping[Any, int]) -> Iterator[list[Collection]]:
+    """Divide the collections, in order, so that each part fits on a page or is a single collection."""
+    part: list[Collection] = []
+    total = 0
+    for collection in collections:
+        count = counts.get(collection.pk, 0)
+        if part and total + count > PAGE_SIZE:
+            yield part
+            part, total = [], 0
+        part.append(collection)
+        total += count
+    yield part
+
+
+def _set_collection(bookmarks: list[Bookmark], collection: Collection) -> list[Bookmark]:
+    for bookmark in bookmarks:
+        bookmark.collection = collection
+    return bookmarks
 
 
 class StorageUnavailable(APIException):

@@ -75,7 +75,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'access token',
                 'verbose_name_plural': 'access tokens',
                 'permissions': [('revoke_accesstoken', 'Can revoke access token')],
-                'indexes': [models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group')],
+                'indexes': [
+                    models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
+                    models.Index(fields=['user_group', 'revoked_at', 'expires_at'], name='bookmarks_tokens_by_state'),
+                ],
             },
         ),
         migrations.AddIndex(

@@ -26,6 +26,7 @@ from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import TRANSACTION_CONTROL, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
 from usergroups.models import ApiToken
+from usergroups.tokens import models
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +67,28 @@ def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days
         assert expires_at is None
     else:
         assert before <= expires_at - timedelta(days=days) <= timezone.now()
+
+
+@pytest.mark.parametrize("model", TOKEN_FORMS)
+def test_an_owner_has_a_limited_number_of_active_tokens(admin_client, model, monkeypatch):
+    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+    token_model, new_owner = TOKEN_FORMS[model]
+    owner = new_owner()
+    assert len(secrets_on(issue(admin_client, model, **owner))) == 1
+
+    page = issue(admin_client, model, **owner)
+
+    assert "There are already 1,000 active tokens. Revoke some of them first." in page.content.decode()
+    assert token_model.objects.count() == 1
+
+
+def test_a_token_is_rotated_although_its_owner_has_the_maximum(admin_client, monkeypatch):
+    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+    token = ApiTokenFactory()
+
+    page = act(admin_client, MODEL, "rotate", token, grace="24")
+
+    assert len(secrets_on(page)) == 1
 
 
 def test_the_form_of_a_new_token_begins_with_its_name(admin_client):

@@ -11,7 +11,7 @@ from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
-from usergroups.tokens import secret_format
+from usergroups.tokens import models, secret_format
 
 
 def access_token_json(token):
@@ -106,6 +106,31 @@ def test_a_token_has_the_given_name_rights_and_lifetime(issue):
 def test_invalid_fields_are_refused(issue, fields, problem):
     assert errors(issue(**fields)) == [problem]
     assert not AccessToken.objects.exists()
+
+
+def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group, monkeypatch):
+    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 3)
+    AccessTokenFactory(user_group=user_group, expired=True)
+    AccessTokenFactory(user_group=user_group, revoked=True)
+    AccessTokenFactory(user_group=user_group, expiring=True)
+    AccessTokenFactory(user_group=user_group)
+    AccessTokenFactory()  # of another group
+
+    third, fourth = issue(), issue()
+
+    assert third.status_code == 201
+    assert errors(fourth, 409) == [(None, "too_many_tokens")]
+    assert AccessToken.objects.active().filter(user_group=user_group).count() == 3
+
+
+def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group, monkeypatch):
+    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+    token = AccessTokenFactory(user_group=user_group)
+    assert issue().status_code == 409
+
+    revoke(token.public_id)
+
+    assert issue().status_code == 201
 
 
 # GET api/user/access-tokens

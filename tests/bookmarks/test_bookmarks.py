@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from bookmarks import search
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
+from usergroups.contract import pagination
 from usergroups.tokens.throttling import COSTLY_CALLS
 
 URL = "https://example.com/"
@@ -257,7 +257,7 @@ def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, t
 
 
 def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED", 10)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 10)
     BookmarkFactory.create_batch(15, user_group=user_group)
     BookmarkFactory(user_group=user_group, title="Needle")
     BookmarkFactory.create_batch(10, user_group=user_group)
@@ -291,7 +291,7 @@ def test_concurrent_searches_and_batches_are_limited_per_owner(call_bookmarks, u
 
 @pytest.mark.parametrize(("max_size", "per_page"), [(250, [2, 2, 1]), (1, [1] * 5)], ids=["limited", "at least one"])
 def test_a_page_of_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch, max_size, per_page):
-    monkeypatch.setattr(search, "MAX_SCANNED_SIZE", max_size)
+    monkeypatch.setattr(pagination, "MAX_SCANNED_SIZE", max_size)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
 
@@ -303,7 +303,7 @@ def test_a_page_of_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_
 
 
 def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(call_bookmarks, user_group, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED", 1)  # Each page scans one bookmark.
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 1)  # Each page scans one bookmark.
     for number, title in enumerate(["match", "other", "other", "match", "other"]):
         BookmarkFactory(user_group=user_group, url=f"https://example.com/{number}", title=title)
 

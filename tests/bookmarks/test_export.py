@@ -21,7 +21,7 @@ from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
 from tests.clock import Clock
 from tests.conftest import Caller
-from tests.queries import on_another_connection
+from tests.queries import on_another_connection, queries_of
 from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
 from usergroups.tokens.throttling import COSTLY_CALLS
 
@@ -44,6 +44,7 @@ def bookmarks(user_group):
 @pytest.mark.parametrize("page_size", [1, 2, 3, 4, 5, 100])
 def test_pages_of_any_size_have_the_order_of_one_query(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+    monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 3)
 
     items = list(load(user_group))
 
@@ -56,6 +57,42 @@ def test_pages_of_any_size_have_the_order_of_one_query(user_group, bookmarks, pa
     [(position, empty)] = [(n, item) for n, item in enumerate(items) if isinstance(item, Collection)]
     assert not empty.bookmarks.exists()
     assert items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
+
+
+def test_collections_are_read_in_the_order_of_their_creation(user_group):
+    moments = [timezone.now() - timedelta(days=day) for day in (2, 3, 1)]
+    middle, oldest, newest = (CollectionFactory(user_group=user_group, created_at=moment) for moment in moments)
+    in_newest = BookmarkFactory(user_group=user_group, collection=newest)
+    in_middle = BookmarkFactory(user_group=user_group, collection=middle)
+
+    assert list(load(user_group)) == [oldest, in_middle, in_newest]
+
+
+def test_several_collections_are_read_with_the_same_queries(user_group, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 4)
+    monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 5)
+    for size in (0, 1, 3, 1, 0, 0, 5, 0, 0, 0):
+        BookmarkFactory.create_batch(size, user_group=user_group, collection=CollectionFactory(user_group=user_group))
+
+    statements = queries_of(lambda: list(load(user_group)))
+
+    assert len(statements) == len(
+        [
+            "bookmarks in no collection",
+            *("first five collections", "counts", "first three collections", "next two collections"),
+            *("last five collections", "counts", "first page of the second", "second page of the second"),
+            "no more collections",
+        ]
+    )
+
+
+def test_empty_collections_take_two_queries_for_each_thousand(user_group):
+    Collection.objects.bulk_create(Collection(user_group=user_group, name=str(n)) for n in range(2001))
+
+    statements = queries_of(lambda: list(load(user_group)))
+
+    # The bookmarks in no collection, and three times up to 1,000 collections and the numbers of their bookmarks.
+    assert len(statements) == 1 + 3 * 2
 
 
 @pytest.mark.parametrize("page_size", [2, 100])

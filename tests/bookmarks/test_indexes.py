@@ -7,14 +7,16 @@ from functools import partial
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from bookmarks import search
-from bookmarks.models import Bookmark, Collection
+from bookmarks.files import exporting
+from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import plan_nodes, queries_of
-from tests.usergroups.factories import UserGroupFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.contract import pagination
 from usergroups.contract.pagination import Cursor
-from usergroups.models import UserGroup
+from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say how many rows it reads")
 
@@ -70,9 +72,9 @@ def explain(sql):
     return plan_nodes(sql, "ANALYZE, FORMAT JSON")
 
 
-def rows_read(plan):
-    """Return the number of bookmarks that were read, including those that a condition excluded."""
-    read = [node for node in plan if node.get("Relation Name", "").startswith("bookmarks_bookmark")]
+def rows_read(plan, table="bookmarks_bookmark"):
+    """Return the number of rows of a table that were read, including those that a condition excluded."""
+    read = [node for node in plan if node.get("Relation Name", "").startswith(table)]
     return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read)
 
 
@@ -120,7 +122,7 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
 
 
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, groups, monkeypatch):
-    monkeypatch.setattr(search, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
     statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token))
@@ -128,6 +130,92 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, grou
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
     # One finds out whether there are more than 200, one finds the position of the last, and one searches.
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
+
+
+@pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
+def test_an_export_of_collections_reads_each_bookmark_twice(groups, name, monkeypatch):
+    monkeypatch.setattr(exporting, "PAGE_SIZE", 1000)
+    inside = Bookmark.objects.filter(user_group=groups[name]).exclude(collection=None).count()
+
+    statements = queries_of(lambda: list(exporting.load(groups[name])))
+
+    read = [rows_read(explain(sql)) for sql in statements if '"collection_id" IN' in sql]
+    # The bookmarks of the ten collections are counted, and then read two collections at a time.
+    assert read == [inside, *[inside / 5] * 5]
+
+
+def test_the_count_of_active_tokens_reads_no_others(user_group):
+    past, future = timezone.now() - timedelta(days=1), timezone.now() + timedelta(days=1)
+    states = [{"expires_at": past}] * 2000 + [{"revoked_at": past}] * 2000 + [{}] * 5 + [{"expires_at": future}] * 6
+    AccessToken.objects.bulk_create(
+        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state) for n, state in enumerate(states)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    statements = queries_of(AccessToken.objects.has_maximum, user_group)
+
+    assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [5, 6]
+
+
+# Lists of user groups
+
+FILL_GROUPS = """
+    INSERT INTO usergroups_usergroup
+        (team_id, environment, provided_id, name, token, mapping, created_at, updated_at)
+    SELECT CASE n %% 2 WHEN 0 THEN %(team)s ELSE %(other)s END, '', 'id_' || n, 'Customer ' || n, 'ugt_' || n, '{}',
+        %(start)s + n * interval '1 second', %(start)s + (n * 7919 %% 20000) * interval '1 second'
+    FROM generate_series(1, 20000) n
+"""
+
+
+A_PAGE = 50 + 2  # One more shows that there is a next page, and the sum of the sizes reads one row ahead.
+
+
+@pytest.fixture
+def many_groups(user_group):
+    """Add 10,000 groups to the team of ``user_group``, and as many to another one. Return the time of the last."""
+    params = {"team": user_group.team_id, "other": TeamFactory().pk, "start": OLD}
+    UserGroup.objects.filter(pk=user_group.pk).update(created_at=OLD, updated_at=OLD)
+    with connection.cursor() as cursor:
+        cursor.execute(FILL_GROUPS, params)
+        cursor.execute("ANALYZE")
+    return OLD + timedelta(seconds=20_000)
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+@pytest.mark.parametrize(("seconds", "read"), [(20_000, A_PAGE), (10_000, A_PAGE), (0, 0)], ids=["all", "some", "none"])
+def test_a_list_by_time_of_update_reads_only_its_own_groups(call_usergroups, many_groups, order, seconds, read):
+    since = (many_groups - timedelta(seconds=seconds)).isoformat()
+    query = {"updated_since": since, "order": order}
+    if read:
+        middle = UserGroup.objects.filter(updated_at__gte=since).order_by("updated_at")[100]
+        cursor = Cursor(middle.updated_at, middle.provided_id, order == "newest", None, "updated_at")
+        query["cursor"] = cursor.encode()
+
+    _token, page = queries_of(call_usergroups, "GET", "users", b"", query)
+
+    plan = explain(page)
+    assert rows_read(plan, "usergroups_usergroup") == read
+    assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
+
+
+def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(call_usergroups, many_groups, monkeypatch):
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
+
+    statements = queries_of(call_usergroups, "GET", "users", b"", {"name": "nobody"})
+
+    plans = [explain(sql) for sql in statements if 'FROM "usergroups_usergroup"' in sql]
+    # One finds out whether there are more than 200, one finds the position of the last, and one searches.
+    assert [rows_read(plan, "usergroups_usergroup") for plan in plans] == [201, 200, 200]
+
+
+def test_a_page_that_is_limited_by_size_reads_only_its_own_groups(call_usergroups, many_groups):
+    _token, page = queries_of(call_usergroups, "GET", "users")
+
+    plan = explain(page)
+    assert rows_read(plan, "usergroups_usergroup") == A_PAGE
+    assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
 
 
 # Without statistics, as in a new database
@@ -149,6 +237,19 @@ def without_statistics(user_group):
     return user_group
 
 
+def scans_of(statements):
+    """Return the nodes of the plans of statements that read a table or an index."""
+    nodes = [node for sql in statements for node in plan_nodes(sql)]
+    # A Bitmap Heap Scan has no index, but the Bitmap Index Scan below it has.
+    return [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+
+
+def without_unique_key(scans):
+    """Return the indexes of the scans that use none of a unique key."""
+    used = [scan.get("Index Name", scan["Node Type"]) for scan in scans]
+    return [name for name in used if not UNIQUE.search(name)]
+
+
 @pytest.mark.parametrize("call", ["PUT", "POST", "POST again", "GET"])
 def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, without_statistics, call):
     url, user_group = "https://example.com/", without_statistics
@@ -162,8 +263,41 @@ def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, with
 
     statements = queries_of(actions[call])
 
-    nodes = [node for sql in statements for node in plan_nodes(sql)]
-    # A Bitmap Heap Scan has no index itself, but the Bitmap Index Scan below it has.
-    scans = [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+    scans = scans_of(statements)
     assert scans
-    assert [name for scan in scans if not UNIQUE.search(name := scan.get("Index Name", scan["Node Type"]))] == []
+    assert without_unique_key(scans) == []
+
+
+# With statistics of one owner that has almost all tokens
+
+
+@pytest.fixture
+def skewed_tokens(user_group):
+    """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the tables, and return the last owner.
+
+    PostgreSQL then expects a merge join of the two tables to end at the first owners.
+    """
+    first_team = user_group.team
+    Team.objects.bulk_create(Team(name=f"Skewed {n}") for n in range(2000))
+    UserGroup.objects.bulk_create(UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000))
+    digests = [n.to_bytes(32, "big") for n in range(5000)]
+    ApiToken.objects.bulk_create(ApiToken(team=first_team, digest=digest) for digest in digests)
+    AccessToken.objects.bulk_create(AccessToken(user_group=user_group, digest=digest) for digest in digests)
+    owner = UserGroupFactory(team=TeamFactory())
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return owner
+
+
+@pytest.mark.parametrize("kind", ["API token", "access token"])
+def test_authentication_uses_unique_keys_whatever_the_statistics_are(skewed_tokens, kind):
+    token = {
+        "API token": lambda: ApiTokenFactory(team=skewed_tokens.team),
+        "access token": lambda: AccessTokenFactory(user_group=skewed_tokens),
+    }[kind]()
+
+    [statement] = queries_of(type(token).objects.authenticate, token.secret)
+
+    joins = [node["Node Type"] for node in plan_nodes(statement) if "Join" in node["Node Type"]]
+    assert joins == []  # A nested loop is not named a join.
+    assert without_unique_key(scans_of([statement])) == []

@@ -101,7 +101,7 @@ CALLS = {
     ),
     "POST access token": (
         lambda stored: stored.call_access_tokens("POST", user_group_id=stored.user_group.provided_id),
-        ["token with its team", "group", "insert"],
+        ["token with its team", "group", "active tokens that never expire", "active tokens that expire", "insert"],
     ),
     "GET access tokens": (
         lambda stored: stored.call_access_tokens("GET"),

@@ -132,6 +132,19 @@ def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypa
     assert ids[:10] == [group.provided_id for group in reversed(large_groups)]
 
 
+@pytest.mark.parametrize(("missing", "number"), [(0, 4), (1, 3)], ids=["all fit", "one byte too much"])
+def test_a_page_ends_before_its_json_exceeds_the_limit(call_usergroups, user_group, monkeypatch, missing, number):
+    properties = {"text": "ü" * 50}
+    UserGroupFactory.create_batch(4, team=user_group.team, properties=properties, mapping={"40": "eu"})
+    text = '{"text":"' + "ü" * 50 + '"}{"40":"eu"}'
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
+
+    page = call_usergroups("GET", "users").json()
+
+    assert [group["properties"] for group in page["user_groups"]] == [properties] * number
+    assert page["next"]
+
+
 def test_a_page_has_at_least_one_row(client, call_usergroups, large_groups, monkeypatch):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
 

@@ -21,8 +21,17 @@ LISTS = {
     ),
     "list_bookmarks": ("bookmarks", "id", lambda group, time: BookmarkFactory(user_group=group, created_at=time)),
     "list_collections": ("collections", "id", lambda group, time: CollectionFactory(user_group=group, created_at=time)),
+    "list_user_groups?updated_since=2000-01-01T00:00:00Z": (
+        "user_groups", "provided_id",
+        lambda group, time: UserGroupFactory(team=group.team, created_at=time, updated_at=time),
+    ),
+    "list_user_groups?name=Group": (
+        "user_groups", "provided_id", lambda group, time: UserGroupFactory(team=group.team, created_at=time)
+    ),
 }  # fmt: skip
-"""Each operation with the name of its list, the field that identifies an item, and a function that creates a row."""
+"""Each operation, with filters, and the name of its list, the field that identifies an item, and a function that
+creates a row.
+"""
 
 
 class Listing:
@@ -31,10 +40,14 @@ class Listing:
     def __init__(self, call, user_group, name):
         self.call, self.user_group, self.base = call, user_group, call.url
         self.name, self.key, self.create = LISTS[name]
+        self.filters = name.partition("?")[2]
 
     def page(self, link="?"):
-        """Return the page that a link leads to. The link may be only a query string."""
-        self.call.url = f"{self.base}?{link.partition('?')[2]}"
+        """Return the page that a link leads to. The link may be only a query string, without the filters."""
+        query = link.partition("?")[2]
+        if self.filters and "cursor=" not in query:
+            query = f"{self.filters}&{query}"
+        self.call.url = f"{self.base}?{query}"
         response = self.call()
         assert response.status_code == 200
         return response.json()
@@ -59,7 +72,8 @@ class Listing:
 @pytest.fixture(params=LISTS)
 def listing(request, client, user_group):
     UserGroup.objects.update(environment="Testing")  # so that ``user_group`` is not in the list of user groups
-    return Listing(caller(client, user_group, request.param), user_group, request.param)
+    operation = request.param.partition("?")[0]
+    return Listing(caller(client, user_group, operation), user_group, request.param)
 
 
 def test_rows_with_the_same_time_are_listed_exactly_once(listing):
@@ -142,7 +156,7 @@ def test_links_are_absolute_and_keep_the_parameters(listing):
 
 
 def encoded(value):
-    """Encode a cursor: [created_at, key, backwards] and, for the order "oldest", the upper bound of ``created_at``."""
+    """Encode a cursor: [time field, time, key, backwards] and, for the order "oldest", the upper bound of the time."""
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
@@ -157,17 +171,28 @@ TIME = "2026-01-01T00:00:00+00:00"
         pytest.param("\N{GRINNING FACE}", id="not ASCII"),
         pytest.param(encoded(None), id="null"),
         pytest.param(encoded([]), id="empty"),
-        pytest.param(encoded(["2026-01-01", "x", True]), id="date without a time"),
-        pytest.param(encoded(["0001-01-01T00:00:00+14:00", "x", True]), id="before the first year in UTC"),
-        pytest.param(encoded([TIME, "\0", True]), id="key with U+0000"),
-        pytest.param(encoded([TIME, 1, 1]), id="numbers for the key and for backwards"),
-        pytest.param(encoded([TIME, "x", False, "2026-01-01T00:00:00"]), id="bound without an offset"),
-        pytest.param(encoded([TIME, "x", False, 1]), id="number for a bound"),
-        pytest.param(encoded([TIME, "x", False, TIME, TIME]), id="two bounds"),
+        pytest.param(encoded(["updated_at", TIME, "x", False]), id="another order"),
+        pytest.param(encoded(["name", TIME, "x", False]), id="unknown order"),
+        pytest.param(encoded(["created_at", "2026-01-01", "x", True]), id="date without a time"),
+        pytest.param(
+            encoded(["created_at", "0001-01-01T00:00:00+14:00", "x", True]), id="before the first year in UTC"
+        ),
+        pytest.param(encoded(["created_at", TIME, "\0", True]), id="key with U+0000"),
+        pytest.param(encoded(["created_at", TIME, 1, 1]), id="numbers for the key and for backwards"),
+        pytest.param(encoded(["created_at", TIME, "x", False, "2026-01-01T00:00:00"]), id="bound without an offset"),
+        pytest.param(encoded(["created_at", TIME, "x", False, 1]), id="number for a bound"),
+        pytest.param(encoded(["created_at", TIME, "x", False, TIME, TIME]), id="two bounds"),
     ],
 )
 def test_an_invalid_cursor_is_refused(client, user_group, cursor):
     call = caller(client, user_group, "list_user_groups")
     call.url += f"?cursor={cursor}"
+
+    assert errors(call()) == [("cursor", "invalid")]
+
+
+def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(client, user_group):
+    call = caller(client, user_group, "list_user_groups")
+    call.url += f"?updated_since=2000-01-01T00:00:00Z&cursor={encoded(['created_at', TIME, 'x', False])}"
 
     assert errors(call()) == [("cursor", "invalid")]

@@ -5,8 +5,13 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 from django.utils import timezone
 
-from tests.usergroups.factories import TeamFactory
+from bookmarks.models import AccessToken
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory
+from usergroups.management.commands import delete_old_tokens
 from usergroups.models import ApiToken, Team
+from usergroups.tokens import models
 
 pytestmark = pytest.mark.django_db
 
@@ -67,3 +72,49 @@ def test_nothing_is_created_if_the_secret_cannot_be_printed(team, monkeypatch):
 
     assert Team.objects.get() == team
     assert not ApiToken.objects.exists()
+
+
+def test_a_team_has_a_limited_number_of_active_tokens(team, monkeypatch):
+    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+    call_command("create_api_token", "--team", "Acme")
+
+    with pytest.raises(CommandError, match="already has 1,000 active API tokens"):
+        call_command("create_api_token", "--team", "Acme")
+
+    assert ApiToken.objects.count() == 1
+
+
+# delete_old_tokens
+
+
+def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
+    now = timezone.now()
+    year, less = now - timedelta(days=365), now - timedelta(days=364)
+    kept = [
+        ApiTokenFactory(created_at=now - timedelta(days=999)),
+        ApiTokenFactory(expires_at=less),
+        ApiTokenFactory(revoked_at=less),
+        ApiTokenFactory(expires_at=now + timedelta(days=1), revoked_at=less),
+    ]
+    ApiTokenFactory(expires_at=year)
+    ApiTokenFactory(revoked_at=year)
+    ApiTokenFactory(expires_at=now + timedelta(days=1), revoked_at=year)
+    AccessTokenFactory(expires_at=year, revoked_at=less)
+
+    call_command("delete_old_tokens")
+
+    assert list(ApiToken.objects.order_by("pk")) == kept
+    assert not AccessToken.objects.exists()
+    assert capsys.readouterr().err == "Deleted 4 old tokens.\n"
+
+
+def test_old_tokens_are_deleted_in_chunks(monkeypatch):
+    monkeypatch.setattr(delete_old_tokens, "CHUNK", 2)
+    ApiTokenFactory.create_batch(5, expired=True)
+    ApiToken.objects.update(expires_at=timezone.now() - timedelta(days=400))
+
+    statements = queries_of(call_command, "delete_old_tokens")
+
+    assert not ApiToken.objects.exists()
+    # Three chunks of a page and a deletion, an empty page, and that of the access tokens.
+    assert len(statements) == 3 * 2 + 1 + 1

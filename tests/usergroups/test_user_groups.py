@@ -1,13 +1,17 @@
 """The operations on user groups, except the update."""
 
+from datetime import timedelta
 from math import ceil
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import IntegrityError, connection
+from django.utils import timezone
 
 from tests.answers import errors, user_group_detail_json, user_group_json
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.contract import pagination
 from usergroups.models import UserGroup
 
 # GET api/user
@@ -240,6 +244,11 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 # GET api/users
 
 
+def follow(call_usergroups, link):
+    """Return the page to which the link of another page refers."""
+    return call_usergroups("GET", "users", query=dict(parse_qsl(urlsplit(link).query))).json()
+
+
 def test_groups_are_listed_newest_first(call_usergroups, user_group):
     others = UserGroupFactory.create_batch(2, team=user_group.team)
     UserGroupFactory()  # of another team
@@ -261,6 +270,35 @@ def test_groups_are_filtered_by_time_of_update(call_usergroups, user_group):
     response = call_usergroups("GET", "users", query={"updated_since": updated.updated_at.isoformat()})
 
     assert [group["provided_id"] for group in response.json()["user_groups"]] == [updated.provided_id]
+
+
+@pytest.mark.parametrize(("order", "names"), [("newest", ["B", "C", "A"]), ("oldest", ["A", "C", "B"])])
+def test_groups_that_were_updated_are_in_the_order_of_their_updates(call_usergroups, user_group, order, names):
+    now = timezone.now()
+    for name, days in (("A", 3), ("B", 1), ("C", 2), ("too early", 4)):
+        UserGroupFactory(team=user_group.team, name=name, updated_at=now - timedelta(days=days))
+    query = {"updated_since": (now - timedelta(days=3)).isoformat(), "order": order, "limit": 2}
+    user_group.delete()
+
+    first = call_usergroups("GET", "users", query=query).json()
+    second = follow(call_usergroups, first["next"])
+
+    assert [group["name"] for page in (first, second) for group in page["user_groups"]] == names
+    assert second["next"] is None
+
+
+def test_a_group_that_changes_after_the_first_page_is_left_to_the_next_poll(call_usergroups, user_group):
+    groups = UserGroupFactory.create_batch(3, team=user_group.team)
+    since = groups[0].updated_at.isoformat()
+    first = call_usergroups("GET", "users", query={"updated_since": since, "order": "oldest", "limit": 1}).json()
+
+    call_usergroups("PUT", "user", {"user_group_id": groups[1].provided_id, "name": "Changed"})
+    second = follow(call_usergroups, first["next"])
+    next_poll = call_usergroups("GET", "users", query={"updated_since": since}).json()
+
+    assert [group["provided_id"] for group in second["user_groups"]] == [groups[2].provided_id]
+    assert second["next"] is None
+    assert groups[1].provided_id in [group["provided_id"] for group in next_poll["user_groups"]]
 
 
 @pytest.mark.parametrize(
@@ -285,6 +323,21 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
     assert {group["name"] for group in response.json()["user_groups"]} == names
 
 
+@pytest.mark.parametrize(("number", "pages"), [(10, [1]), (11, [0, 1])], ids=["as many", "one more"])
+def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
+    call_usergroups, user_group, monkeypatch, number, pages
+):
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 10)
+    UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
+    UserGroupFactory.create_batch(number - 1, team=user_group.team)
+
+    found = [call_usergroups("GET", "users", query={"name": "Needle"}).json()]
+    while found[-1]["next"]:
+        found.append(follow(call_usergroups, found[-1]["next"]))
+
+    assert [len(page["user_groups"]) for page in found] == pages
+
+
 # Statements
 
 
@@ -294,7 +347,13 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
         pytest.param(("GET", "user", b"", {"user_group_id": "existing"}), 2, id="read"),  # the token, the group
         pytest.param(("POST", "user-resolve", {"token": "ugt_existing"}), 2, id="resolve"),  # the token, the group
         pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),  # the token, the search, the insert
-        pytest.param(("GET", "users"), 3, id="list"),  # the token, the sizes of the rows, the page
+        pytest.param(("GET", "users"), 2, id="list"),  # the token, the page
+        pytest.param(  # the token, the page
+            ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}), 2, id="list by update"
+        ),
+        pytest.param(  # the token, the number of groups to scan, the page
+            ("GET", "users", b"", {"name": "Group"}), 3, id="list by name"
+        ),
     ],
 )
 def test_an_operation_takes_few_statements(call_usergroups, api_token, call, number):

@@ -3,11 +3,15 @@
 import json
 import re
 from datetime import UTC, datetime
+from functools import reduce
+from operator import add
 from typing import Any
 
 import orjson
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 from django.db.models.query_utils import DeferredAttribute
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
@@ -138,6 +142,23 @@ def stored_text(instance: models.Model, name: str) -> JSONText | None:
     if value is None or isinstance(value, JSONText):
         return value
     return JSONText(encode(value))
+
+
+class ByteLength(models.Func):
+    """The number of bytes of a text, which PostgreSQL knows without reading a large one."""
+
+    function = "OCTET_LENGTH"
+    output_field = models.IntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        template = "LENGTH(CAST(%(expressions)s AS BLOB))"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def stored_size(*names: str) -> Combinable:
+    """Return an expression for the number of bytes that JSONObjectFields take in total."""
+    sizes = [Coalesce(ByteLength(name), 0) for name in names]
+    return reduce(add, sizes)
 
 
 class StoredObjectField(ObjectField):

@@ -81,6 +81,10 @@ class Migration(migrations.Migration):
             model_name='usergroup',
             index=models.Index(fields=['team', 'environment', 'created_at', 'provided_id'], name='usergroups_by_creation'),
         ),
+        migrations.AddIndex(
+            model_name='usergroup',
+            index=models.Index(fields=['team', 'environment', 'updated_at', 'provided_id'], name='usergroups_by_update'),
+        ),
         migrations.AddConstraint(
             model_name='usergroup',
             constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id'),

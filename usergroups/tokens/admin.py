@@ -25,7 +25,7 @@ from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.lists import badge, log_rows, relative_time, two_lines
 
 from . import secret_format
-from .models import Token, TokenState
+from .models import MAX_ACTIVE_TOKENS, Token, TokenState
 
 
 class GraceForm(ConfirmationForm):
@@ -53,6 +53,11 @@ class NewTokenForm(OperatorForm):
 
     def clean(self) -> None:
         super().clean()
+        model: type[Token] = self._meta.model
+        owner = self.cleaned_data.get(model.owner_field)
+        if owner is not None and model.objects.has_maximum(owner):
+            text = gettext("There are already %(number)s active tokens. Revoke some of them first.")
+            self.add_error(model.owner_field, text % {"number": intcomma(MAX_ACTIVE_TOKENS)})
         if days := self.cleaned_data.get("lifetime"):
             self.instance.expires_at = timezone.now() + timedelta(days=int(days))
 

@@ -29,11 +29,18 @@ MAX_TOKEN_NAME_LENGTH = 255
 MAX_ADDRESS_LENGTH = 39  # of an IPv6 address
 MAX_AGENT_LENGTH = 255
 
+MAX_ACTIVE_TOKENS = 1_000  # of an owner
+
 LAST_USE_PRECISION = timedelta(minutes=1)
 EXPIRY_NOTICE = timedelta(days=14)  # how long before its expiry a token is "Expiring soon"
 UNUSED_NOTICE = timedelta(days=90)  # how long after its last use a token counts as unused
+OLD_AGE = timedelta(days=365)  # how long after its expiry or revocation a token is old
 
 T = TypeVar("T", bound="Token")
+
+
+class TooManyTokens(Exception):
+    """The owner already has MAX_ACTIVE_TOKENS active tokens."""
 
 
 class TokenState(models.TextChoices):
@@ -75,9 +82,32 @@ class TokenQuerySet(WritingQuerySet[T]):
         since = timezone.now() - UNUSED_NOTICE
         return self.rotatable().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
 
+    def old(self) -> "TokenQuerySet[T]":
+        """Filter tokens that expired or were revoked at least a year ago."""
+        since = timezone.now() - OLD_AGE
+        return self.filter(Q(expires_at__lte=since) | Q(revoked_at__lte=since))
+
+    def has_maximum(self, owner: Any) -> bool:
+        """Return whether this owner has MAX_ACTIVE_TOKENS active tokens.
+
+        ``owner`` is an instance, or the value of the foreign key.
+        There are two queries, so that each can read a range of an index of the
+        owner and ``expires_at``, without the expired and the revoked tokens.
+        """
+        tokens = self.for_write().filter(**{self.model.owner_field: owner}, revoked_at=None)
+        permanent = tokens.filter(expires_at=None)[:MAX_ACTIVE_TOKENS].count()
+        others = tokens.filter(expires_at__gt=timezone.now())
+        return permanent + others[:MAX_ACTIVE_TOKENS].count() >= MAX_ACTIVE_TOKENS
+
     def issue(self, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored."""
+        """Create a token and return it with its secret, which is not stored.
+
+        Raises TooManyTokens. The count takes no lock: of concurrent calls, each
+        may create one token, even if together they exceed the maximum.
+        """
         token = self.model(**fields)
+        if self.has_maximum(token.serializable_value(token.owner_field)):
+            raise TooManyTokens
         secret = token.assign_secret()
         token.save(using=self.for_write().db, force_insert=True)
         return token, secret
@@ -87,7 +117,7 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         Return each token with its successor and the successor's secret. A successor has the name, the owner and the
         permissions of the token, and the lifetime that the token had when it was issued. The token expires after
-        ``grace``, unless it expires earlier.
+        ``grace``, unless it expires earlier. A rotation is possible even if the owner has MAX_ACTIVE_TOKENS.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
@@ -129,8 +159,11 @@ class TokenQuerySet(WritingQuerySet[T]):
             return None
         digest, now = secret_format.digest(secret), timezone.now()
         if self.query.where:  # The compiled statement would ignore these filters.
-            return self.for_write().active(now).filter(digest=digest).select_related(self.model.owner_field).first()
-        found = _look_up(type(self), self.model, self.db_for_write, owner_fields)(digest=digest, expires_at=now)
+            tokens = self.for_write().active(now).filter(digest=digest)
+            found = _select_with_owner(tokens, owner_fields)()
+        else:
+            look_up = _look_up(type(self), self.model, self.db_for_write, owner_fields)
+            found = look_up(digest=digest, expires_at=now)
         return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -146,7 +179,14 @@ def _look_up(
 ) -> CompiledSelect[T]:
     """Return the statement that reads an active token and its owner. It takes the current time as ``expires_at``."""
     placeholders = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using).active(placeholders["expires_at"]).filter(digest=placeholders["digest"])
+    tokens = queryset(model, using=using).active(placeholders["expires_at"])
+    tokens = tokens.filter(digest=placeholders["digest"])
+    return _select_with_owner(tokens, owner_fields)
+
+
+def _select_with_owner(tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]) -> CompiledSelect[T]:
+    """Return the statement that reads the only token of a queryset with its owner."""
+    model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
     return CompiledSelect(tokens, model.owner_field, deferred)
 

@@ -23,7 +23,7 @@ from usergroups.contract.errors import (
     ServerError,
     failure,
 )
-from usergroups.contract.pagination import LATEST, Cursor
+from usergroups.contract.pagination import CREATED, LATEST, Cursor
 from usergroups.contract.requests import (
     PayloadTooLarge,
     PreconditionFailed,
@@ -57,7 +57,7 @@ DESCRIPTIONS = {
     403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
     405: "The path does not offer this method.",
-    409: "The change would create a duplicate, or too much belongs to the object to delete it.",
+    409: "The change would create a duplicate, or too much belongs to the object.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",
@@ -295,9 +295,10 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
     return OpenApiParameter("id", str, "path", description=description, examples=[OpenApiExample("Id", example)])
 
 
-def page_query(key: Any) -> dict[str, Any]:
+def page_query(key: Any, time_field: str = CREATED) -> dict[str, Any]:
     """Return an example of the query parameters of a list. The cursor has this key, and is before all objects."""
-    return {"cursor": Cursor(LATEST, key, False).encode(), "limit": 50, "order": "newest"}
+    cursor = Cursor(LATEST, key, False, time_field=time_field)
+    return {"cursor": cursor.encode(), "limit": 50, "order": "newest"}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from usergroups.management.base import OperatorCommand, add_team, utf8
 from usergroups.models import ApiToken, Team
+from usergroups.tokens.models import MAX_ACTIVE_TOKENS, TooManyTokens
 
 MAX_DAYS = 36_500  # about a century
 
@@ -34,7 +35,12 @@ class Command(OperatorCommand):
         ApiToken(**fields).clean_fields(exclude=["team"])
         with transaction.atomic(using=router.db_for_write(ApiToken)):
             team = find_or_create_team(options["team"], options["create_team"])
-            token, secret = ApiToken.objects.issue(team=team, **fields)
+            try:
+                token, secret = ApiToken.objects.issue(team=team, **fields)
+            except TooManyTokens:
+                raise CommandError(
+                    f"The team already has {MAX_ACTIVE_TOKENS:,} active API tokens. Revoke some of them first."
+                ) from None
             self.stdout.write(secret)
             self.stdout.flush()  # If this fails, the transaction is rolled back.
         self.stderr.write(f"Issued the API token {token} for the team {team}.", self.style.SUCCESS)
