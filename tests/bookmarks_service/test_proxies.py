@@ -136,13 +136,13 @@ def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest, size
         f"POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
         f"Content-Type: application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n"
     )
-    with proxy.connect() as connection:
-        with suppress(OSError):  # The proxy may refuse the request before it has the body.
-            connection.sendall(head.encode() + chunk + b"\r\n" + rest)
-            if not rest:
-                connection.shutdown(socket.SHUT_WR)
-            while connection.recv(65536):  # until the proxy has given up
-                pass
+    # The proxy may refuse the request before it has the body.
+    with proxy.connect() as connection, suppress(OSError):
+        connection.sendall(head.encode() + chunk + b"\r\n" + rest)
+        if not rest:
+            connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # until the proxy has given up
+            pass
     with proxy.client(behind_tls, **{"Content-Type": "application/jsonl"}) as client:
         later = client.post("/v1/imports", content=chunk.replace(b"broken", b"later"))
         found = client.get("/v1/bookmarks", params={"url": url})
