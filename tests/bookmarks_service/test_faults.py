@@ -119,12 +119,12 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
 # Clients that have gone
 
 
-@pytest.fixture(scope="module")
-def impatient_service(cluster, tmp_path_factory):
-    """Yield the running service on ``cluster``, with a time limit of two seconds."""
-    folder = tmp_path_factory.mktemp("impatient")
-    variables = {"GRANIAN_WORKERS": "1", "USERGROUPS_CALL_TIME_LIMIT": "2"}
-    with Service(folder, cluster.url, **variables) as running:
+@pytest.fixture
+def impatient_service(postgresql_service, monkeypatch, tmp_path):
+    """Yield a service on the same database, with a time limit of two seconds."""
+    variables = postgresql_service.variables
+    monkeypatch.setitem(variables, "USERGROUPS_CALL_TIME_LIMIT", "2")
+    with postgresql_service.another_host(tmp_path) as running:
         yield running
 
 

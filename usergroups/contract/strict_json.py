@@ -55,9 +55,7 @@ def loads(body: bytes, depth: int = 0) -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise ValueError(_("The JSON is not UTF-8.")) from None
-    long_number = b"0" * (DOUBLE_DIGITS + 1)
-    has_long_number = long_number in body.translate(_ZEROS_FOR_DIGITS)
-    decoder = _decoder_of_long_integers if has_long_number else _decoder
+    decoder = _decoder_of_long_integers if _has_long_number(body) else _decoder
     try:
         value = decoder.decode(text)
     except orjson.JSONDecodeError:
@@ -65,7 +63,7 @@ def loads(body: bytes, depth: int = 0) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(_(NOT_JSON) % {"reason": error}) from None
     # U+0000 and lone surrogates can only be written as escapes.
-    if _SUSPICIOUS_ESCAPE.search(text):
+    if "\\u" in text and _SUSPICIOUS_ESCAPE.search(text):
         for string in _strings(value):
             _check_text(string)
     return value
@@ -107,6 +105,13 @@ def _structure(body: bytes) -> bytes:
     # A value has at most two strings, itself and its key, and these have four
     # quotation marks. What comes after too many of them need not be looked at.
     return b"".join(marks.split(b'"', 4 * MAX_VALUES + 4)[::2])
+
+
+def _has_long_number(body: bytes) -> bool:
+    """Return whether there may be a number of more than DOUBLE_DIGITS digits."""
+    if len(body) <= DOUBLE_DIGITS:
+        return False
+    return b"0" * (DOUBLE_DIGITS + 1) in body.translate(_ZEROS_FOR_DIGITS)
 
 
 def _strings(value: Any) -> Iterator[str]:

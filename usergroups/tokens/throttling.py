@@ -7,7 +7,6 @@ so that processes that share a cache share the counts. While the cache is unavai
 import logging
 import threading
 import time
-from collections import Counter
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from math import ceil
@@ -131,7 +130,7 @@ class ConcurrencyLimit:
         self.per_owner = per_owner
         self.in_total = in_total
         self._lock = threading.Lock()
-        self._calls: Counter[tuple[type[Model], Any]] = Counter()
+        self._calls: dict[tuple[type[Model], Any], int] = {}
         """The number of calls in progress of each owner that has any."""
 
     def begin(self, owner: Model) -> None:
@@ -142,22 +141,21 @@ class ConcurrencyLimit:
         """
         key = (type(owner), owner.pk)
         with self._lock:
-            if self._is_reached(key):
+            calls = self._calls.get(key, 0)
+            if calls >= self.per_owner or self._is_full():
                 raise Throttled(wait=1)
-            self._calls[key] += 1
+            self._calls[key] = calls + 1
 
     def end(self, owner: Model) -> None:
         """Stop counting a call that has begun."""
         key = (type(owner), owner.pk)
         with self._lock:
-            self._calls[key] -= 1
-            if not self._calls[key]:
-                del self._calls[key]
+            calls = self._calls.pop(key)
+            if calls > 1:
+                self._calls[key] = calls - 1
 
-    def _is_reached(self, key: tuple[type[Model], Any]) -> bool:
-        if self._calls[key] >= self.per_owner:
-            return True
-        return self.in_total is not None and self._calls.total() >= self.in_total
+    def _is_full(self) -> bool:
+        return self.in_total is not None and sum(self._calls.values()) >= self.in_total
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)
