@@ -119,16 +119,26 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
 # Clients that have gone
 
 
-@pytest.fixture(scope="module")
-def impatient_service(cluster, tmp_path_factory):
-    """Yield the running service on ``cluster``, with a time limit of two seconds."""
-    folder = tmp_path_factory.mktemp("impatient")
-    variables = {"GRANIAN_WORKERS": "1", "USERGROUPS_CALL_TIME_LIMIT": "2"}
-    with Service(folder, cluster.url, **variables) as running:
+@pytest.fixture
+def empty_cluster():
+    """Yield another server.
+
+    On ``cluster``, a second service would revoke the tokens of the first one.
+    """
+    require("postgres")
+    with Cluster() as running:
         yield running
 
 
-def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
+@pytest.fixture
+def impatient_service(empty_cluster, tmp_path):
+    """Yield the running service with a time limit of two seconds."""
+    variables = {"GRANIAN_WORKERS": "1", "USERGROUPS_CALL_TIME_LIMIT": "2"}
+    with Service(tmp_path, empty_cluster.url, **variables) as running:
+        yield running
+
+
+def test_an_export_ends_after_its_client_has_gone(impatient_service, empty_cluster):
     service = impatient_service
     token = f"Authorization: Bearer {service.access_token}"
     request = f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode()
@@ -140,7 +150,7 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
         "AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
     )
-    with cluster.connect() as other, cluster.connect() as observer:
+    with empty_cluster.connect() as other, empty_cluster.connect() as observer:
         other.execute("BEGIN")
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
         clients = [service.connect(request) for _ in range(3)]
