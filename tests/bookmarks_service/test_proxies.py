@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import suppress
 from urllib.parse import urlencode
 
 import pytest
@@ -126,23 +127,27 @@ def test_slow_bodies_do_not_occupy_the_service(proxy, behind_tls):
     assert statuses == [200] * 20
 
 
-@pytest.mark.parametrize("rest", ["", "x\r\n"], ids=["the end of the connection", "a malformed chunk"])
-def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest):
-    url = f"https://example.com/broken/{proxy.program}/{len(rest)}"
-    chunk = json.dumps({"url": url})
-    request = (
-        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
-        f"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n{chunk}\r\n{rest}"
+@pytest.mark.parametrize("rest", [b"", b"x\r\n"], ids=["the end of the connection", "a malformed chunk"])
+@pytest.mark.parametrize("size", [1, 2 * MIB], ids=["small", "large"])
+def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest, size):
+    url = f"https://example.com/broken/{proxy.program}/{len(rest)}/{size}"
+    chunk = (json.dumps({"url": url}) + "\n").encode().ljust(size, b"\n")
+    head = (
+        f"POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
+        f"Content-Type: application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n"
     )
-    with proxy.connect() as connection:
-        connection.sendall(request.encode())
+    # The proxy may refuse the request before it has the body.
+    with proxy.connect() as connection, suppress(OSError):
+        connection.sendall(head.encode() + chunk + b"\r\n" + rest)
         if not rest:
             connection.shutdown(socket.SHUT_WR)
         while connection.recv(65536):  # until the proxy has given up
             pass
-    with proxy.client(behind_tls) as client:
+    with proxy.client(behind_tls, **{"Content-Type": "application/jsonl"}) as client:
+        later = client.post("/v1/imports", content=chunk.replace(b"broken", b"later"))
         found = client.get("/v1/bookmarks", params={"url": url})
 
+    assert later.json()["report"]["created"] == 1
     assert found.json()["bookmarks"] == []
 
 
@@ -153,6 +158,14 @@ def test_a_complete_chunked_body_passes(proxy, behind_tls):
         response = client.post("/v1/bookmarks", content=iter([body[:9], body[9:]]))
 
     assert response.status_code == 201
+
+
+@pytest.mark.parametrize("proxy", [Caddy], ids=["caddy"], indirect=True)
+def test_caddy_needs_the_length_of_a_file(proxy, behind_tls):
+    with proxy.client(behind_tls, **{"Content-Type": "application/jsonl"}) as client:
+        response = client.post("/v1/imports", content=iter([b"{}"]))
+
+    assert error_code(response, 411) == "bad_request"
 
 
 def test_the_challenge_of_a_401_is_kept(proxy, behind_tls):
