@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.bookmarks_service.service import environment
 from tests.documents import ROOT, section
+from tests.programs import needs
 from tests.servers import TIMEOUT
 
 EXAMPLES = ROOT / "docs/examples"
@@ -34,30 +34,26 @@ def write_program(path, text):
 # The unit
 
 
+@needs("systemd-analyze")
 def test_the_unit_is_hardened(tmp_path):
-    program = shutil.which("systemd-analyze")
-    if not program:
-        pytest.skip("There is no systemd-analyze command.")
     unit = tmp_path / "bookmarks_service@web.service"
     unit.write_text(UNIT)
     # The exposure is a number from 0 (best) to 10, here times ten.
     result = subprocess.run(
-        [program, "security", "--offline=yes", "--threshold=15", unit],
+        ["systemd-analyze", "security", "--offline=yes", "--threshold=15", unit],
         capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
 
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@needs("systemd-analyze")
 def test_systemd_knows_every_line_of_the_unit(tmp_path):
-    program = shutil.which("systemd-analyze")
-    if not program:
-        pytest.skip("There is no systemd-analyze command.")
     unit = tmp_path / "bookmarks_service@web.service"
     # The programs of the unit need not be installed on this machine.
     unit.write_text(re.sub(r"^(Exec\w+)=.*", r"\1=/bin/true", UNIT, flags=re.MULTILINE))
     result = subprocess.run(
-        [program, "verify", "--man=no", unit],
+        ["systemd-analyze", "verify", "--man=no", unit],
         capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
 

@@ -79,6 +79,7 @@ marks = st.lists(st.sampled_from([",", "[", "]", "{", "}", '"', "\\", "a", "é"]
 values = st.recursive(
     marks.map("".join),
     lambda children: st.lists(children) | st.dictionaries(marks.map("".join), children),
+    max_leaves=20,
 )
 
 
