@@ -88,17 +88,19 @@ def test_a_search_reads_a_limited_number_of_rows(admin_client, user_group, monke
     assert listed(admin_client, "needle", environment__exact="") == [user_group]
 
 
-@pytest.mark.parametrize(("missing", "is_found"), [(0, True), (1, False)], ids=["as much", "one character more"])
-def test_a_search_reads_a_limited_amount_of_text(admin_client, user_group, monkeypatch, missing, is_found):
+@pytest.mark.parametrize("is_filtered", [False, True], ids=["all", "of a group"])  # in different orders
+@pytest.mark.parametrize("missing", [0, 1], ids=["as much", "one character more"])
+def test_a_search_reads_a_limited_amount_of_text(admin_client, user_group, monkeypatch, missing, is_filtered):
     oldest = BookmarkFactory(user_group=user_group, url="https://needle.test/")
     BookmarkFactory.create_batch(2, user_group=user_group, title="a" * 100)
     size = sum(len(bookmark.url) + len(bookmark.title) for bookmark in Bookmark.objects.all())
     monkeypatch.setattr(lists, "MAX_SEARCHED_SIZE", size - missing)
 
-    page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "needle"})
+    filters = {"user_group__id__exact": user_group.pk} if is_filtered else {}
+    page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "needle", **filters})
 
-    assert list(page.context["cl"].queryset) == ([oldest] if is_found else [])
-    assert ("Only the first 2 were searched." in page.content.decode()) is not is_found
+    assert list(page.context["cl"].queryset) == ([oldest] if not missing else [])
+    assert ("Only the first 2 were searched." in page.content.decode()) is bool(missing)
 
 
 @pytest.mark.parametrize("model", ["bookmarks_bookmark", "admin_logentry"])

@@ -18,7 +18,9 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError, models
+from django.db.models import F, Value
 from django.db.models.functions import Length
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -31,6 +33,8 @@ from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
+
+from usergroups.contract.pagination import RowValue
 
 from .forms import AutocompleteSelect, autocomplete_field, indent_json
 
@@ -184,6 +188,7 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Search the first rows in the order of the list: at most 10,000, and 2,000,000 characters.
 
+        The fields of the order must not be null, and have the same direction.
         If there are more rows, set ``search_limit`` of the request to the
         number of searched ones, as text. A term that is too long, which only
         an autocomplete field can have, finds nothing.
@@ -192,14 +197,22 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return queryset, False
         if not is_valid_query(search_term):
             return queryset.none(), False
-        ordered = queryset.order_by(*self.get_ordering(request))
+        ordering = [*self.get_ordering(request)] or ["-pk"]
+        names = [name.lstrip("-") for name in ordering]
+        descending = ordering[0].startswith("-")
+        ordered = queryset.order_by(*(f"-{name}" for name in names) if descending else names)
         lengths = [Length(name.lstrip("^=@")) for name in self.get_search_fields(request)]
         sizes = ordered.values_list(reduce(add, lengths), flat=True)[: MAX_LISTED + 1]
         totals = list(accumulate(size or 0 for size in sizes))
         number = max(1, sum(total <= MAX_SEARCHED_SIZE for total in totals[:MAX_LISTED]))
         if number < len(totals):
             request.search_limit = intcomma(number)  # type: ignore[attr-defined]
-            queryset = queryset.filter(pk__in=ordered.values("pk")[:number])
+            [last] = ordered.values_list(*names)[number - 1 : number]
+            fields: list[Any] = [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
+            values = [Value(value, field) for value, field in zip(last, fields, strict=True)]
+            # With a subquery of keys, PostgreSQL may read the whole table.
+            until = GreaterThanOrEqual if descending else LessThanOrEqual
+            queryset = queryset.filter(until(RowValue(*map(F, names)), RowValue(*values)))
         return super().get_search_results(request, queryset, search_term)
 
     # Cells
