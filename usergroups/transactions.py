@@ -7,7 +7,7 @@ from copy import copy
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
-from django.db import IntegrityError, OperationalError, connections, models, router, transaction
+from django.db import Error, IntegrityError, OperationalError, connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.signals import post_save
@@ -237,6 +237,12 @@ def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
     return not connection.in_atomic_block and connection.get_autocommit()
 
 
+def sqlstate_of(error: Error) -> str | None:
+    """Return PostgreSQL's code of a database error, or None."""
+    cause = error.__cause__
+    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
+
+
 def retry_on_conflict(
     action: Callable[[], T], using: str, explain: Callable[[], None] = lambda: None, *, atomic: bool = True
 ) -> T:
@@ -258,8 +264,7 @@ def retry_on_conflict(
             if attempts == ATTEMPTS:
                 raise
         except OperationalError as error:
-            sqlstate = getattr(error.__cause__, "sqlstate", None) or getattr(error.__cause__, "pgcode", None)
             # The conflict has also rolled back any outer transaction, which only the code that began it can retry.
-            if sqlstate not in CONFLICTS or attempts == ATTEMPTS or connections[using].in_atomic_block:
+            if sqlstate_of(error) not in CONFLICTS or attempts == ATTEMPTS or connections[using].in_atomic_block:
                 raise
         attempts += 1

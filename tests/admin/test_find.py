@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from django.db import connection
+from django.db.models import BooleanField, Func, Q
 from django.test.utils import CaptureQueriesContext
 
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -14,6 +15,8 @@ from tests.admin.test_lists import MODELS, fill
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from tests.queries import TRANSACTION_CONTROL
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.admin import TeamAdmin
+from usergroups.admin_tools import find_site
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -223,6 +226,37 @@ EXPECTED = {
     "part": SESSION + ALL_BUT_BOOKMARKS * 2,
     "unknown url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark], *ALL_BUT_BOOKMARKS],
 }
+
+
+class Sleep(Func):
+    """A condition that takes a minute for each row, and is not met."""
+
+    function = "pg_sleep"
+    template = "%(function)s(60)::text IS NULL"
+    output_field = BooleanField()
+    conditional = True
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for a statement")
+def test_a_search_that_takes_too_long_is_ended_and_named(admin_client, everything, monkeypatch):
+    monkeypatch.setattr(find_site, "STATEMENT_LIMIT", "50ms")
+    monkeypatch.setattr(TeamAdmin, "matching", lambda self, text, lookup: Q(Sleep()))
+
+    response = find(admin_client, str(everything["bookmarks_collection"].pk))
+
+    content = response.content.decode()
+    assert "The search took longer than a second and was ended for: teams." in content
+    assert found(response) == [page_of(everything["bookmarks_collection"])]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for a statement")
+@pytest.mark.django_db(transaction=True)
+def test_the_time_limit_ends_with_the_search(admin_client, everything):
+    find(admin_client, "findable")
+
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() != ("1s",)
 
 
 def test_each_kind_of_text_takes_the_same_queries_for_few_and_for_many_rows(admin_client):

@@ -14,6 +14,7 @@ from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.admin_tools import lists
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,80 @@ def test_each_model_is_listed_searched_and_read(admin_client, everything, model)
     assert list(missed.context["cl"].queryset) == []
     assert "Findable" in page.content.decode()
     assert form.status_code == 200
+
+
+@pytest.mark.parametrize("text", ["a" * 100, "a b c d e", '"a b" c d e f'], ids=["characters", "words", "quoted"])
+def test_a_list_is_searched_for_texts_up_to_a_limit(admin_client, user_group, text):
+    assert listed(admin_client, text) == []
+
+
+@pytest.mark.parametrize("text", ["a" * 101, "a b c d e f"], ids=["characters", "words"])
+def test_a_longer_text_is_not_searched_for(admin_client, user_group, text):
+    page = admin_client.get(url("usergroups_usergroup_changelist"), {"q": text})
+
+    assert "Search for at most 100 characters and 5 words." in page.content.decode()
+    assert list(page.context["cl"].queryset) == [user_group]
+
+
+def test_a_longer_text_finds_nothing_in_an_autocomplete_field(admin_client, user_group):
+    UserGroup.objects.filter(pk=user_group.pk).update(name="a" * 101)
+    query = {"app_label": "bookmarks", "model_name": "bookmark", "field_name": "user_group"}
+    address = url("autocomplete")
+
+    found = [admin_client.get(address, {**query, "term": "a" * length}).json()["results"] for length in (100, 101)]
+
+    assert [len(results) for results in found] == [1, 0]
+
+
+def listed(client, text, **query):
+    """Return the user groups that a search of their list finds."""
+    page = client.get(url("usergroups_usergroup_changelist"), {"q": text, **query})
+    return list(page.context["cl"].queryset)
+
+
+@pytest.mark.parametrize(("number", "is_found"), [(4, True), (5, False)], ids=["as many", "one more"])
+def test_a_search_reads_a_limited_number_of_rows(admin_client, user_group, monkeypatch, number, is_found):
+    monkeypatch.setattr(lists, "MAX_LISTED", 4)
+    UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
+    others = UserGroupFactory.create_batch(number - 1, team=user_group.team)
+
+    page = admin_client.get(url("usergroups_usergroup_changelist"), {"q": "needle"})
+    filtered = listed(admin_client, "needle", team__id__exact=user_group.team_id, environment__exact="")
+
+    assert list(page.context["cl"].queryset) == filtered == ([user_group] if is_found else [])
+    assert ("Only the first 4 were searched." in page.content.decode()) is not is_found
+    UserGroup.objects.filter(pk=others[0].pk).update(environment="Testing")
+    assert listed(admin_client, "needle", environment__exact="") == [user_group]
+
+
+@pytest.mark.parametrize("is_filtered", [False, True], ids=["all", "of a group"])  # in different orders
+@pytest.mark.parametrize("missing", [0, 1], ids=["as much", "one character more"])
+def test_a_search_reads_a_limited_amount_of_text(admin_client, user_group, monkeypatch, missing, is_filtered):
+    oldest = BookmarkFactory(user_group=user_group, url="https://needle.test/")
+    BookmarkFactory.create_batch(2, user_group=user_group, title="a" * 100)
+    size = sum(len(bookmark.url) + len(bookmark.title) for bookmark in Bookmark.objects.all())
+    monkeypatch.setattr(lists, "MAX_SEARCHED_SIZE", size - missing)
+
+    filters = {"user_group__id__exact": user_group.pk} if is_filtered else {}
+    page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "needle", **filters})
+
+    assert list(page.context["cl"].queryset) == ([oldest] if not missing else [])
+    assert ("Only the first 2 were searched." in page.content.decode()) is bool(missing)
+
+
+@pytest.mark.parametrize("model", ["bookmarks_bookmark", "admin_logentry"])
+def test_a_list_that_cannot_be_sorted_ignores_the_parameter_for_it(admin_client, everything, model):
+    addresses = [url(f"{model}_changelist") + query for query in ("", "?o=1", "?o=-1.2")]
+
+    orders = [admin_client.get(address).context["cl"].queryset.query.order_by for address in addresses]
+
+    assert [{*order} for order in orders] == [{"-id"}] * 3
+
+
+def test_a_list_that_can_be_sorted_is_sorted(admin_client, user_group):
+    page = admin_client.get(url("usergroups_usergroup_changelist"), {"o": "1"})
+
+    assert page.context["cl"].queryset.query.order_by == ("name", "-id")
 
 
 @pytest.mark.parametrize("model", MODELS[:-1])  # The list of bookmarks has no such links.
@@ -113,8 +188,9 @@ EXPECTED = {
     "index": 13,
     # The count, up to 10,000, and the rows with their owners.
     "list": 4,
-    "search": 4,
-    # The same, and the user group that the filter shows, with its team.
+    # The same, and the sizes of the rows to search.
+    "search": 5,
+    # The same as a list, and the user group that the filter shows, with its team.
     "bookmarks of a group": 5,
     # The row with its owners, and a count for each list of related rows. For a bookmark, its collection.
     "usergroups_team page": 8,

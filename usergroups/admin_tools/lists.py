@@ -3,18 +3,24 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import reduce
+from itertools import accumulate
+from operator import add
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters, get_content_type_for_model
-from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError, models
+from django.db.models import F, Value
+from django.db.models.functions import Length
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -22,15 +28,22 @@ from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.functional import Promise, cached_property
 from django.utils.html import format_html, format_html_join
-from django.utils.text import capfirst
+from django.utils.text import capfirst, smart_split
 from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.contract.pagination import RowValue
+
 from .forms import AutocompleteSelect, autocomplete_field, indent_json
 
 MAX_LISTED = 10_000  # rows
+
+# A search compares each word with each field of each row.
+MAX_QUERY_LENGTH = 100  # characters
+MAX_WORDS = 5
+MAX_SEARCHED_SIZE = 2_000_000  # characters of the rows
 
 UNUSABLE = (IncorrectLookupParameters, ValueError, OverflowError, ValidationError, DataError)
 """The errors that a query raises if a filter, or the key of a selected row, has a malformed value."""
@@ -93,8 +106,30 @@ class AutocompleteFilter(admin.FieldListFilter):
         yield {"field": form[self.lookup], "others": others}  # The form also sends the other filters.
 
 
+def is_valid_query(text: str) -> bool:
+    """Return whether a list can be searched for the text."""
+    return len(text) <= MAX_QUERY_LENGTH and len(list(smart_split(text))) <= MAX_WORDS
+
+
+def validate_query(text: str) -> None:
+    """Raise ValidationError if a list cannot be searched for the text."""
+    if not is_valid_query(text):
+        message = gettext("Search for at most %(length)s characters and %(words)s words.")
+        raise ValidationError(message % {"length": MAX_QUERY_LENGTH, "words": MAX_WORDS})
+
+
+class SearchForm(ChangeListSearchForm):
+    """The search field of a list. If the text is not valid, the list shows the error and all rows."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields[SEARCH_VAR].validators.append(validate_query)
+
+
 class OperatorChangeList(ChangeList):
     """A list for the template ``usergroups/admin/change_list.html``, which shows the filters above the table."""
+
+    search_form_class = SearchForm
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -105,6 +140,17 @@ class OperatorChangeList(ChangeList):
         self.has_filters = False  # so that the template of Django or of a theme does not show them as well
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
+
+    def get_ordering_field(self, field_name: Any) -> Any:
+        """Return None for a column that cannot be sorted by. Django only omits its link."""
+        if self.sortable_by is not None and field_name not in self.sortable_by:
+            return None
+        return super().get_ordering_field(field_name)
+
+    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        queryset = super().get_queryset(request, *args, **kwargs)
+        self.search_limit = getattr(request, "search_limit", "")
+        return queryset
 
 
 class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -138,6 +184,36 @@ class OperatorListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             if {*request.GET} == {ERROR_FLAG}:
                 raise  # The list cannot be shown without filters, either.
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """Search the first rows in the order of the list: at most 10,000, and 2,000,000 characters.
+
+        The fields of the order must not be null, and have the same direction.
+        If there are more rows, set ``search_limit`` of the request to the
+        number of searched ones, as text. A term that is too long, which only
+        an autocomplete field can have, finds nothing.
+        """
+        if not search_term:
+            return queryset, False
+        if not is_valid_query(search_term):
+            return queryset.none(), False
+        ordering = [*self.get_ordering(request)] or ["-pk"]
+        names = [name.lstrip("-") for name in ordering]
+        descending = ordering[0].startswith("-")
+        ordered = queryset.order_by(*(f"-{name}" for name in names) if descending else names)
+        lengths = [Length(name.lstrip("^=@")) for name in self.get_search_fields(request)]
+        sizes = ordered.values_list(reduce(add, lengths), flat=True)[: MAX_LISTED + 1]
+        totals = list(accumulate(size or 0 for size in sizes))
+        number = max(1, sum(total <= MAX_SEARCHED_SIZE for total in totals[:MAX_LISTED]))
+        if number < len(totals):
+            request.search_limit = intcomma(number)  # type: ignore[attr-defined]
+            [last] = ordered.values_list(*names)[number - 1 : number]
+            fields: list[Any] = [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
+            values = [Value(value, field) for value, field in zip(last, fields, strict=True)]
+            # With a subquery of keys, PostgreSQL may read the whole table.
+            until = GreaterThanOrEqual if descending else LessThanOrEqual
+            queryset = queryset.filter(until(RowValue(*map(F, names)), RowValue(*values)))
+        return super().get_search_results(request, queryset, search_term)
 
     # Cells
 
