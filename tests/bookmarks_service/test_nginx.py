@@ -147,6 +147,53 @@ def nginx_alone(tmp_path_factory):
         yield running
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1/bookmarks", "/v1/bookmarks/batch/delete", "/v1/bookmarks/batch/move", "/api/user"]
+)
+def test_a_body_over_1_mib_is_refused_before_the_service(nginx_alone, https_service, path):
+    with nginx_alone.client(https_service) as client:
+        assert client.post(path, content=b" " * MIB).status_code == 502
+        refused = client.post(path, content=b" " * (MIB + 1))
+
+    assert error_code(refused, 413) == "payload_too_large"
+
+
+@pytest.fixture(scope="module")
+def nginx_of_bulk(https_service, tmp_path_factory):
+    """Nginx that reaches only the second instance."""
+    addresses = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{https_service.port}")
+    with Nginx(tmp_path_factory.mktemp("nginx"), *addresses) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", "/api/user"),
+        ("POST", "/v1/bookmarks"),
+        ("PATCH", "/v1/bookmarks/a"),
+    ],
+)
+def test_large_bodies_and_those_of_unknown_size_are_sent_to_the_second_instance(
+    nginx_of_bulk, https_service, method, path
+):
+    with nginx_of_bulk.client(https_service) as client:
+        responses = [
+            client.request(method, path, content=content) for content in (b" " * 99_999, b" " * 100_000, iter([b"{}"]))
+        ]
+
+    is_bulk = [response.status_code < 500 for response in responses]
+    assert is_bulk == [False, True, True]
+
+
+def test_a_body_without_a_length_over_http2_is_sent_to_the_second_instance(nginx_of_bulk, tmp_path):
+    headers = {"Content-Length": ""}  # Curl then sends none.
+
+    used, status, _ = nginx_of_bulk.curl("/v1/bookmarks", "2", headers, tmp_path, b"{}")
+
+    assert (used, status) == ("2", "401")
+
+
 def test_api_calls_without_https_are_refused(nginx):
     headers = {"Host": "localhost", "Authorization": "Bearer x", "X-Forwarded-Proto": "https"}
 
