@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
 from bookmarks.files import FORMATS, positions
-from bookmarks.files.content import encoding_name
+from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report
 from bookmarks.management.commands.export_bookmarks import add_file_options, look_up
