@@ -59,9 +59,9 @@ IDENTIFIERS = {
     "uid",
 }
 
-# Texts that mean that a bookmark does not have a property.
+# Texts that mean that a bookmark does not have a property. The longest of them
+# is "false".
 EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
-MAX_EMPTY_TEXT_LENGTH = len("false")
 
 
 def means_something(value: Any) -> bool:
@@ -71,7 +71,7 @@ def means_something(value: Any) -> bool:
     """
     if isinstance(value, str):
         # The length comes first, because a text may be very long.
-        return len(value) > MAX_EMPTY_TEXT_LENGTH or value.lower() not in EMPTY_TEXTS
+        return len(value) > len("false") or value.lower() not in EMPTY_TEXTS
     return bool(value)
 
 

@@ -87,7 +87,7 @@ class Container:
             self.path = self.parent.collection
             name = self.folder_name
             if name:
-                self.path = join_path(self.parent.collection, name)
+                self.path = join_path(self.path, name)
         return self.path
 
 

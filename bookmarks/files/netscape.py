@@ -198,13 +198,10 @@ class NetscapeReader:
         if self.link:
             self.link["title"] = text
         else:
-            self.end_heading(text)
-
-    def end_heading(self, text: str) -> None:
-        path = join_path(self.collection, text) if text else ""
-        self.next_collection = self.heading.get("collection") or path
-        self.is_title = self.heading["tag"] == "h1"
-        self.heading = {}
+            path = join_path(self.collection, text) if text else ""
+            self.next_collection = self.heading.get("collection") or path
+            self.is_title = self.heading["tag"] == "h1"
+            self.heading = {}
 
     def start_list(self, tag: str) -> None:
         if not self.outer_collections:
@@ -251,14 +248,11 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
             # because it contains other folders.
             *around, heading = _headings(item)
             yield from _move(open_folders, around)
-            open_folders = around
             last_collection = item
             yield f"<DT>{heading}\n{START_OF_LIST}{END_OF_LIST}"
         else:
             if item.collection != last_collection:
-                headings = _headings(item.collection)
-                yield from _move(open_folders, headings)
-                open_folders = headings
+                yield from _move(open_folders, _headings(item.collection))
                 last_collection = item.collection
             yield f"{_link(item)}\n"
     yield from _move(open_folders, [])
@@ -269,16 +263,13 @@ def _move(open_folders: list[str], folders: list[str]) -> Iterator[str]:
     """Yield the lines that close and open folders.
 
     Both arguments are paths of headings: of the folders that are open, and of
-    those that should be.
+    those that should be. Afterwards, ``open_folders`` is equal to ``folders``.
     """
-    shared = 0
-    for open_folder, folder in zip(open_folders, folders, strict=False):
-        if open_folder != folder:
-            break
-        shared += 1
-    for _ in open_folders[shared:]:
+    while open_folders != folders[: len(open_folders)]:
+        open_folders.pop()
         yield END_OF_LIST
-    for heading in folders[shared:]:
+    for heading in folders[len(open_folders) :]:
+        open_folders.append(heading)
         yield f"<DT>{heading}\n{START_OF_LIST}"
 
 
