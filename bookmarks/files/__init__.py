@@ -60,8 +60,7 @@ def guess_format(file_name: str) -> str | None:
 def positions(format_name: str, refusal: Refusal) -> str:
     """Describe for people where in a file the refused records are.
 
-    The records of a JSON file are counted. In the other formats, records are
-    identified by their lines.
+    These are the numbers of bookmarks in JSON, and of lines in other formats.
     """
     numbers = ", ".join(map(str, refusal.lines))
     unlisted = refusal.count - len(refusal.lines)

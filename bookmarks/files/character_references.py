@@ -31,8 +31,9 @@ def decode_text(text: str) -> str:
 def decode_attribute(value: str) -> str:
     """Decode the character references in the value of an attribute.
 
-    There, a name without a semicolon before "=", a letter or a digit is not a
-    character reference, so that the query ``?a=1&copy=2`` stays as it is.
+    In an attribute, a name without a semicolon before "=", a letter or a digit
+    is not a character reference, so that the URL ``/?a=1&copy=2`` stays as it
+    is.
     """
     return REFERENCE.sub(_decode_in_attribute, value)
 

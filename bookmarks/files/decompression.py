@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-# In bytes. The readers of CSV and JSON Lines refuse longer lines.
+# In bytes. Longer lines are not kept whole, because the readers of CSV and JSON
+# Lines refuse them.
 MAX_LINE_SIZE = 4 * 1024 * 1024
 
 # How binary files begin, such as those in which browsers keep bookmarks.
@@ -49,6 +50,7 @@ class DecompressedFile(io.RawIOBase):
         self.chunks = self._whole_lines(_decompressed_chunks(file, limit))
         # The part of the last chunk that has not been read yet.
         self.chunk = memoryview(b"")
+        # Why the content ends too early, or None.
         self.error: str | None = None
 
     def readable(self) -> bool:

@@ -76,7 +76,7 @@ def means_something(value: Any) -> bool:
 
 
 class FieldMap:
-    """Maps the columns of a row, or the keys of an object, to fields."""
+    """Maps the columns of a row, or the keys of an object, to FIELDS."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.length = len(names)

@@ -99,6 +99,7 @@ class HtmlTokenizer:
             while position < len(buffer):
                 token, end = self._read_token(buffer, position)
                 if end == position:
+                    # The rest of the token is in the next chunk.
                     break
                 if token:
                     yield token
@@ -133,7 +134,7 @@ class HtmlTokenizer:
             if found:
                 self.end_of_comment = None
                 return "", found.end()
-            # The last characters may be the beginning of the end.
+            # The buffer may end in the middle of the end of the comment.
             return "", max(start, len(buffer) - len("..--!"))
         markup = MARKUP.search(buffer, start)
         end_of_text = markup.start() if markup else len(buffer)
@@ -143,6 +144,7 @@ class HtmlTokenizer:
         if tag:
             return tag, tag.end()
         is_incomplete_tag = BEGINNING_OF_TAG.match(buffer, start)
+        # Four characters are needed to recognize a comment.
         if is_incomplete_tag or len(buffer) - start < len("<!--"):
             return "", start
         self.comment_line = self.line

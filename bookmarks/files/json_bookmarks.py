@@ -47,7 +47,7 @@ class Container:
     # Its key in an object, or the key of the array that it is in.
     key: str = ""
     is_object: bool = False
-    # Whether nothing in it is a bookmark.
+    # Whether nothing in it is a bookmark, even if it has a URL.
     is_skipped: bool = False
     # The number of records in the file before it.
     records_before: int = 0
@@ -75,6 +75,7 @@ class Container:
         """
         if not self.is_object:
             return ""
+        # The container without a parent is the file, which is no array.
         is_in_array = not self.parent.is_object and self.parent.parent is not None
         if is_in_array or "children" in self.values:
             return folder_name(self.values)
@@ -98,7 +99,7 @@ class JsonReader:
         self.objects = ObjectReader()
         # The innermost array or object that has not ended.
         self.container = Container(path="")
-        # The last key.
+        # The last key that has been read.
         self.key = ""
         # The number of bookmarks so far, including refused entries.
         self.bookmark_count = 0
@@ -159,12 +160,13 @@ class JsonReader:
         self.container = parent
         is_nested = container.is_object and parent.is_object and container.key == NESTED
         if is_nested:
+            # ObjectReader merges these values with those of the parent.
             parent.keep(NESTED, container.values)
         else:
             if container.is_object and not container.is_skipped:
                 self.end_object(container)
-            # A bookmark reports what it contains as left out, except empty
-            # containers and those that have records.
+            # If the parent is a bookmark, it reports this container as left
+            # out, unless the container is empty or has records of its own.
             has_records = self.record_count > container.records_before
             parent.keep(container.key, bool(container.values) and not has_records)
         if container is self.nameless:
@@ -186,16 +188,19 @@ class JsonReader:
             return
         value_type = values.get("type")
         if value_type in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values):
+            # A browser has these folders from the start.
             is_root = "root" in values
             if container.folder_name and not is_root:
                 # take_records() adds the name of the collection.
                 folder = CollectionRecord(self.bookmark_count, None)
                 self.add_record(folder, container)
             return
-        # Without a key, it is the whole file, or in an array that is.
-        is_in_list = container.key in LIST_KEYS or not container.key
+        # In a list, everything should be a bookmark or a folder. The key is
+        # that of the list. It is empty if the whole file is the list or the
+        # object.
+        has_list_key = container.key in LIST_KEYS or not container.key
         is_separator = value_type == SEPARATOR_TYPE
-        if is_in_list and not parent.is_object and not is_separator:
+        if has_list_key and not parent.is_object and not is_separator:
             self.add_record(record, parent)
 
     def add_record(self, record: FileRecord, container: Container) -> None:
@@ -229,6 +234,7 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             if event == "map_key":
                 reader.key = value
             elif value is not None or event == "null":
+                # A string, number, boolean or null.
                 reader.container.keep(reader.key, value)
             elif event.startswith("start_"):
                 reader.start_container(is_object=event == "start_map")

@@ -66,6 +66,7 @@ def folder_name(values: Mapping[str, Any]) -> str | None:
     Return None if the name is not among them. The value True stands for an
     array or object, which is no name.
     """
+    # A folder that a browser has from the start may have any title.
     for key in ("guid", "root"):
         identifier = values.get(key)
         if identifier in ROOTS:

@@ -301,5 +301,5 @@ def _link(bookmark: Bookmark) -> str:
 
 
 def _escape(text: str) -> str:
-    # Browsers read CR as LF.
+    # Browsers read CR as LF, unless it is a character reference.
     return escape(text).replace("\r", "&#13;")

@@ -54,8 +54,8 @@ class Command(OperatorCommand):
 def replaced_file(path: str) -> Iterator[BinaryIO]:
     """Open a file that replaces the one at ``path`` when the block ends.
 
-    After an error, the file at ``path`` is as before. A device or a pipe cannot
-    be replaced, so it is written directly.
+    After an error, the file at ``path`` is as before. A device or a pipe
+    cannot be replaced, so it is written directly.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:

@@ -69,7 +69,7 @@ class Command(OperatorCommand):
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
                     store(user_group, records, report, collection, options["update"])
             finally:
-                # Also after an error, because the previous transactions remain.
+                # Also after an error, because what was stored remains.
                 self.summary = summarize(report, options)
                 self.print_problems(report, format_name)
         if report.error:
