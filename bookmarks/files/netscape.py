@@ -2,8 +2,7 @@
 
 Every browser and bookmark service exports this format. It is HTML without some
 closing tags. A heading names a folder, and the list after it has the folder's
-contents.
-https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
+contents. Microsoft documents it as "Netscape Bookmark File Format", aa753582.
 
 The lists of links that Pocket and Instapaper export as HTML are read as well.
 """
