@@ -3,7 +3,7 @@
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from gzip import BadGzipFile, GzipFile
 from typing import Any, BinaryIO
 
@@ -64,7 +64,12 @@ class DecompressedFile(io.RawIOBase):
         self.chunk = self.chunk[size:]
         return size
 
-    def _whole_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def close(self) -> None:
+        """Let go of the file, which need not have been read to its end."""
+        self.chunks.close()
+        super().close()
+
+    def _whole_lines(self, chunks: Iterator[bytes]) -> Generator[bytes]:
         """Yield the same bytes in chunks that end at the end of a line.
 
         A line longer than MAX_LINE_SIZE is divided. An error drops the line
