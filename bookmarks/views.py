@@ -36,7 +36,7 @@ from usergroups.views import ApiTokenView
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
-from .files.content import encoding_name
+from .files.decoding import encoding_name
 from .files.exporting import download, load
 from .files.importing import read, store
 from .files.report import Report

@@ -1,4 +1,7 @@
-"""Import and export of bookmarks as files, in the formats of browsers, other services and this one."""
+"""Import and export of bookmarks as files.
+
+The formats are those of browsers, of other bookmark services and of this one.
+"""
 
 from pathlib import PurePath
 
@@ -8,39 +11,64 @@ from django.utils.translation import ngettext
 from . import comma_separated, json_bookmarks, jsonl, netscape
 from .report import Refusal
 
+# The module of each format that can be written. ``write(items)`` yields the
+# text of a file in constant memory.
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
-"""The module of each format that can be written. ``write(bookmarks)`` yields text, in constant memory."""
 
+# The module of each format that can be read. ``read(file, encoding)`` yields
+# the records of a file in constant memory.
 FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
-"""The module of each format that can be read. ``read(file, encoding)`` yields records, in constant memory."""
 
-MEDIA_TYPES = {"html": "text/html", "jsonl": "application/jsonl", "csv": "text/csv", "json": "application/json"}
+FORMATS_BY_EXTENSION = {
+    ".html": "html",
+    ".htm": "html",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".json": "json",
+}
+
+MEDIA_TYPES = {
+    "html": "text/html",
+    "jsonl": "application/jsonl",
+    "csv": "text/csv",
+    "json": "application/json",
+}
 
 FORMATS_BY_TYPE = {
-    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
+    "text/html": "html",
+    "application/jsonl": "jsonl",
+    "text/csv": "csv",
+    "application/json": "json",
+    # Other programs use these media types for JSON Lines.
     "application/x-ndjson": "jsonl",
     "application/jsonlines": "jsonl",
 }
-"""The format of each media type, including the media types that only other programs use."""
 
+# The media type of files in any format.
 ANY_FORMAT = "application/octet-stream"
-"""The media type of files in any format."""
 
 
 def guess_format(file_name: str) -> str | None:
-    """Return the format that the file name's extension stands for, or None. ``.gz`` may follow the extension."""
+    """Return the name of the format that the file name's extension stands for.
+
+    The extension may be followed by ``.gz``. Return None if it is unknown.
+    """
     path = PurePath(file_name.lower().removesuffix(".gz"))
-    extension = {"htm": "html"}.get(path.suffix[1:], path.suffix[1:])
-    return extension if extension in FORMATS else None
+    return FORMATS_BY_EXTENSION.get(path.suffix)
 
 
 def positions(format_name: str, refusal: Refusal) -> str:
-    """Describe for people where in a file of this format the refused records are."""
+    """Describe for people where in a file the refused records are.
+
+    These are the numbers of bookmarks in JSON, and of lines in other formats.
+    """
+    numbers = ", ".join(map(str, refusal.lines))
+    unlisted = refusal.count - len(refusal.lines)
+    if unlisted:
+        text = _("%(numbers)s and %(count)s more")
+        numbers = text % {"numbers": numbers, "count": unlisted}
     if format_name == "json":
         text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
     else:
         text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
-    numbers, more = ", ".join(map(str, refusal.lines)), refusal.count - len(refusal.lines)
-    if more:
-        numbers = _("%(numbers)s and %(count)s more") % {"numbers": numbers, "count": more}
     return text % {"numbers": numbers}

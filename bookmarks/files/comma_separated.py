@@ -17,8 +17,9 @@ from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
 
-from .content import MAX_LINE, open_text, read_lines
-from .records import FIELDS, FieldMap, FileRecord, InvalidRecord, to_dict
+from .decoding import MAX_LINE, open_text, read_lines
+from .field_names import FieldMap
+from .records import FIELDS, FileRecord, InvalidRecord, to_dict
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # also after apostrophes, so that an import restores each cell exactly
 LATER_FORMULA = re.compile(rf"[;\r\n](?={FORMULA.pattern})")

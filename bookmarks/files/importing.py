@@ -21,8 +21,10 @@ from usergroups.models import UserGroup
 from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
-from .content import DecompressedFile, UnreadableFile
-from .records import CollectionRecord, FileRecord, InvalidRecord, parse_date, shortened
+from .collection_names import shortened
+from .dates import parse_date
+from .decompression import DecompressedFile, UnreadableFile
+from .records import CollectionRecord, FileRecord, InvalidRecord
 from .report import Report
 
 ROWS_PER_TRANSACTION = 1000

@@ -1,180 +1,273 @@
-"""Bookmarks as JSON, which other programs export: an object with a URL is a bookmark, except under NOT_BOOKMARKS.
+"""Bookmarks as JSON, which other programs export.
 
-The objects around it that have a name, and are in an array or have the key ``children``, are its folders. The ``line``
-of a record is the number of the bookmark, because line numbers are of no use in such a file.
+An object with a URL is a bookmark, except under NOT_BOOKMARKS. An object
+around it is its folder if it has a name, and if it is in an array or has the
+key "children".
+
+The ``line`` of a record is the number of the bookmark, because line numbers
+are of no use in such a file.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, BinaryIO
 
 import ijson
 from django.utils.translation import gettext as _
 
-from usergroups.contract.requests import CHUNK_SIZE
+from .collection_names import join_path
+from .decoding import open_text, read_chunks
+from .decompression import UnreadableFile
+from .field_names import NESTED, ObjectReader, means_something
+from .json_folders import (
+    FOLDER_TYPES,
+    LIST_KEYS,
+    NEEDED_KEYS,
+    NOT_BOOKMARKS,
+    SEPARATOR_TYPE,
+    TAGS_FOLDER,
+    folder_name,
+)
+from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 
-from . import records
-from .content import UnreadableFile, open_text
-from .records import LIST_KEYS, CollectionRecord, FileRecord, InvalidRecord, Record
+# Of arrays and objects. Container.collection is recursive.
+MAX_DEPTH = 500
 
-MAX_DEPTH = 500  # arrays and objects, so that Container.collection may be recursive
-MAX_KEYS = 100  # of an object; further ones are kept only if they are among records.NEEDED_KEYS
+# Of an object. Further keys are kept only if they are among NEEDED_KEYS.
+MAX_KEYS = 100
 
 
 @dataclass(slots=True, eq=False)
 class Container:
     """An array or object that is being read, or that contains a record."""
 
+    # The container that it is in, or None for the file.
     parent: Any = None
-    """The container that it is in, or None for the file."""
+    depth: int = 0
+    # Its key in an object, or the key of the array that it is in.
     key: str = ""
-    """Its key in an object, or the key of the array that it is in."""
     is_object: bool = False
+    # Whether nothing in it is a bookmark, even if it has a URL.
     is_skipped: bool = False
-    """Whether nothing in it is a bookmark."""
+    # The number of records in the file before it.
     records_before: int = 0
+    # The values of an object by key. Those of an array only show that it is
+    # not empty.
     values: dict[str, Any] = field(default_factory=dict)
-    """The values of an object by key. Those of an array only show that it is not empty."""
+    # The cached value of ``collection``, or None.
     path: str | None = None
-    """The cached value of ``collection``, or None."""
 
     def keep(self, key: str, value: Any) -> None:
-        """Keep a value if it is needed, or otherwise only whether it is worth reporting."""
-        if key.casefold() in records.NEEDED_KEYS:
+        """Keep a value if it is needed.
+
+        Of other values, keep only whether they should be reported.
+        """
+        if key.casefold() in NEEDED_KEYS:
             self.values[key] = value
         elif len(self.values) < MAX_KEYS:
-            self.values[key] = records.means_something(value)
+            self.values[key] = means_something(value)
 
     @property
     def folder_name(self) -> str | None:
-        """The name of this folder, an empty string if it is no folder, or None if the name has not been read yet."""
+        """The name of this folder, or None if it has not been read yet.
+
+        It is an empty string if this is no folder.
+        """
         if not self.is_object:
             return ""
-        is_element = self.parent.parent and not self.parent.is_object  # in an array, not directly in the file
-        return records.folder_name(self.values) if is_element or "children" in self.values else ""
+        # The container without a parent is the file, which is no array.
+        is_in_array = not self.parent.is_object and self.parent.parent is not None
+        if is_in_array or "children" in self.values:
+            return folder_name(self.values)
+        return ""
 
     @property
     def collection(self) -> str:
-        """The name of the collection for what it contains."""
+        """The name of the collection for the bookmarks in this container."""
         if self.path is None:
-            path, name = self.parent.collection, self.folder_name
-            self.path = records.join_path(path, name) if name else path
+            self.path = self.parent.collection
+            name = self.folder_name
+            if name:
+                self.path = join_path(self.path, name)
         return self.path
 
 
-class JsonWalk:
+class JsonReader:
     """Collects the records of a file from the events of its parser."""
 
     def __init__(self) -> None:
-        self.objects = records.ObjectReader()
+        self.objects = ObjectReader()
+        # The innermost array or object that has not ended.
         self.container = Container(path="")
-        self.depth = 0
+        # The last key that has been read.
         self.key = ""
-        """The last key."""
-        self.number = 0
-        """The number of bookmarks so far, including refused entries."""
+        # The number of bookmarks so far, including refused entries.
+        self.bookmark_count = 0
+        # The number of records so far.
         self.record_count = 0
-        """The number of records so far."""
-        self.records: list[tuple[Any, Container]] = []
-        """The records that have not been taken, with the containers that they are in."""
+        # The records that have not been taken, with the containers that they
+        # are in.
+        self.waiting: list[tuple[Any, Container]] = []
+        # The outermost object that may be a folder and whose name has not been
+        # read. The records wait until it ends.
         self.nameless: Container | None = None
-        """The outermost object whose name has not been read. It may be a folder, so the records wait until it ends."""
 
-    def take(self) -> Iterator[FileRecord]:
+    def take_records(self) -> Iterator[FileRecord]:
         """Yield the records, unless they wait for the name of a folder."""
-        if self.nameless is None:
-            for record, container in self.records:
-                collection = None if isinstance(record, InvalidRecord) else container.collection
-                yield record._replace(collection=collection) if collection else record
-            self.records.clear()
+        if self.nameless is not None:
+            return
+        for record, container in self.waiting:
+            if isinstance(record, InvalidRecord) or not container.collection:
+                yield record
+            else:
+                yield record._replace(collection=container.collection)
+        self.waiting.clear()
 
-    def start(self, is_object: bool) -> None:
+    def start_container(self, is_object: bool) -> None:
         """Begin an array or object."""
-        if self.depth == MAX_DEPTH:
-            raise ijson.JSONError(_("it is nested deeper than %(levels)s levels") % {"levels": MAX_DEPTH})
         parent = self.container
+        if parent.depth == MAX_DEPTH:
+            problem = _("it is nested deeper than %(levels)s levels")
+            raise ijson.JSONError(problem % {"levels": MAX_DEPTH})
         key = self.key if parent.is_object else parent.key
         if key == "children":
-            parent.values[key] = False  # shows that it is a folder
+            # The value does not matter. The key shows that this is a folder.
+            parent.values[key] = False
         if self.nameless is None and parent.folder_name is None:
             self.nameless = parent
-        is_tags_folder = parent.values.get("guid") == records.TAGS_FOLDER
-        is_skipped = parent.is_skipped or key in records.NOT_BOOKMARKS or is_tags_folder
-        self.container = Container(parent, key, is_object, is_skipped, self.record_count)
+        is_skipped = (
+            parent.is_skipped
+            or key in NOT_BOOKMARKS
+            or parent.values.get("guid") == TAGS_FOLDER
+        )
+        container = Container(
+            parent,
+            parent.depth + 1,
+            key,
+            is_object,
+            is_skipped,
+            records_before=self.record_count,
+        )
         if is_object and parent.key == "roots":
-            self.container.values["root"] = key  # the key by which folder_name() knows a folder of Chrome
-        self.depth += 1
+            # folder_name() knows the folders of Chrome by this key.
+            container.values["root"] = key
+        self.container = container
 
-    def end(self) -> None:
-        """End the array or object."""
-        container, parent = self.container, self.container.parent
+    def end_container(self) -> None:
+        """End the innermost array or object."""
+        container = self.container
+        parent = container.parent
         self.container = parent
-        self.depth -= 1
-        is_content = container.is_object and parent.is_object and container.key == records.NESTED
-        if container.is_object and not container.is_skipped and not is_content:
-            self.end_object(container)
-        # A bookmark reports what it contains as left out, except empty containers and those that have records.
-        is_left_out = bool(container.values) and self.record_count == container.records_before
-        parent.keep(container.key, container.values if is_content else is_left_out)
+        is_nested = container.is_object and parent.is_object and container.key == NESTED
+        if is_nested:
+            # ObjectReader merges these values with those of the parent.
+            parent.keep(NESTED, container.values)
+        else:
+            if container.is_object and not container.is_skipped:
+                self.end_object(container)
+            # If the parent is a bookmark, it reports this container as left
+            # out, unless the container is empty or has records of its own.
+            has_records = self.record_count > container.records_before
+            parent.keep(container.key, bool(container.values) and not has_records)
         if container is self.nameless:
             self.nameless = None
 
     def end_object(self, container: Container) -> None:
-        """Add the record of an object that has ended, if it is a bookmark, an empty folder or an entry without URL."""
-        values, is_empty = container.values, self.record_count == container.records_before
-        record = self.objects.record(self.number + 1, values)
-        # Whether it is in a list of bookmarks and folders, or is the whole file.
-        is_entry = not container.parent.is_object and (not container.key or container.key in LIST_KEYS)
-        is_folder = values.get("type") in records.FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
-        if isinstance(record, Record):
-            self.add(record, container.parent)
-        elif is_empty and is_folder:
-            if container.folder_name and "root" not in values:  # not a folder that browsers have from the start
-                self.add(CollectionRecord(self.number, None), container)  # take() adds the name.
-        elif is_empty and is_entry and values.get("type") != records.SEPARATOR_TYPE:
-            self.add(record, container.parent)
+        """Add the record of an object that has ended, if it has one.
 
-    def add(self, record: FileRecord, container: Container) -> None:
+        The object may be a bookmark, an empty folder or an entry without URL.
+        """
+        parent = container.parent
+        values = container.values
+        record = self.objects.record(self.bookmark_count + 1, values)
+        if isinstance(record, Record):
+            self.add_record(record, parent)
+            return
+        has_records = self.record_count > container.records_before
+        if has_records:
+            return
+        value_type = values.get("type")
+        if value_type in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values):
+            # A browser has these folders from the start.
+            is_root = "root" in values
+            if container.folder_name and not is_root:
+                # take_records() adds the name of the collection.
+                folder = CollectionRecord(self.bookmark_count, None)
+                self.add_record(folder, container)
+            return
+        # In a list, everything should be a bookmark or a folder. The key is
+        # that of the list. It is empty if the whole file is the list or the
+        # object.
+        has_list_key = container.key in LIST_KEYS or not container.key
+        is_separator = value_type == SEPARATOR_TYPE
+        if has_list_key and not parent.is_object and not is_separator:
+            self.add_record(record, parent)
+
+    def add_record(self, record: FileRecord, container: Container) -> None:
         self.record_count += 1
-        self.number = record.line
-        self.records.append((record, container))
+        self.bookmark_count = record.line
+        self.waiting.append((record, container))
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each bookmark. Raises UnreadableFile after the last one if the file is invalid.
+    """Yield a record for each bookmark.
 
-    Records wait in memory for the names of their folders, which usually come before them.
+    Raises UnreadableFile after the last one if the file is invalid.
+
+    Records wait in memory for the names of their folders, which usually come
+    before them.
     """
-    walk, reason = JsonWalk(), None
-    text = open_text(file, encoding)
-    # Bytes that cannot be decoded become bytes that are not UTF-8, at which ijson raises an error.
-    chunks = (chunk.encode(errors="surrogateescape") for chunk in iter(partial(text.read, CHUNK_SIZE), ""))
+    reader = JsonReader()
+    reason = None
+    # Bytes that cannot be decoded become bytes that are not UTF-8, at which
+    # ijson raises an error.
+    chunks = (
+        chunk.encode(errors="surrogateescape")
+        for chunk in read_chunks(open_text(file, encoding))
+    )
+    # Usually a file has one value, but several may follow one another.
+    events = ijson.basic_parse(
+        ijson.from_iter(chunks), use_float=True, multiple_values=True
+    )
     try:
-        # Usually a file has one value, but several may follow one another.
-        for event, value in ijson.basic_parse(ijson.from_iter(chunks), use_float=True, multiple_values=True):
+        for event, value in events:
             if event == "map_key":
-                walk.key = value
+                reader.key = value
             elif value is not None or event == "null":
-                walk.container.keep(walk.key, value)
+                # A string, number, boolean or null.
+                reader.container.keep(reader.key, value)
             elif event.startswith("start_"):
-                walk.start(event == "start_map")
+                reader.start_container(is_object=event == "start_map")
             else:
-                walk.end()
-            if walk.records:
-                yield from walk.take()
+                reader.end_container()
+            if reader.waiting:
+                yield from reader.take_records()
     except ijson.JSONError as error:
         reason = describe(error)
-    walk.nameless = None
-    yield from walk.take()
-    if reason:
-        problem = _("The file cannot be read after %(number)s bookmarks, because it is not valid JSON: %(reason)s.")
-        raise UnreadableFile(problem % {"number": walk.number, "reason": reason})
+    # No name follows for an object that is still open.
+    reader.nameless = None
+    yield from reader.take_records()
+    if reason is not None:
+        problem = _(
+            "The file cannot be read after %(number)s bookmarks, because it is not "
+            "valid JSON: %(reason)s."
+        )
+        raise UnreadableFile(
+            problem % {"number": reader.bookmark_count, "reason": reason}
+        )
 
 
 def describe(error: ijson.JSONError) -> str:
-    """Return the message of the error. If it is from yajl, ijson's parser in C, its second line is the invalid text."""
-    text = error.args[0]
-    message, _, place = (text.decode(errors="replace") if isinstance(text, bytes) else text).partition("\n")
-    place = place.partition("\n")[0].strip()
-    return f"{message.rstrip('.')}, near {place}" if place else message.rstrip(".")
+    """Return the message of an error of the parser, without a full stop.
+
+    If it is from yajl, ijson's parser in C, its second line is the invalid
+    text.
+    """
+    message: str | bytes = error.args[0]
+    if isinstance(message, bytes):
+        message = message.decode(errors="replace")
+    problem, *lines = message.split("\n")
+    problem = problem.rstrip(".")
+    if lines and lines[0].strip():
+        problem = f"{problem}, near {lines[0].strip()}"
+    return problem

@@ -1,4 +1,7 @@
-"""Bookmarks as JSON Lines: an object on each line, whose keys are among ``records.NAMES``."""
+"""Bookmarks as JSON Lines: an object on each line.
+
+Its keys are among ``field_names.NAMES``.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,19 +12,25 @@ from django.utils.translation import gettext as _
 from bookmarks.models import Bookmark, Collection
 from usergroups.contract import strict_json
 
-from .content import MAX_LINE, open_text, read_lines
-from .records import FileRecord, InvalidRecord, ObjectReader, to_dict
+from .decoding import MAX_LINE, open_text, read_lines
+from .field_names import ObjectReader
+from .records import FileRecord, InvalidRecord, to_dict
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each line that is not blank, or an InvalidRecord with the reason if the line is invalid."""
+    """Yield a record for each line that is not blank.
+
+    For an invalid line, it is an InvalidRecord with the reason.
+    """
     objects = ObjectReader()
-    for number, line in enumerate(read_lines(open_text(file, encoding)), start=1):
-        if not line.isspace():
-            try:
-                yield objects.record(number, _object(line))
-            except ValueError as error:
-                yield InvalidRecord(number, str(error))
+    lines = read_lines(open_text(file, encoding))
+    for number, line in enumerate(lines, start=1):
+        if line.isspace():
+            continue
+        try:
+            yield objects.record(number, _object(line))
+        except ValueError as error:
+            yield InvalidRecord(number, str(error))
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
@@ -31,9 +40,13 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
 
 
 def _object(line: str) -> dict[str, Any]:
-    """Return the object of a line. Raises ValueError with the reason if it is invalid."""
+    """Return the object of a line.
+
+    Raises ValueError with the reason if the line is invalid.
+    """
     if len(line) > MAX_LINE:
-        raise ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
+        problem = _("The line is longer than %(max)s characters.")
+        raise ValueError(problem % {"max": MAX_LINE})
     value = strict_json.loads(line.encode(errors="surrogateescape"))
     if not isinstance(value, dict):
         raise ValueError(_("The line is not a JSON object."))

@@ -1,7 +1,8 @@
-"""Bookmarks as a Netscape bookmark file, which every browser and bookmark service exports.
+"""Bookmarks as a Netscape bookmark file.
 
-It is HTML without some closing tags. A heading names a folder, and the list after it has the folder's contents.
-https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
+Every browser and bookmark service exports this format. It is HTML without some
+closing tags. A heading names a folder, and the list after it has the folder's
+contents. Microsoft documents it as "Netscape Bookmark File Format", aa753582.
 
 The lists of links that Pocket and Instapaper export as HTML are read as well.
 """
@@ -10,66 +11,90 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
-from itertools import takewhile
 from typing import Any, BinaryIO, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
-from .content import open_text
-from .html_tokenizer import HtmlTokenizer, attributes, decode
-from .records import CollectionRecord, FileRecord, InvalidRecord, ObjectReader, join_path, split_path, to_dict
+from .character_references import decode_text
+from .collection_names import join_path, split_path
+from .decoding import open_text
+from .field_names import ObjectReader
+from .html_tokenizer import HtmlTokenizer, attributes
+from .records import CollectionRecord, FileRecord, InvalidRecord, to_dict
 
-HEADER = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+START_OF_LIST = "<DL><p>\n"
+END_OF_LIST = "</DL><p>\n"
+
+START_OF_FILE = f"""<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
 <TITLE>Bookmarks</TITLE>
 <H1>Bookmarks</H1>
-<DL><p>
-"""
+{START_OF_LIST}"""
 
-MAX_DEPTH = 1000  # lists; deeper ones are ignored, so that they take no memory
+# In lists. Deeper ones are ignored, so that they take no memory.
+MAX_DEPTH = 1000
 
-MAX_TEXT_LENGTH = 64 * 1024  # characters that are read of a title, which may be written as character references
+# In characters of a title, which may be written as character references. The
+# rest is not read.
+MAX_TEXT_LENGTH = 64 * 1024
 
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
-TAGS_WITH_RAW_TEXT = {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
+TAGS_WITH_RAW_TEXT = {
+    "iframe",
+    "noembed",
+    "noframes",
+    "plaintext",
+    "script",
+    "style",
+    "textarea",
+    "title",
+    "xmp",
+}
 
 
 class NetscapeReader:
     """Yields a record for each link and for each empty folder.
 
-    In Netscape's format, an ``H3`` names a folder, the ``DL`` after it has the contents of the folder, and the ``H1``
-    is the title of the file. If the outermost list is a ``UL`` or ``OL``, an ``H1`` names a folder as well. A list with
+    In Netscape's format, an H3 names a folder, the DL after it has the
+    contents of the folder, and the H1 is the title of the file. If the
+    outermost list is a UL or OL, an H1 names a folder as well. A list with
     another tag than the outermost one is part of a description.
 
-    Some programs do not escape titles. In the title "How <style> works", a browser would read the rest of the file as
-    a style sheet. Here, a tag in TAGS_WITH_RAW_TEXT is text in a title, and ignored elsewhere; its content is read.
+    Some programs do not escape titles. In the title "How <style> works", a
+    browser would read the rest of the file as a style sheet. Here, a tag in
+    TAGS_WITH_RAW_TEXT is text in a title, and ignored elsewhere. Its content
+    is read.
     """
 
     def __init__(self, text: TextIO) -> None:
         self.tokens = HtmlTokenizer(text)
+        # The records that the last token has completed.
         self.records: list[FileRecord] = []
-        """The records that the last token has completed."""
+        # The text of the open link or heading so far, or None.
         self.text: StringIO | None = None
-        """The text of the open link or heading so far."""
         self.objects = ObjectReader()
+        # The values of the last link, which gets a title when its text ends,
+        # and then perhaps a description.
         self.link: dict[str, Any] = {}
-        """The values of the last link, which gets a title when its text ends, and then perhaps a description."""
         self.link_line = 0
+        # The name of the tag and the attributes of the open heading.
         self.heading: dict[str, str] = {}
-        """The name of the tag and the attributes of the open heading."""
         self.is_in_description = False
-        self.names: list[str] = []
-        """For each open list, the name of the collection for its links."""
+        # The name of the collection for links, or an empty string.
+        self.collection = ""
+        # For each open list, the name of the collection around it.
+        self.outer_collections: list[str] = []
+        # The tag of the outermost list.
         self.list_tag = ""
-        """The tag of the outermost list."""
+        # Whether nothing has been read in the innermost list.
         self.is_empty = False
-        """Whether nothing has been read in the innermost list."""
-        self.next_name = ""
-        """The name of the collection for the contents of the next list, if a heading precedes it."""
+        # The name of the collection for the contents of the next list, if a
+        # heading precedes it.
+        self.next_collection = ""
+        # Whether that heading is an H1.
         self.is_title = False
-        """Whether that heading is the title of the file, unless a ``UL`` or ``OL`` follows."""
 
     def __iter__(self) -> Iterator[FileRecord]:
         for token in self.tokens:
@@ -82,37 +107,38 @@ class NetscapeReader:
                 self.end_tag(token["tag"].lower())
             else:
                 self.start_tag(token["tag"].lower(), token)
-            self.tokens.is_in_text = self.text is not None or self.is_in_description  # There, a comment ends at ">".
+            # There, a comment ends at ">".
+            self.tokens.is_in_text = self.text is not None or self.is_in_description
             if self.records:
                 yield from self.records
                 self.records.clear()
         self.end_text()
         self.end_link()
-        if self.names:
+        if self.outer_collections:
             self.end_list()
         yield from self.records
-
-    @property
-    def collection(self) -> str:
-        """The name of the collection for links, or an empty string."""
-        return self.names[-1] if self.names else ""
 
     def add_text(self, text: str) -> None:
         if self.text is not None:
             if self.text.tell() < MAX_TEXT_LENGTH:
                 self.text.write(text)
         elif self.is_in_description and self.link and not text.isspace():
-            self.link["description"] = True  # only reported as left out, because a bookmark has no description
+            # A bookmark has no description. It is only reported as left out.
+            self.link["description"] = True
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
-        values = attributes(tag) if name == "a" or name in HEADINGS else {}
-        if name in TAGS_THAT_END_TEXT and (name != "a" or "href" in values):
+        if name == "a":
+            values = attributes(tag)
+            if "href" in values:
+                self.end_text()
+                self.start_link(values)
+            return
+        if name in TAGS_THAT_END_TEXT:
             self.end_text()
-        if name == "a" and "href" in values:
-            self.start_link(values)
-        elif name in HEADINGS:
+        if name in HEADINGS:
             self.end_link()
-            self.text, self.heading = StringIO(), {**values, "tag": name}
+            self.text = StringIO()
+            self.heading = {**attributes(tag), "tag": name}
         elif name in LISTS:
             self.start_list(name)
         elif name == "dd":
@@ -121,11 +147,14 @@ class NetscapeReader:
             self.add_text(tag[0])
 
     def end_tag(self, name: str) -> None:
-        if name in TAGS_THAT_END_TEXT and not (name == "a" and self.heading):  # not at an anchor in a heading
+        if name == "a" and self.heading:
+            # The link is an anchor in the heading.
+            return
+        if name in TAGS_THAT_END_TEXT:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
             self.add_text(f"</{name}>")
-        if self.names and name == self.list_tag:
+        if self.outer_collections and name == self.list_tag:
             self.end_link()
             self.end_list()
 
@@ -133,9 +162,16 @@ class NetscapeReader:
         self.end_link()
         self.is_empty = False
         if "created_at" in values:
-            values.pop("add_date", None)  # the same date, in whole seconds
-        url = re.sub(r"[\t\n\r]", "", values.pop("href").strip())  # as browsers do
-        self.link = {**values, "url": url, "title": "", "collection": self.collection or None}
+            # The same date, in whole seconds.
+            values.pop("add_date", None)
+        url = values.pop("href").strip()
+        self.link = {
+            **values,
+            # Remove line breaks and tabs, as browsers do.
+            "url": re.sub(r"[\t\n\r]", "", url),
+            "title": "",
+            "collection": self.collection or None,
+        }
         self.link_line = self.tokens.line
         self.text = StringIO()
 
@@ -146,86 +182,123 @@ class NetscapeReader:
             self.link = {}
 
     def end_text(self, is_closed: bool = False) -> None:
+        """End the text of a link, heading or description.
+
+        ``is_closed`` tells whether the tag of a link or heading is closed.
+        """
         self.is_in_description = False
         if self.text is None:
             return
-        text = decode(self.text.getvalue().replace("\0", ""))
-        text = text if is_closed else text.strip()  # The white space before the next tag is not part of it.
+        text = decode_text(self.text.getvalue().replace("\0", ""))
+        self.text = None
+        if not is_closed:
+            # The white space before the next tag is not part of the text.
+            text = text.strip()
         if self.link:
             self.link["title"] = text
         else:
             path = join_path(self.collection, text) if text else ""
-            self.next_name, self.is_title = self.heading.get("collection") or path, self.heading["tag"] == "h1"
-        self.text, self.heading = None, {}
+            self.next_collection = self.heading.get("collection") or path
+            self.is_title = self.heading["tag"] == "h1"
+            self.heading = {}
 
     def start_list(self, tag: str) -> None:
-        if not self.names:
+        if not self.outer_collections:
             self.list_tag = tag
-        if tag != self.list_tag or len(self.names) == MAX_DEPTH:
+        if tag != self.list_tag or len(self.outer_collections) == MAX_DEPTH:
             return
         self.end_link()
-        is_title = self.is_title and tag == "dl"
-        self.names.append(self.collection if is_title else self.next_name or self.collection)
-        self.next_name, self.is_empty = "", True
+        self.outer_collections.append(self.collection)
+        is_whole_file = self.is_title and tag == "dl"
+        if self.next_collection and not is_whole_file:
+            self.collection = self.next_collection
+        self.next_collection = ""
+        self.is_empty = True
 
     def end_list(self) -> None:
-        """End the innermost list, and add the collection of its folder if the folder is empty."""
+        """End the innermost list, and add its collection if it is empty."""
         if self.is_empty and self.collection:
             self.records.append(CollectionRecord(self.tokens.line, self.collection))
-        self.names.pop()
+        self.collection = self.outer_collections.pop()
         self.is_empty = False
 
 
 def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
-    """Yield a record for each link, and one for each folder with neither links nor folders.
+    """Yield a record for each link, and for each folder that is empty.
 
-    The collection of a link is the path of its folders.
+    An empty folder has neither links nor folders. The collection of a link is
+    the path of its folders.
     """
     yield from NetscapeReader(open_text(file, encoding, is_html=True))
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
-    """Yield the file's text. The bookmarks must be ordered by collection. A Collection among them is an empty one."""
-    yield HEADER
-    folders: list[str] = []
-    last = None
+    """Yield the file's text.
+
+    The bookmarks must be ordered by collection. A Collection among them is an
+    empty one.
+    """
+    yield START_OF_FILE
+    open_folders: list[str] = []
+    last_collection = None
     for item in items:
-        collection = item if isinstance(item, Collection) else item.collection
-        if collection != last:
-            last = collection
-            headings = _headings(collection.name) if collection else []
-            around = headings[:-1] if item is collection else headings
-            yield from _move(folders, around)
-            folders = around
-            if item is collection:
-                # Write a folder of its own, even if a folder with its name is open because it contains other folders.
-                yield f"<DT>{headings[-1]}\n<DL><p>\n</DL><p>\n"
-        if isinstance(item, Bookmark):
+        if isinstance(item, Collection):
+            # Write a folder of its own, even if a folder with its name is open
+            # because it contains other folders.
+            *around, heading = _headings(item)
+            yield from _move(open_folders, around)
+            last_collection = item
+            yield f"<DT>{heading}\n{START_OF_LIST}{END_OF_LIST}"
+        else:
+            if item.collection != last_collection:
+                yield from _move(open_folders, _headings(item.collection))
+                last_collection = item.collection
             yield f"{_link(item)}\n"
-    yield from _move(folders, [])
-    yield "</DL><p>\n"
+    yield from _move(open_folders, [])
+    yield END_OF_LIST
 
 
-def _move(folders: list[str], others: list[str]) -> Iterator[str]:
-    """Yield the lines that close and open folders, from one path of headings to another."""
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, others, strict=False)))
-    yield from ["</DL><p>\n"] * (len(folders) - shared)
-    yield from (f"<DT>{heading}\n<DL><p>\n" for heading in others[shared:])
+def _move(open_folders: list[str], folders: list[str]) -> Iterator[str]:
+    """Yield the lines that close and open folders.
+
+    Both arguments are paths of headings: of the folders that are open, and of
+    those that should be. Afterwards, ``open_folders`` is equal to ``folders``.
+    """
+    while open_folders != folders[: len(open_folders)]:
+        open_folders.pop()
+        yield END_OF_LIST
+    for heading in folders[len(open_folders) :]:
+        open_folders.append(heading)
+        yield f"<DT>{heading}\n{START_OF_LIST}"
 
 
-def _headings(name: str) -> list[str]:
-    """Return the headings of the folders whose path is ``name``, outermost first, or else one heading with the name."""
-    if folders := split_path(name):
+def _headings(collection: Collection | None) -> list[str]:
+    """Return the headings of the folders of a collection, outermost first.
+
+    If its name is not a path of folders, return one heading with the name.
+    """
+    if collection is None:
+        return []
+    folders = split_path(collection.name)
+    if folders:
         return [f"<H3>{_escape(folder)}</H3>" for folder in folders]
-    return [f'<H3 COLLECTION="{_escape(name)}">{_escape(name)}</H3>']  # An import takes the name from the attribute.
+    # An import takes the name from the attribute.
+    name = _escape(collection.name)
+    return [f'<H3 COLLECTION="{name}">{name}</H3>']
 
 
 def _link(bookmark: Bookmark) -> str:
-    # Browsers read ADD_DATE, in whole seconds. CREATED_AT is for an import into this service.
-    seconds, time = int(bookmark.created_at.timestamp()), to_dict(bookmark)["created_at"]
-    dates = f'ADD_DATE="{seconds}" CREATED_AT="{time}"'
-    return f'<DT><A HREF="{_escape(bookmark.url)}" {dates}>{_escape(bookmark.title)}</A>'
+    values = to_dict(bookmark)
+    # Browsers read ADD_DATE, in whole seconds. CREATED_AT is for an import
+    # into this service.
+    dates = (
+        f'ADD_DATE="{int(bookmark.created_at.timestamp())}" '
+        f'CREATED_AT="{values["created_at"]}"'
+    )
+    url = _escape(bookmark.url)
+    return f'<DT><A HREF="{url}" {dates}>{_escape(bookmark.title)}</A>'
 
 
 def _escape(text: str) -> str:
-    return escape(text).replace("\r", "&#13;")  # Browsers read CR as LF.
+    # Browsers read CR as LF, unless it is a character reference.
+    return escape(text).replace("\r", "&#13;")

@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 
 from bookmarks.files import importing
-from bookmarks.files.content import UnreadableFile
+from bookmarks.files.decompression import UnreadableFile
 
 LINK = '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" ADD_DATE="1700000000"{more}>Article {n}</A>\n'
 ICON = f' ICON="data:image/png;base64,{"iVBORw0KGgo" * 150}="'

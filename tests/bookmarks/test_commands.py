@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import stat
 from itertools import islice
 
 import pytest
@@ -163,6 +164,30 @@ def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
     assert Bookmark.objects.count() == 1
 
 
+def test_an_export_keeps_the_permissions_and_a_symbolic_link(user_group, tmp_path):
+    file = tmp_path / "a.csv"
+    file.touch()
+    file.chmod(0o640)
+    link = tmp_path / "link.csv"
+    link.symlink_to(file)
+
+    call_command("export_bookmarks", str(link), *GROUP)
+
+    assert link.is_symlink()
+    assert file.read_text().startswith("url,")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_an_export_writes_to_a_pipe(user_group):
+    reading, writing = os.pipe()
+
+    call_command("export_bookmarks", f"/dev/fd/{writing}", "--format", "csv", *GROUP)
+
+    os.close(writing)
+    with open(reading) as pipe:
+        assert pipe.read().startswith("url,")
+
+
 def test_an_export_is_not_compressed(user_group, tmp_path):
     with pytest.raises(CommandError, match=r"Omit \.gz"):
         call_command("export_bookmarks", str(tmp_path / "a.csv.gz"), *GROUP)
@@ -200,3 +225,19 @@ def test_a_failed_export_says_so_in_one_line(monkeypatch, tmp_path, error, messa
         call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
 
     assert (str(raised.value), raised.value.returncode) == (f"{message} The export is not complete.", status)
+
+
+@pytest.mark.parametrize("files", [{}, {"a.csv": "old"}], ids=["no file", "an older file"])
+def test_a_failed_export_leaves_the_folder_as_it_was(monkeypatch, tmp_path, user_group, files):
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+
+    def load(*args):
+        yield BookmarkFactory(user_group=user_group)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(export_bookmarks, "load", load)
+    with pytest.raises(CommandError, match="Interrupted"):
+        call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
+
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files

@@ -5,14 +5,9 @@ import tracemalloc
 
 import pytest
 
-from bookmarks.files import content, html_tokenizer, netscape
-from bookmarks.files.records import (
-    MAX_PATH_LENGTH,
-    CollectionRecord,
-    InvalidRecord,
-    Record,
-    shortened,
-)
+from bookmarks.files import character_references, decoding, netscape
+from bookmarks.files.collection_names import MAX_PATH_LENGTH, shortened
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 pytestmark = pytest.mark.database_independent
 
@@ -94,7 +89,7 @@ def test_attributes_are_read_as_browsers_do(tag, url):
     ],
 )
 def test_character_references_are_read_as_browsers_do(written, text):
-    assert html_tokenizer.decode(written) == text
+    assert character_references.decode_text(written) == text
 
 
 def test_comments_between_links_are_skipped():
@@ -256,7 +251,7 @@ ENCODED_LINK = '<A HREF="https://example.com/">{}</A>'
 
 
 def title(data, encoding=None):
-    [record] = netscape.read(io.BytesIO(data), encoding and content.encoding_name(encoding))
+    [record] = netscape.read(io.BytesIO(data), encoding and decoding.encoding_name(encoding))
     return record.title
 
 
@@ -277,13 +272,13 @@ def title(data, encoding=None):
 )
 def test_names_of_encodings_mean_what_they_mean_in_browsers(label, data, text):
     """U+DCFF stands for bytes that Python's codecs cannot decode. Browsers decode some of them, as 0x80 in GBK."""
-    assert content.open_text(io.BytesIO(data), content.encoding_name(label)).read() == text
+    assert decoding.open_text(io.BytesIO(data), decoding.encoding_name(label)).read() == text
 
 
 @pytest.mark.parametrize("label", ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"])
 def test_other_names_of_encodings_are_unknown(label):
     with pytest.raises(ValueError, match="is not the name of an encoding of text"):
-        content.encoding_name(label)
+        decoding.encoding_name(label)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +301,7 @@ def test_other_names_of_encodings_are_unknown(label):
     ],
 )
 def test_the_encoding_that_html_declares_is_found(beginning, name):
-    assert content.declared_in_html(beginning.encode()) == name
+    assert decoding.declared_in_html(beginning.encode()) == name
 
 
 def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_declared_one():

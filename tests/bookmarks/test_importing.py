@@ -7,7 +7,8 @@ from django.db import connection
 
 from bookmarks import web_url
 from bookmarks.files import importing
-from bookmarks.files.records import InvalidRecord, Record, parse_date
+from bookmarks.files.dates import parse_date
+from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from bookmarks.files import FORMATS
-from bookmarks.files.content import UnreadableFile
+from bookmarks.files.decompression import UnreadableFile
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 URL = "https://example.com/"

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks.files.collection_names import join_path
 from bookmarks.files.importing import read
-from bookmarks.files.records import Record, join_path
+from bookmarks.files.records import Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported

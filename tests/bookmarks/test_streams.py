@@ -7,7 +7,7 @@ import io
 import pytest
 
 from bookmarks.files import guess_format, positions
-from bookmarks.files.content import UnreadableFile
+from bookmarks.files.decompression import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
 from usergroups.contract.requests import CHUNK_SIZE

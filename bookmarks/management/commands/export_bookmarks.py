@@ -1,55 +1,82 @@
+import os
+import shutil
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
+from django.utils.crypto import get_random_string
 
-from bookmarks.files import EXPORT_FORMATS, guess_format
+from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
-from bookmarks.models import Collection
-from usergroups.management.base import OperatorCommand, add_team, utf8
-from usergroups.models import UserGroup
-
-
-def add_file_options(parser: CommandParser, formats: Iterable[str], help_of_collection: str) -> None:
-    """Add the options that imports and exports share."""
-    add_team(parser)
-    parser.add_argument("--user-group", required=True, type=utf8, metavar="ID", help="Your own id of the user group.")
-    parser.add_argument("--collection", metavar="ID", help=help_of_collection)
-    parser.add_argument("--format", choices=formats, help="Default: the format of the file name's extension.")
-
-
-def look_up(options: dict[str, Any], formats: Iterable[str]) -> tuple[UserGroup, Collection | None, str]:
-    """Return the user group, the collection if any, and the name of the format. Raises CommandError."""
-    format_name: str | None = options["format"] or guess_format(options["file"])
-    if format_name is None or format_name not in formats:
-        raise CommandError(f"Specify the file's format with --format: {', '.join(formats)}.")
-    team, environment, provided_id = options["team"], options["environment"], options["user_group"]
-    groups = UserGroup.objects.for_write().filter(team__name=team, environment=environment, provided_id=provided_id)
-    if not (user_group := groups.first()):
-        owner = f"a team {team!r} in {environment or 'no environment'}"
-        raise CommandError(f"There is no user group {provided_id!r} of {owner}.")
-    collection = Collection.objects.find(user_group, options["collection"], for_write=True)
-    if options["collection"] is not None and collection is None:
-        raise CommandError(f"The user group has no collection with the id {options['collection']!r}.")
-    return user_group, collection, format_name
+from bookmarks.management.file_options import (
+    add_file_options,
+    look_up_format,
+    look_up_owners,
+)
+from usergroups.management.base import OperatorCommand
 
 
 class Command(OperatorCommand):
-    help = "Writes a user group's bookmarks to a file for import_bookmarks or, as HTML, for any browser."
+    help = (
+        "Writes a user group's bookmarks to a file for import_bookmarks or, as HTML, "
+        "for any browser."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="The file to write, or - for standard output.")
-        add_file_options(parser, EXPORT_FORMATS, help_of_collection="Export only the bookmarks in this collection.")
+        add_file_options(
+            parser,
+            EXPORT_FORMATS,
+            help_of_collection="Export only the bookmarks in this collection.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["file"].endswith(".gz"):
-            raise CommandError("An export is not compressed. Omit .gz from the name of the file.")
-        user_group, collection, format_name = look_up(options, EXPORT_FORMATS)
-        text = EXPORT_FORMATS[format_name].write(load(user_group, collection))
-        with nullcontext(sys.stdout.buffer) if options["file"] == "-" else open(options["file"], "wb") as file:
+        path = options["file"]
+        if path.endswith(".gz"):
+            raise CommandError(
+                "An export is not compressed. Omit .gz from the name of the file."
+            )
+        format_name = look_up_format(options, EXPORT_FORMATS)
+        items = load(*look_up_owners(options))
+        text = EXPORT_FORMATS[format_name].write(items)
+        output = nullcontext(sys.stdout.buffer) if path == "-" else replaced_file(path)
+        with output as file:
             file.writelines(chunk.encode() for chunk in text)
 
-    def describe_progress(self) -> str:  # for the message when the command ends early
+    def describe_progress(self) -> str:
         return "The export is not complete."
+
+
+@contextmanager
+def replaced_file(path: str) -> Iterator[BinaryIO]:
+    """Open a file that replaces the one at ``path`` when the block ends.
+
+    After an error, the file at ``path`` is as before. A device or a pipe
+    cannot be replaced, so it is written directly.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    # A symbolic link remains, and the file to which it points is replaced.
+    target = os.path.realpath(path)
+    # Only a file in the same folder can replace it in one step.
+    partial = f"{target}.{get_random_string(8)}.partial"
+    try:
+        Path(partial).touch(exist_ok=False)
+    except OSError as error:
+        # Name the file that the caller knows.
+        error.filename = path
+        raise
+    try:
+        with suppress(FileNotFoundError):
+            shutil.copymode(target, partial)
+        with open(partial, "wb") as file:
+            yield file
+        os.replace(partial, target)
+    except BaseException:
+        os.remove(partial)
+        raise

@@ -1,0 +1,59 @@
+"""The names of the collections that the folders of a file become."""
+
+import re
+from functools import reduce
+from hashlib import sha256
+
+from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
+
+SEPARATOR = " / "
+
+# Matches slashes in the name of a folder that could be mistaken for a
+# separator.
+SLASHES = re.compile(r"(?:^|(?<= ))/+(?= |$)")
+
+MAX_PATH_LENGTH = 1000  # characters
+DIGEST_LENGTH = 8  # hexadecimal digits
+
+
+def join_path(path: str, folder: str) -> str:
+    """Return the path of ``folder`` inside the folder with this ``path``.
+
+    A path is the name of a collection. It is empty for the top level.
+
+    Different folders have different paths: a slash is added to slashes between
+    spaces or ends of the name, so that the folder ``A / B`` has the path
+    ``A // B``, and ``B`` in ``A`` has ``A / B``. The path is shortened to
+    1,000 characters, so that deeply nested folders take little memory.
+    """
+    folder = SLASHES.sub(r"\g<0>/", folder)
+    if path:
+        folder = path + SEPARATOR + folder
+    return shortened(folder, MAX_PATH_LENGTH)
+
+
+def split_path(path: str) -> list[str] | None:
+    """Return the names of the folders from which ``join_path`` makes a path.
+
+    The outermost folder is the first. Return None if there are no such names.
+    """
+    folders = [
+        SLASHES.sub(lambda slashes: slashes[0][1:], part)
+        for part in path.split(SEPARATOR)
+    ]
+    if all(folders) and reduce(join_path, folders, "") == path:
+        return folders
+    return None
+
+
+def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:
+    """Return the name, shortened if it has more than ``length`` characters.
+
+    A shortened name ends with a digest of the whole name, so that different
+    names remain different.
+    """
+    if len(name) <= length:
+        return name
+    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+    beginning = name[: length - DIGEST_LENGTH - 1]
+    return f"{beginning}~{digest}"

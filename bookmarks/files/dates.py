@@ -1,0 +1,66 @@
+"""Parse the dates of files, which programs write in several forms."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The start of Chrome's dates.
+WEBKIT_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+# The smallest number that is a date, in seconds since 1970: in March 1973.
+EARLIEST = 10**8
+
+
+def parse_date(value: Any) -> datetime | None:
+    """Convert a value of a file to a time in UTC.
+
+    The value is one of these:
+
+    - a text as in ISO 8601, also with slashes in the date or UTC at the end.
+      Without an offset, it is in UTC;
+    - a number, also as text, of seconds, milliseconds or microseconds since
+      1970, or of microseconds since 1601, as in Chrome's own files.
+
+    Return None if the value is invalid or in the future. Numbers below
+    EARLIEST are invalid: 0 means that there is no date, and other small
+    numbers are mistakes.
+    """
+    try:
+        time = _parse_text(value) if isinstance(value, str) else _parse_number(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if time > datetime.now(UTC):
+        return None
+    return time
+
+
+def _parse_text(text: str) -> datetime:
+    text = text.strip()
+    # Try this first, because fromisoformat() reads some numbers as dates
+    # without hyphens.
+    if text.isdecimal():
+        return _parse_number(int(text))
+    try:
+        time = datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
+    except ValueError:
+        return _parse_number(float(text))
+    if time.tzinfo is None:
+        return time.replace(tzinfo=UTC)
+    return time.astimezone(UTC)
+
+
+def _parse_number(number: float) -> datetime:
+    """Convert a number to a time. Its size determines its unit.
+
+    Raises ValueError if it is too small, and OverflowError if it is too large.
+    """
+    # NaN is not greater than anything.
+    if not number >= EARLIEST:
+        raise ValueError
+    if number < 10**11:
+        return datetime.fromtimestamp(number, UTC)
+    if number < 10**14:
+        return EPOCH + timedelta(milliseconds=number)
+    if number < 10**16:
+        return EPOCH + timedelta(microseconds=number)
+    return WEBKIT_EPOCH + timedelta(microseconds=number)

@@ -1,0 +1,139 @@
+"""Recognize the fields of a bookmark by their names in the files of programs.
+
+The names are those of columns in CSV, of keys in JSON, and of attributes in
+HTML. Here they are all in lower case.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record
+
+# The key under which Karakeep has an object with the URL. The names of its
+# values begin with "content." here.
+NESTED = "content"
+
+# The names of each field. If a record has several of them, the first one here
+# counts.
+NAMES = {
+    "url": ("url", "uri", "href", "link", "content.url"),
+    "title": ("title", "name"),
+    "collection": ("collection", "folder"),
+    "created_at": (
+        "created_at",
+        "created",
+        "createdat",
+        "add_date",
+        "time_added",
+        "timestamp",
+        "time",
+        "date_added",
+        "dateadded",
+        "savedat",
+    ),
+}
+
+# Another name for the title if the URL is named "href", as in the JSON files
+# of Pinboard.
+PINBOARD_TITLE = "description"
+
+# Names of values that have no meaning outside the program that wrote them.
+# They are not reported as left out.
+IDENTIFIERS = {
+    "_id",
+    "content.type",
+    "guid",
+    "hash",
+    "hashed_given_url",
+    "hashed_url",
+    "id",
+    "index",
+    "meta",
+    "root",
+    "slug",
+    "type",
+    "typecode",
+    "uid",
+}
+
+# Texts that mean that a bookmark does not have a property. The longest of them
+# is "false".
+EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
+
+
+def means_something(value: Any) -> bool:
+    """Return whether a value should be reported if it is left out.
+
+    Values that mean that a bookmark does not have a property are not reported.
+    """
+    if isinstance(value, str):
+        # The length comes first, because a text may be very long.
+        return len(value) > len("false") or value.lower() not in EMPTY_TEXTS
+    return bool(value)
+
+
+class FieldMap:
+    """Maps the columns of a row, or the keys of an object, to FIELDS."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.length = len(names)
+        # The position of each name. Of several equal names, the first counts.
+        found: dict[str, int] = {}
+        for position, name in enumerate(names):
+            found.setdefault(name.strip().casefold(), position)
+        accepted = dict(NAMES)
+        if "href" in found and "url" not in found:
+            accepted["title"] += (PINBOARD_TITLE,)
+        # The position of each of the FIELDS, or ``length`` if it has no name.
+        self.positions: list[int] = []
+        for field in FIELDS:
+            candidates = (found[name] for name in accepted[field] if name in found)
+            self.positions.append(next(candidates, self.length))
+        # The positions and names of the values to report as left out.
+        self.unmapped = [
+            (position, name.strip())
+            for position, name in enumerate(names)
+            if position not in self.positions
+            and name.strip().casefold() not in IDENTIFIERS
+        ]
+
+    def record(self, line: int, values: list[Any]) -> FileRecord:
+        """Return the record of these values, one for each of the names."""
+        # The last value is at the position of fields that have no name.
+        values = [*values, None]
+        fields = [values[position] for position in self.positions]
+        url, title, collection, created_at = fields
+        # A dict, so that each name is there only once.
+        left_out = dict.fromkeys(
+            name
+            for position, name in self.unmapped
+            if means_something(values[position])
+        )
+        if url:
+            if isinstance(url, str):
+                url = url.strip()
+            return Record(line, url, title, collection, created_at, tuple(left_out))
+        if collection and not (title or created_at or left_out):
+            return CollectionRecord(line, collection)
+        return InvalidRecord(line, _("The entry has no URL."), title or None)
+
+
+class ObjectReader:
+    """Converts the objects of one file to records.
+
+    They may be JSON objects, or the attributes of links.
+    """
+
+    def __init__(self) -> None:
+        # Most objects of a file have the same keys.
+        self.field_map = lru_cache(maxsize=100)(FieldMap)
+
+    def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+        nested = values.get(NESTED)
+        if isinstance(nested, dict):
+            nested = {f"{NESTED}.{name}": value for name, value in nested.items()}
+            values = {**values, NESTED: None, **nested}
+        return self.field_map(tuple(values)).record(line, list(values.values()))

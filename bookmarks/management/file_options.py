@@ -1,0 +1,69 @@
+"""The options that the commands for imports and exports share."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from bookmarks.files import guess_format
+from bookmarks.models import Collection
+from usergroups.management.base import add_team, utf8
+from usergroups.models import UserGroup
+
+
+def add_file_options(
+    parser: CommandParser, formats: Iterable[str], help_of_collection: str
+) -> None:
+    """Add the options. ``formats`` are the names of the possible formats."""
+    add_team(parser)
+    parser.add_argument(
+        "--user-group",
+        required=True,
+        type=utf8,
+        metavar="ID",
+        help="Your own id of the user group.",
+    )
+    parser.add_argument("--collection", metavar="ID", help=help_of_collection)
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        help="Default: the format of the file name's extension.",
+    )
+
+
+def look_up_format(options: dict[str, Any], formats: Iterable[str]) -> str:
+    """Return the name of the file's format, which is among ``formats``.
+
+    Raises CommandError if neither the options nor the file's name tell it.
+    """
+    format_name: str | None = options["format"] or guess_format(options["file"])
+    if format_name is None or format_name not in formats:
+        names = ", ".join(formats)
+        raise CommandError(f"Specify the file's format with --format: {names}.")
+    return format_name
+
+
+def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | None]:
+    """Return the user group and, if the options name one, its collection.
+
+    Raises CommandError if one of them does not exist.
+    """
+    team = options["team"]
+    environment = options["environment"]
+    provided_id = options["user_group"]
+    user_group = (
+        UserGroup.objects.for_write()
+        .filter(team__name=team, environment=environment, provided_id=provided_id)
+        .first()
+    )
+    if user_group is None:
+        owner = f"a team {team!r} in {environment or 'no environment'}"
+        raise CommandError(f"There is no user group {provided_id!r} of {owner}.")
+    public_id = options["collection"]
+    if public_id is None:
+        return user_group, None
+    collection = Collection.objects.find(user_group, public_id, for_write=True)
+    if collection is None:
+        problem = f"The user group has no collection with the id {public_id!r}."
+        raise CommandError(problem)
+    return user_group, collection
