@@ -1,4 +1,6 @@
-"""The URLs of the operations on access tokens, relative to the prefix of the user group operations."""
+"""The URLs of the operations on access tokens, relative to the prefix of the
+user group operations.
+"""
 
 from django.urls import path
 
@@ -7,5 +9,9 @@ from .views import AccessTokenDetailView, AccessTokensView
 app_name = "access_tokens"
 urlpatterns = [
     path("api/user/access-tokens", AccessTokensView.as_view(), name="access-tokens"),
-    path("api/user/access-tokens/<str:id>", AccessTokenDetailView.as_view(), name="access-token"),
+    path(
+        "api/user/access-tokens/<str:id>",
+        AccessTokenDetailView.as_view(),
+        name="access-token",
+    ),
 ]

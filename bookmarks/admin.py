@@ -1,4 +1,6 @@
-"""The admin of access tokens, collections and bookmarks, with the import and the export of files."""
+"""The admin of access tokens, collections and bookmarks, with the import and
+the export of files.
+"""
 
 import json
 import logging
@@ -28,16 +30,31 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf, web_url
-from bookmarks.files import EXPORT_FORMATS, FORMATS, MEDIA_TYPES, guess_format, positions
+from bookmarks.files import (
+    EXPORT_FORMATS,
+    FORMATS,
+    MEDIA_TYPES,
+    guess_format,
+    positions,
+)
 from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.public_ids import Duplicate
-from usergroups.admin_tools.base import ConfirmationForm, OperatorAdmin, requires_confirmation
+from usergroups.admin_tools.base import (
+    ConfirmationForm,
+    OperatorAdmin,
+    requires_confirmation,
+)
 from usergroups.admin_tools.forms import autocomplete_field, is_valid_value, kept_row
-from usergroups.admin_tools.lists import AutocompleteFilter, admin_url, log_rows, two_lines
+from usergroups.admin_tools.lists import (
+    AutocompleteFilter,
+    admin_url,
+    log_rows,
+    two_lines,
+)
 from usergroups.contract import conf as usergroups_conf
 from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
@@ -46,18 +63,24 @@ from usergroups.tokens.admin import TokenAdmin
 
 logger = logging.getLogger(__name__)
 
-REPORT = "import_report"  # the key of the last report in the session, from which a reload of the page shows it again
+# the key of the last report in the session, from which a reload of the page
+# shows it again
+REPORT = "import_report"
 MAX_DETAILS = 200  # refused records, and names of collections, in a report
 MAX_TEXT = 500  # characters of a URL or title in a report
 
-USER_GROUP_PARAM = "of_user_group"  # limits the autocompletion of collections to those of a user group
+# limits the autocompletion of collections to those of a user group
+USER_GROUP_PARAM = "of_user_group"
 EDITABLE = ("collection", "title")  # on the page of a bookmark
 
 
 class OwnedAdmin(OperatorAdmin):
     """An admin of rows that belong to a user group."""
 
-    list_filter: ClassVar[Any] = (("user_group", AutocompleteFilter), ("user_group__team", AutocompleteFilter))
+    list_filter: ClassVar[Any] = (
+        ("user_group", AutocompleteFilter),
+        ("user_group__team", AutocompleteFilter),
+    )
     list_select_related: ClassVar[Any] = ("user_group__team",)
     deferred_fields = ("user_group__mapping", "user_group__properties")
     autocomplete_fields: ClassVar[Any] = ("user_group",)
@@ -82,8 +105,16 @@ class AccessTokenAdmin(TokenAdmin, OwnedAdmin):
     owner_fields = ("user_group",)
     owner_columns = OWNER_COLUMNS
     list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
-    search_fields = ("name", "hint", "user_group__name", "user_group__provided_id", "user_group__team__name")
-    empty_text = _("An access token lets an application manage the bookmarks of a user group.")
+    search_fields = (
+        "name",
+        "hint",
+        "user_group__name",
+        "user_group__provided_id",
+        "user_group__team__name",
+    )
+    empty_text = _(
+        "An access token lets an application manage the bookmarks of a user group."
+    )
 
 
 @admin.register(Collection)
@@ -94,14 +125,19 @@ class CollectionAdmin(OwnedAdmin):
     fields = ("user_group", "name", "id", "created_at", "updated_at")
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
-        "The bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+        "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
+        "only the oldest is kept."
     )
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Collection | None = None) -> tuple[str, ...]:
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Collection | None = None
+    ) -> tuple[str, ...]:
         generated = ("id", "created_at", "updated_at")
         return (*generated, "user_group") if obj else generated
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
         key = request.GET.get(USER_GROUP_PARAM)
         if key and is_valid_value(UserGroup._meta.pk, key):
             queryset = queryset.filter(user_group=key)
@@ -109,13 +145,19 @@ class CollectionAdmin(OwnedAdmin):
 
 
 class MoveForm(ConfirmationForm):
-    """The collection to move bookmarks of one user group to, or the choice of none."""
+    """The collection to move bookmarks of one user group to, or the choice of
+    none.
+    """
 
     no_collection = forms.BooleanField(
-        label=_("No collection"), help_text=_("Move the bookmarks out of their collections."), required=False
+        label=_("No collection"),
+        help_text=_("Move the bookmarks out of their collections."),
+        required=False,
     )
 
-    def __init__(self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]) -> None:
+    def __init__(
+        self, model_admin: Any, request: HttpRequest, rows: list[Bookmark]
+    ) -> None:
         super().__init__(model_admin, request, rows)
         user_group = rows[0].user_group
         if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
@@ -127,15 +169,25 @@ class MoveForm(ConfirmationForm):
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = self.cleaned_data
-        if "collection" in values and (values["collection"] is None) != values["no_collection"]:
-            self.add_error("collection", gettext("Choose a collection, or else “No collection”."))
+        if (
+            "collection" in values
+            and (values["collection"] is None) != values["no_collection"]
+        ):
+            self.add_error(
+                "collection", gettext("Choose a collection, or else “No collection”.")
+            )
         return values
 
 
 def limit_to_group(field: Any, user_group: UserGroup) -> None:
-    """Let a field for a collection accept and offer only those of the user group."""
-    field.queryset = user_group.collections.for_write().select_related("user_group__team")
-    widget = getattr(field.widget, "widget", field.widget)  # without the wrapper for links to other forms
+    """Let a field for a collection accept and offer only those of the user
+    group.
+    """
+    field.queryset = user_group.collections.for_write().select_related(
+        "user_group__team"
+    )
+    # without the wrapper for links to other forms
+    widget = getattr(field.widget, "widget", field.widget)
     widget.query_params = {USER_GROUP_PARAM: user_group.pk}
     field.error_messages["invalid_choice"] = _("The user group has no such collection.")
 
@@ -146,7 +198,10 @@ class ImportForm(forms.Form):
     file = forms.FileField(
         label=_("File"),
         help_text=format_lazy(
-            _("A file that a browser or bookmark service exported: {extensions}. It may be compressed, as .html.gz."),
+            _(
+                "A file that a browser or bookmark service exported: {extensions}. It "
+                "may be compressed, as .html.gz."
+            ),
             extensions=", ".join(f".{name}" for name in FORMATS),
         ),
     )
@@ -156,19 +211,34 @@ class ImportForm(forms.Form):
         required=False,
     )
 
-    def __init__(self, model_admin: Any, request: HttpRequest, data: Any = None, files: Any = None) -> None:
-        super().__init__(data, files, initial=model_admin.get_changeform_initial_data(request))
+    def __init__(
+        self,
+        model_admin: Any,
+        request: HttpRequest,
+        data: Any = None,
+        files: Any = None,
+    ) -> None:
+        super().__init__(
+            data, files, initial=model_admin.get_changeform_initial_data(request)
+        )
         field: Any = Bookmark._meta.get_field("user_group")
-        self.fields = {"user_group": autocomplete_field(field, model_admin.admin_site), **self.fields}
+        self.fields = {
+            "user_group": autocomplete_field(field, model_admin.admin_site),
+            **self.fields,
+        }
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if guess_format(file.name) is None:
-            text = gettext("The file extension is not supported. Use one of: %(extensions)s.")
+            text = gettext(
+                "The file extension is not supported. Use one of: %(extensions)s."
+            )
             raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
         if file.size > conf.max_import_size():
             text = gettext("The file is larger than %(size)s.")
-            raise forms.ValidationError(text % {"size": filesizeformat(conf.max_import_size())})
+            raise forms.ValidationError(
+                text % {"size": filesizeformat(conf.max_import_size())}
+            )
         return file
 
 
@@ -180,15 +250,21 @@ class DetailedReport(Report):
     """The line, the URL, the title and the reason of each."""
 
     def watch(self, records: Iterable[Any]) -> Iterator[Any]:
-        """Yield the records, and remember the current one, for which ``refuse`` may be called."""
+        """Yield the records, and remember the current one, for which
+        ``refuse`` may be called.
+        """
         for self.record in records:
             yield self.record
 
     def refuse(self, line: int, reason: str) -> None:
         super().refuse(line, reason)
         if len(self.refused_records) < MAX_DETAILS:
-            values = [getattr(self.record, name, None) or "" for name in ("url", "title")]
-            self.refused_records.append([line, *(printable(str(value)[:MAX_TEXT]) for value in values), reason])
+            values = [
+                getattr(self.record, name, None) or "" for name in ("url", "title")
+            ]
+            self.refused_records.append(
+                [line, *(printable(str(value)[:MAX_TEXT]) for value in values), reason]
+            )
 
 
 @admin.register(Bookmark)
@@ -198,7 +274,8 @@ class BookmarkAdmin(OwnedAdmin):
     list_select_related = ("user_group__team", "collection")
     search_fields = ("url", "title")
     find_fields = ("id",)
-    sortable_by = ()  # Only the default ordering, by creation, has an index on every database.
+    # Only the default ordering, by creation, has an index on every database.
+    sortable_by = ()
     autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
     actions = ("move", "delete_selected")
     object_actions = {"move": _("Move")}
@@ -206,50 +283,91 @@ class BookmarkAdmin(OwnedAdmin):
 
     def matching(self, text: str, lookup: str) -> Q:
         with suppress(ValueError):  # The text is not a URL.
-            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()  # URLs and ids match as a whole.
+            # URLs and ids match as a whole.
+            return Q(url_digest=web_url.digest(text)) if lookup == "exact" else Q()
         return super().matching(text, lookup)
 
     def details(self, row: Bookmark) -> list[Any]:
         return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        # Order a filtered list as an index does. Otherwise, PostgreSQL might read the bookmarks of all groups.
-        filtered = any(f"{name}__id__exact" in request.GET for name in ("user_group", "collection"))
+        # Order a filtered list as an index does. Otherwise, PostgreSQL might
+        # read the bookmarks of all groups.
+        filtered = any(
+            f"{name}__id__exact" in request.GET for name in ("user_group", "collection")
+        )
         return ("-user_group_id", "-created_at", "-id") if filtered else self.ordering
 
-    def get_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
+    def get_fields(
+        self, request: HttpRequest, obj: Bookmark | None = None
+    ) -> tuple[str, ...]:
         if obj is None:
             return ("user_group", "url", "title")
         return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Bookmark | None = None) -> tuple[str, ...]:
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Bookmark | None = None
+    ) -> tuple[str, ...]:
         return self.get_fields(request, obj)[len(EDITABLE) :] if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Bookmark | None = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Bookmark | None = None,
+        change: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "collection" in form.base_fields:
             limit_to_group(form.base_fields["collection"], obj.user_group)
         return form
 
-    @admin.action(description=_("Move selected %(verbose_name_plural)s to a collection"), permissions=["change"])
+    @admin.action(
+        description=_("Move selected %(verbose_name_plural)s to a collection"),
+        permissions=["change"],
+    )
     @requires_confirmation(
         _("Move %(rows)s to a collection"),
         _("A bookmark whose URL is in the collection already stays where it is."),
         MoveForm,
     )
-    def move(self, request: HttpRequest, queryset: Any, collection: Collection | None, no_collection: bool) -> str:
-        """Move bookmarks of a user group to a collection, or out of their collections, by the rules of the API."""
+    def move(
+        self,
+        request: HttpRequest,
+        queryset: Any,
+        collection: Collection | None,
+        no_collection: bool,
+    ) -> str:
+        """Move bookmarks of a user group to a collection, or out of their
+        collections, by the rules of the API.
+        """
         rows = list(queryset)
         if collection is not None:
-            # Lock the collection, so that it cannot be deleted until the transaction ends.
-            stored = Collection.objects.for_write().filter(pk=collection.pk, user_group=collection.user_group_id)
+            # Lock the collection, so that it cannot be deleted until the
+            # transaction ends.
+            stored = Collection.objects.for_write().filter(
+                pk=collection.pk, user_group=collection.user_group_id
+            )
             if stored.select_for_update(no_key=True).first() is None:
                 return gettext("The collection no longer exists. Nothing was changed.")
-        to_move = {row.pk: row for row in rows if row.collection_id != (collection and collection.pk)}
-        of_group = Bookmark.objects.filter(user_group=rows[0].user_group_id if rows else None)
+        to_move = {
+            row.pk: row
+            for row in rows
+            if row.collection_id != (collection and collection.pk)
+        }
+        of_group = Bookmark.objects.filter(
+            user_group=rows[0].user_group_id if rows else None
+        )
         results = of_group.move_many([str(key) for key in to_move], collection)
         moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
-        log_rows(request.user, CHANGE, [(row, move_message(to_move[row.pk].collection, collection)) for row in moved])
+        log_rows(
+            request.user,
+            CHANGE,
+            [
+                (row, move_message(to_move[row.pk].collection, collection))
+                for row in moved
+            ],
+        )
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -263,10 +381,15 @@ class BookmarkAdmin(OwnedAdmin):
 
     @admin.display(description="URL")
     def url_link(self, bookmark: Bookmark) -> str:
-        """Return a link that sends no referrer, or only the text if the scheme is not http or https."""
+        """Return a link that sends no referrer, or only the text if the scheme
+        is not http or https.
+        """
         if not bookmark.url.lower().startswith(("http://", "https://")):
             return bookmark.url
-        return format_html('<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>', bookmark.url)
+        return format_html(
+            '<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>',
+            bookmark.url,
+        )
 
     @admin.display(description=_("collection"))
     def in_collection(self, bookmark: Bookmark) -> str | None:
@@ -275,15 +398,19 @@ class BookmarkAdmin(OwnedAdmin):
     # Import and export
 
     def get_urls(self) -> list[URLPattern]:
-        # Under ATOMIC_REQUESTS, an import that fails would also roll back the bookmarks that it has already stored.
+        # Under ATOMIC_REQUESTS, an import that fails would also roll back the
+        # bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
         return [
-            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),  # A method takes no attributes.
+            # A method takes no attributes.
+            self.page_path("import/", non_atomic(partial(self.import_view)), "import"),
             self.page_path("export/", self.export_view, "export"),
             *super().get_urls(),
         ]
 
-    def get_related_links(self, request: HttpRequest, field_path: str, obj: Any) -> list[tuple[str, str]]:
+    def get_related_links(
+        self, request: HttpRequest, field_path: str, obj: Any
+    ) -> list[tuple[str, str]]:
         links = super().get_related_links(request, field_path, obj)
         if field_path == "user_group":
             query = urlencode({field_path: obj.pk})
@@ -295,33 +422,54 @@ class BookmarkAdmin(OwnedAdmin):
         return links
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Export all bookmarks of a user group, with its empty collections, as a file."""
+        """Export all bookmarks of a user group, with its empty collections, as
+        a file.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         key, name = request.GET.get("user_group", ""), request.GET.get("format")
         user_group = self.admin_site.get_model_admin(UserGroup).get_object(request, key)
         if user_group is None or name not in EXPORT_FORMATS:
             raise Http404
-        headers = {"Content-Disposition": f'attachment; filename="{slugify(user_group.name) or "bookmarks"}.{name}"'}
+        headers = {
+            "Content-Disposition": (
+                "attachment;"
+                f' filename="{slugify(user_group.name) or "bookmarks"}.{name}"'
+            )
+        }
         deadline = Deadline(usergroups_conf.call_time_limit())
         try:
-            # Close the items after an error, because they keep a transaction open.
+            # Close the items after an error, because they keep a transaction
+            # open.
             with closing(load(user_group)) as items:
                 text = EXPORT_FORMATS[name].write(items)
-                return download(text, deadline, content_type=MEDIA_TYPES[name], headers=headers)
+                return download(
+                    text, deadline, content_type=MEDIA_TYPES[name], headers=headers
+                )
         except StorageUnavailable:
             problem = gettext("The server cannot store the file. Try again later.")
         except TimeLimitExceeded:
-            problem = gettext("The export took too long. Try again later, or use the command export_bookmarks.")
+            problem = gettext(
+                "The export took too long. Try again later, or use the command "
+                "export_bookmarks."
+            )
         messages.error(request, problem)
-        return redirect(admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk))
+        return redirect(
+            admin_url(self.admin_site, UserGroup._meta, "change", user_group.pk)
+        )
 
     def has_import_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may add bookmarks, and collections, which the file may also contain."""
-        return self.has_add_permission(request) and request.user.has_perm(f"{self.opts.app_label}.add_collection")
+        """Return whether the user may add bookmarks, and collections, which
+        the file may also contain.
+        """
+        return self.has_add_permission(request) and request.user.has_perm(
+            f"{self.opts.app_label}.add_collection"
+        )
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the form and the last report, or import or check a file and redirect to its report."""
+        """Show the form and the last report, or import or check a file and
+        redirect to its report.
+        """
         if not self.has_import_permission(request):
             raise PermissionDenied
         if request.method != "POST":
@@ -330,19 +478,32 @@ class BookmarkAdmin(OwnedAdmin):
                 rows = [["line", "url", "title", "reason"], *report["refused_records"]]
                 lines = (csv_line(map(str, row)) for row in rows)
                 headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
-                return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+                return HttpResponse(
+                    lines, content_type="text/csv; charset=utf-8", headers=headers
+                )
             return self.render_import(request, ImportForm(self, request), report=report)
         form = ImportForm(self, request, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
-        report = self.store_file(request, form.cleaned_data, is_check="check" in request.POST)
+        report = self.store_file(
+            request, form.cleaned_data, is_check="check" in request.POST
+        )
         request.session[REPORT] = report
         query = {"report": "last", "user_group": report["user_group"]}
         return redirect(f"{self.url_of('import')}?{urlencode(query)}")
 
-    def store_file(self, request: HttpRequest, data: dict[str, Any], is_check: bool) -> dict[str, Any]:
-        """Store the bookmarks of the file, and roll this back if it is only a check. Return what the page shows."""
-        user_group, file, begin, using = data["user_group"], data["file"], timezone.now(), router.db_for_write(Bookmark)
+    def store_file(
+        self, request: HttpRequest, data: dict[str, Any], is_check: bool
+    ) -> dict[str, Any]:
+        """Store the bookmarks of the file, and roll this back if it is only a
+        check. Return what the page shows.
+        """
+        user_group, file, begin, using = (
+            data["user_group"],
+            data["file"],
+            timezone.now(),
+            router.db_for_write(Bookmark),
+        )
         file_format = str(guess_format(file.name))
         report = DetailedReport()
         records = report.watch(read(file, file_format, limit=conf.max_import_size()))
@@ -350,19 +511,38 @@ class BookmarkAdmin(OwnedAdmin):
         try:
             with acting_as(request.user), rolled_back_if(is_check, using):
                 deadline = Deadline(usergroups_conf.call_time_limit())
-                store(user_group, records, report, update=data["update"], deadline=deadline)
-                new = Collection.objects.using(using).filter(user_group=user_group, created_at__gte=begin)
-                collections = list(new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS])
+                store(
+                    user_group,
+                    records,
+                    report,
+                    update=data["update"],
+                    deadline=deadline,
+                )
+                new = Collection.objects.using(using).filter(
+                    user_group=user_group, created_at__gte=begin
+                )
+                collections = list(
+                    new.order_by("name").values_list("name", flat=True)[:MAX_DETAILS]
+                )
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
         finally:
-            # Also log a failed import, because the bookmarks stored before are kept.
+            # Also log a failed import, because the bookmarks stored before are
+            # kept.
             if not is_check and (report.created or report.updated):
-                message = gettext_noop("Imported bookmarks")  # makemessages does not look into f-strings
+                # makemessages does not look into f-strings
+                message = gettext_noop("Imported bookmarks")
                 with suppress(Error):
-                    self.log_change(request, user_group, f"{message}: {report.created + report.updated}")
-        results = {name: getattr(report, name) for name in ("created", "updated", "existing", "refused", "error")}
+                    self.log_change(
+                        request,
+                        user_group,
+                        f"{message}: {report.created + report.updated}",
+                    )
+        results = {
+            name: getattr(report, name)
+            for name in ("created", "updated", "existing", "refused", "error")
+        }
         return {
             **results,
             "is_check": is_check,
@@ -370,16 +550,32 @@ class BookmarkAdmin(OwnedAdmin):
             "name": str(user_group),
             "remarks": list(report.remarks),
             "collections": collections,
-            "refusals": [(capfirst(positions(file_format, each)), each.reason) for each in report.refusals],
+            "refusals": [
+                (capfirst(positions(file_format, each)), each.reason)
+                for each in report.refusals
+            ],
             "refused_records": report.refused_records,
         }
 
-    def render_import(self, request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
-        context |= {"form": form, "media": self.media + form.media, "can_view": self.has_view_permission(request)}
-        return self.render_page(request, "bookmarks/import_form.html", gettext("Import bookmarks"), **context)
+    def render_import(
+        self, request: HttpRequest, form: forms.Form, **context: Any
+    ) -> HttpResponse:
+        context |= {
+            "form": form,
+            "media": self.media + form.media,
+            "can_view": self.has_view_permission(request),
+        }
+        return self.render_page(
+            request,
+            "bookmarks/import_form.html",
+            gettext("Import bookmarks"),
+            **context,
+        )
 
 
 def move_message(old: Collection | None, new: Collection | None) -> str:
-    """Return the message for the history that saving the form of the bookmark would write."""
+    """Return the message for the history that saving the form of the bookmark
+    would write.
+    """
     values = {"collection": [kept_row(old), kept_row(new)]}
     return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])

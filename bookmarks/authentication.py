@@ -1,4 +1,6 @@
-"""Authentication of the bookmark operations: ``Authorization: Bearer <ACCESS_TOKEN>``."""
+"""Authentication of the bookmark operations: ``Authorization: Bearer
+<ACCESS_TOKEN>``.
+"""
 
 from usergroups.tokens.authentication import BearerTokenAuthentication
 

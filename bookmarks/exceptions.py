@@ -1,12 +1,18 @@
 """API errors of the bookmark operations."""
 
 from django.utils.translation import gettext_lazy as _
-from rest_framework.exceptions import APIException, ErrorDetail, NotFound, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    ErrorDetail,
+    NotFound,
+    ValidationError,
+)
 
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
-BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")  # the admin shows it as well
+# the admin shows it as well
+BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")
 
 
 class BookmarkNotFound(NotFound):
@@ -28,7 +34,8 @@ class TooManyAccessTokens(APIException):
     status_code = 409
     default_code = "too_many_tokens"
     default_detail = (
-        f"The user group already has {MAX_ACTIVE_TOKENS:,} active access tokens. Revoke some of them first."
+        f"The user group already has {MAX_ACTIVE_TOKENS:,} active access tokens. "
+        "Revoke some of them first."
     )
 
 
@@ -36,11 +43,16 @@ class InvalidCollection(ValidationError):
     """A field of the request refers to a collection that does not exist."""
 
     def __init__(self) -> None:
-        super().__init__({"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]})
+        super().__init__(
+            {"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]}
+        )
 
 
 class AlreadyExists(APIException):
-    """The change would create a duplicate. ``location`` (a response header) is the path of the existing object."""
+    """The change would create a duplicate.
+
+    ``location`` (a response header) is the path of the existing object.
+    """
 
     status_code = 409
     default_code = "already_exists"
@@ -57,4 +69,6 @@ class BookmarkExists(AlreadyExists):
 
 class CollectionExists(AlreadyExists):
     def __init__(self, location: str | None = None) -> None:
-        super().__init__("name", "The user group already has a collection with this name.", location)
+        super().__init__(
+            "name", "The user group already has a collection with this name.", location
+        )

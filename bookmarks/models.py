@@ -23,11 +23,14 @@ MAX_TITLE_LENGTH = 1000
 
 
 class AccessToken(Token):
-    """Authenticates API calls on the bookmarks and collections of one user group."""
+    """Authenticates API calls on the bookmarks and collections of one user
+    group.
+    """
 
     prefix = "bma"  # of the secrets
     owner_field = "user_group"
-    owner_deferred = ("mapping", "properties")  # large fields, which authentication does not load
+    # large fields, which authentication does not load
+    owner_deferred = ("mapping", "properties")
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -35,7 +38,10 @@ class AccessToken(Token):
         related_name="access_tokens",
         db_index=False,  # The index below begins with the user group.
         verbose_name=_("user group"),
-        help_text=_("The token gives access to the bookmarks and collections of this user group only."),
+        help_text=_(
+            "The token gives access to the bookmarks and collections of this user "
+            "group only."
+        ),
     )
 
     class Meta:
@@ -43,10 +49,17 @@ class AccessToken(Token):
         verbose_name_plural = _("access tokens")
         permissions = [("revoke_accesstoken", "Can revoke access token")]
         indexes = [
-            models.Index(fields=["user_group", "created_at", "digest"], name="bookmarks_tokens_by_group"),
-            # For the number of active tokens, without reading the others. Without statistics, PostgreSQL might
-            # authenticate with an index that has only the active ones.
-            models.Index(fields=["user_group", "revoked_at", "expires_at"], name="bookmarks_tokens_by_state"),
+            models.Index(
+                fields=["user_group", "created_at", "digest"],
+                name="bookmarks_tokens_by_group",
+            ),
+            # For the number of active tokens, without reading the others.
+            # Without statistics, PostgreSQL might authenticate with an index
+            # that has only the active ones.
+            models.Index(
+                fields=["user_group", "revoked_at", "expires_at"],
+                name="bookmarks_tokens_by_state",
+            ),
         ]
 
 
@@ -55,10 +68,16 @@ class Collection(DatedModel):
 
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
-        UserGroup, models.CASCADE, related_name="collections", db_index=False, verbose_name=_("user group")
+        UserGroup,
+        models.CASCADE,
+        related_name="collections",
+        db_index=False,
+        verbose_name=_("user group"),
     )
     name = models.CharField(
-        _("name"), max_length=MAX_COLLECTION_NAME_LENGTH, help_text=_("Unique within the user group.")
+        _("name"),
+        max_length=MAX_COLLECTION_NAME_LENGTH,
+        help_text=_("Unique within the user group."),
     )
 
     objects = CollectionQuerySet.as_manager()
@@ -67,31 +86,47 @@ class Collection(DatedModel):
         verbose_name = _("collection")
         verbose_name_plural = _("collections")
         constraints = [
-            models.UniqueConstraint(fields=["user_group", "name"], name="bookmarks_collection_name"),
+            models.UniqueConstraint(
+                fields=["user_group", "name"], name="bookmarks_collection_name"
+            ),
         ]
-        indexes = [models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_collections")]
+        indexes = [
+            models.Index(
+                fields=["user_group", "created_at", "id"], name="bookmarks_collections"
+            )
+        ]
 
     def __str__(self) -> str:
-        # The admin's history stores this text, so it contains no words that would have to be translated.
+        # The admin's history stores this text, so it contains no words that
+        # would have to be translated.
         return f"{self.name}, {self.user_group}"
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        # The form of an existing collection excludes the user group, and Django would therefore skip the constraint.
+        # The form of an existing collection excludes the user group, and
+        # Django would therefore skip the constraint.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
 class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
-    """A foreign key to a row of the same user group. Its joins also compare the user groups.
+    """A foreign key to a row of the same user group.
 
-    Citus distributes tables over several servers by user group, and joins them only if the join compares this column.
-    If the tables are partitioned by user group, the join reads one partition. Migrations have an ordinary foreign key.
+    Its joins also compare the user groups.
 
-    This overrides an undocumented hook for subclasses of Django's field, which is the same in Django 5.2 to 6.1.
-    Remove this class when Django's ForeignObject can share a column with another foreign key.
+    Citus distributes tables over several servers by user group, and joins them
+    only if the join compares this column. If the tables are partitioned by
+    user group, the join reads one partition. Migrations have an ordinary
+    foreign key.
+
+    This overrides an undocumented hook for subclasses of Django's field, which
+    is the same in Django 5.2 to 6.1. Remove this class when Django's
+    ForeignObject can share a column with another foreign key.
     """
 
     def get_joining_fields(self, reverse_join: bool = False) -> tuple[Any, ...]:
-        user_groups = [model._meta.get_field("user_group") for model in (self.model, self.related_model)]
+        user_groups = [
+            model._meta.get_field("user_group")
+            for model in (self.model, self.related_model)
+        ]
         return (
             *super().get_joining_fields(reverse_join),
             tuple(reversed(user_groups) if reverse_join else user_groups),
@@ -103,13 +138,21 @@ class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
 
 
 class Bookmark(DatedModel):
-    """A URL that a user group has saved. It is unique within a collection, and among the bookmarks without one."""
+    """A URL that a user group has saved.
+
+    It is unique within a collection, and among the bookmarks without one.
+    """
 
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     user_group = models.ForeignKey(
-        UserGroup, models.CASCADE, related_name="bookmarks", db_index=False, verbose_name=_("user group")
+        UserGroup,
+        models.CASCADE,
+        related_name="bookmarks",
+        db_index=False,
+        verbose_name=_("user group"),
     )
-    # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a collection before it is deleted.
+    # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a
+    # collection before it is deleted.
     collection = SameGroupForeignKey(
         Collection,
         models.DO_NOTHING,
@@ -124,10 +167,19 @@ class Bookmark(DatedModel):
         "URL",
         max_length=web_url.MAX_LENGTH,
         validators=[web_url.validate],
-        help_text=_("An absolute http or https URL. It is stored exactly as entered and never fetched."),
+        help_text=_(
+            "An absolute http or https URL. It is stored exactly as entered and never "
+            "fetched."
+        ),
     )
-    url_digest = web_url.URLDigestField(max_length=32, editable=False)  # bytes of a SHA-256 digest
-    title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True, help_text=_("The title of the page."))
+    # bytes of a SHA-256 digest
+    url_digest = web_url.URLDigestField(max_length=32, editable=False)
+    title = models.CharField(
+        _("title"),
+        max_length=MAX_TITLE_LENGTH,
+        blank=True,
+        help_text=_("The title of the page."),
+    )
 
     objects = BookmarkQuerySet.as_manager()
 
@@ -139,14 +191,24 @@ class Bookmark(DatedModel):
                 F("user_group"),
                 F("url_digest"),
                 # NULLs would be different from each other.
-                Coalesce("collection_id", Value(NO_COLLECTION), output_field=models.UUIDField()),
+                Coalesce(
+                    "collection_id",
+                    Value(NO_COLLECTION),
+                    output_field=models.UUIDField(),
+                ),
                 name="bookmarks_url",
             ),
         ]
         indexes = [
-            models.Index(fields=["user_group", "created_at", "id"], name="bookmarks_by_group"),
-            # Without the user group, PostgreSQL might combine both indexes, and sort all bookmarks of the collection.
-            models.Index(fields=["collection", "user_group", "created_at", "id"], name="bookmarks_in_collection"),
+            models.Index(
+                fields=["user_group", "created_at", "id"], name="bookmarks_by_group"
+            ),
+            # Without the user group, PostgreSQL might combine both indexes,
+            # and sort all bookmarks of the collection.
+            models.Index(
+                fields=["collection", "user_group", "created_at", "id"],
+                name="bookmarks_in_collection",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -154,19 +216,37 @@ class Bookmark(DatedModel):
 
     @property
     def unique_key(self) -> UniqueKey:
-        """The key that is unique within a user group. Raises ValueError if the URL has no digest yet and is invalid."""
-        return self.collection_id or NO_COLLECTION, bytes(self.url_digest) or web_url.digest(self.url)
+        """The key that is unique within a user group.
+
+        Raises ValueError if the URL has no digest yet and is invalid.
+        """
+        return self.collection_id or NO_COLLECTION, bytes(
+            self.url_digest
+        ) or web_url.digest(self.url)
 
     def clean(self) -> None:
-        """Raise ValidationError if the collection belongs to another user group."""
-        if self.collection is not None and self.collection.user_group_id != self.user_group_id:
-            raise ValidationError({"collection": _("The user group has no such collection.")})
+        """Raise ValidationError if the collection belongs to another user
+        group.
+        """
+        if (
+            self.collection is not None
+            and self.collection.user_group_id != self.user_group_id
+        ):
+            raise ValidationError(
+                {"collection": _("The user group has no such collection.")}
+            )
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        shown_at = next((name for name in ("url", "collection") if name not in (exclude or ())), NON_FIELD_ERRORS)
+        shown_at = next(
+            (name for name in ("url", "collection") if name not in (exclude or ())),
+            NON_FIELD_ERRORS,
+        )
         with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
-        # Django's own check would not insert the row's ``collection_id`` in the expression of the constraint.
-        same = Bookmark.objects.for_write().filter(user_group=self.user_group_id, collection=self.collection_id)
+        # Django's own check would not insert the row's ``collection_id`` in
+        # the expression of the constraint.
+        same = Bookmark.objects.for_write().filter(
+            user_group=self.user_group_id, collection=self.collection_id
+        )
         if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
             raise ValidationError({shown_at: BOOKMARK_EXISTS})

@@ -1,18 +1,33 @@
-"""The OpenAPI documentation of the bookmark operations, and of those on files and access tokens."""
+"""The OpenAPI documentation of the bookmark operations, and of those on files
+and access tokens.
+"""
 
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiRequest,
+    OpenApiResponse,
+)
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.contract import batch
 from usergroups.contract.deadlines import TimeLimitExceeded
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
-from usergroups.tokens.openapi import ETAG, IF_MATCH, id_parameter, missing, operation, page_query, success_response
+from usergroups.tokens.openapi import (
+    ETAG,
+    IF_MATCH,
+    id_parameter,
+    missing,
+    operation,
+    page_query,
+    success_response,
+)
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
@@ -40,9 +55,9 @@ list_bookmarks = bookmark_operation(
     operation_id="list_bookmarks",
     summary="List bookmarks",
     description=(
-        "Lists the bookmarks of the access token's user group that match all filters. Request `next` "
-        "until it is null: every bookmark that existed at the start is listed exactly once, unless an "
-        "import changes its date meanwhile."
+        "Lists the bookmarks of the access token's user group that match all filters. "
+        "Request `next` until it is null: every bookmark that existed at the start is "
+        "listed exactly once, unless an import changes its date meanwhile."
     ),
     query={
         **page_query(BOOKMARK["id"]),
@@ -60,16 +75,22 @@ create_bookmark = bookmark_operation(
     operation_id="create_bookmark",
     summary="Create a bookmark",
     description=(
-        "The bookmark belongs to the access token's user group, which is returned with it. If the user group already "
-        "has a bookmark with this URL in the same collection (or, likewise, without a collection), that bookmark is "
-        "returned unchanged with status 200. Two URLs are the same if the WHATWG URL Standard serializes them to the "
-        "same text. The URL is stored exactly as sent and never fetched."
+        "The bookmark belongs to the access token's user group, which is returned with "
+        "it. If the user group already has a bookmark with this URL in the same "
+        "collection (or, likewise, without a collection), that bookmark is returned "
+        "unchanged with status 200. Two URLs are the same if the WHATWG URL Standard "
+        "serializes them to the same text. The URL is stored exactly as sent and "
+        "never fetched."
     ),
     parameters=[ETAG],
     request=FIELDS,
     responses={
-        200: success_response("The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK),
-        201: success_response("The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK),
+        200: success_response(
+            "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK
+        ),
+        201: success_response(
+            "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK
+        ),
     },
     failures=[INVALID_URL, exceptions.InvalidCollection()],
 )
@@ -89,7 +110,12 @@ update_bookmark = bookmark_operation(
     parameters=[BOOKMARK_ID, IF_MATCH, ETAG],
     request=FIELDS,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[INVALID_URL, exceptions.InvalidCollection(), exceptions.BookmarkNotFound(), exceptions.BookmarkExists()],
+    failures=[
+        INVALID_URL,
+        exceptions.InvalidCollection(),
+        exceptions.BookmarkNotFound(),
+        exceptions.BookmarkExists(),
+    ],
 )
 
 delete_bookmark = bookmark_operation(
@@ -112,12 +138,20 @@ create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",
     summary="Create many bookmarks",
     description=(
-        "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the fields of a single create request. "
-        "An invalid item does not affect the others. `results` lists one result for each item, in the same order: the "
-        "`status` and the body that a single create request would return, without the user group."
+        "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the "
+        "fields of a single create request. An invalid item does not affect the "
+        "others. `results` lists one result for each item, in the same order: the "
+        "`status` and the body that a single create request would return, without the "
+        "user group."
     ),
     request={"bookmarks": [FIELDS, {"url": "example.com"}]},
-    responses={200: success_response("The result of each item.", user_group=USER_GROUP, results=[CREATED, INVALID])},
+    responses={
+        200: success_response(
+            "The result of each item.",
+            user_group=USER_GROUP,
+            results=[CREATED, INVALID],
+        )
+    },
     failures=[missing("bookmarks")],
 )
 
@@ -125,11 +159,13 @@ delete_bookmarks = bookmark_operation(
     operation_id="delete_bookmarks",
     summary="Delete many bookmarks",
     description=(
-        "Takes up to 1,000 ids. `results` lists one result for each id, in the same order: the `status` and the body "
-        "that a single delete request would return."
+        "Takes up to 1,000 ids. `results` lists one result for each id, in the same "
+        "order: the `status` and the body that a single delete request would return."
     ),
     request={"ids": IDS},
-    responses={200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])},
+    responses={
+        200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])
+    },
     failures=[missing("ids")],
 )
 
@@ -137,12 +173,15 @@ move_bookmarks = bookmark_operation(
     operation_id="move_bookmarks",
     summary="Move many bookmarks",
     description=(
-        "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of their collections if `collection` is "
-        "null. `results` lists one result for each id, in the same order: the `status` and the body that a single "
-        "update request would return."
+        "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of "
+        "their collections if `collection` is null. `results` lists one result for "
+        "each id, in the same order: the `status` and the body that a single update "
+        "request would return."
     ),
     request={"ids": IDS, "collection": BOOKMARK["collection"]},
-    responses={200: success_response("The result of each id.", results=[MOVED, DUPLICATE])},
+    responses={
+        200: success_response("The result of each id.", results=[MOVED, DUPLICATE])
+    },
     failures=[missing("ids"), exceptions.InvalidCollection()],
 )
 
@@ -159,7 +198,10 @@ COLLECTION_ID = id_parameter("The collection's `id`.", COLLECTION["id"])
 list_collections = collection_operation(
     operation_id="list_collections",
     summary="List collections",
-    description="Lists the collections of the access token's user group. Request `next` until it is null.",
+    description=(
+        "Lists the collections of the access token's user group. Request `next` until "
+        "it is null."
+    ),
     query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     failures=[INVALID_LIMIT],
@@ -170,7 +212,9 @@ create_collection = collection_operation(
     summary="Create a collection",
     parameters=[ETAG],
     request={"name": COLLECTION["name"]},
-    responses={201: success_response("The collection was created.", collection=COLLECTION)},
+    responses={
+        201: success_response("The collection was created.", collection=COLLECTION)
+    },
     failures=[missing("name"), exceptions.CollectionExists()],
 )
 
@@ -195,7 +239,8 @@ delete_collection = collection_operation(
     operation_id="delete_collection",
     summary="Delete a collection",
     description=(
-        "Its bookmarks are kept, without a collection. If bookmarks become duplicates, only the oldest is kept."
+        "Its bookmarks are kept, without a collection. If bookmarks become duplicates, "
+        "only the oldest is kept."
     ),
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
@@ -203,8 +248,16 @@ delete_collection = collection_operation(
 )
 
 file_operation = partial(operation, tags=["Files"])
-FILE_NAME = OpenApiParameter("Content-Disposition", str, "header", description="The name of the file.", response=True)
-INVALID_FORMAT = ValidationError({"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]})
+FILE_NAME = OpenApiParameter(
+    "Content-Disposition",
+    str,
+    "header",
+    description="The name of the file.",
+    response=True,
+)
+INVALID_FORMAT = ValidationError(
+    {"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]}
+)
 REPORT = {
     "created": 1204,
     "updated": 0,
@@ -218,25 +271,36 @@ REPORT = {
     "stopped_at": None,
 }
 
-EXPORTED = Bookmark(url="https://example.com/", title="Example", created_at=datetime(2026, 1, 31, tzinfo=UTC))
-EXPORT_EXAMPLES = {MEDIA_TYPES[name]: "".join(module.write([EXPORTED])) for name, module in EXPORT_FORMATS.items()}
+EXPORTED = Bookmark(
+    url="https://example.com/",
+    title="Example",
+    created_at=datetime(2026, 1, 31, tzinfo=UTC),
+)
+EXPORT_EXAMPLES = {
+    MEDIA_TYPES[name]: "".join(module.write([EXPORTED]))
+    for name, module in EXPORT_FORMATS.items()
+}
 JSON_EXAMPLE = '[{"href": "https://example.com/", "description": "Example"}]'
 
 import_bookmarks = file_operation(
     operation_id="import_bookmarks",
     summary="Import a file",
     description=(
-        "Takes a file of a browser, of another service or of an export as the body. The format is that of the "
-        "Content-Type, which may also be `application/json`, `application/x-ndjson` or `application/jsonlines`. With "
-        "`format`, the body may have any Content-Type. Its `charset` names the file's encoding. Existing bookmarks are "
-        "not changed without `update`, so the same file can be imported again after any error. An invalid record does "
-        "not affect the others.\n\n"
-        "The size of the body is limited, also after it is decompressed. Send a larger file in parts of JSON Lines. So "
-        "is the time: the report's `stopped_at` is the place at which an import ended because of it."
+        "Takes a file of a browser, of another service or of an export as the body. "
+        "The format is that of the Content-Type, which may also be "
+        "`application/json`, `application/x-ndjson` or `application/jsonlines`. With "
+        "`format`, the body may have any Content-Type. Its `charset` names the file's "
+        "encoding. Existing bookmarks are not changed without `update`, so the same "
+        "file can be imported again after any error. An invalid record does not "
+        "affect the others.\n\nThe size of the body is limited, also after it is "
+        "decompressed. Send a larger file in parts of JSON Lines. So is the time: the "
+        "report's `stopped_at` is the place at which an import ended because of it."
     ),
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     sent_file={
-        media_type: OpenApiRequest(OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)])
+        media_type: OpenApiRequest(
+            OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)]
+        )
         for media_type, text in {**EXPORT_EXAMPLES, ANY_FORMAT: JSON_EXAMPLE}.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
@@ -247,14 +311,17 @@ export_bookmarks = file_operation(
     operation_id="export_bookmarks",
     summary="Export a file",
     description=(
-        "Returns the bookmarks of the user group, or of one of its collections, as a file in UTF-8: ordered by "
-        "collection, the oldest first, beginning with those in no collection. An import of it into an empty user group "
-        "restores the bookmarks, their collections and the order of both."
+        "Returns the bookmarks of the user group, or of one of its collections, as a "
+        "file in UTF-8: ordered by collection, the oldest first, beginning with those "
+        "in no collection. An import of it into an empty user group restores the "
+        "bookmarks, their collections and the order of both."
     ),
     parameters=[FILE_NAME],
     query={"format": "html", "collection": COLLECTION["id"]},
     responses={
-        (200, media_type): OpenApiResponse(str, "The file.", [OpenApiExample("File", text, media_type=media_type)])
+        (200, media_type): OpenApiResponse(
+            str, "The file.", [OpenApiExample("File", text, media_type=media_type)]
+        )
         for media_type, text in EXPORT_EXAMPLES.items()
     },
     failures=[INVALID_FORMAT, exceptions.InvalidCollection(), TimeLimitExceeded()],
@@ -278,9 +345,17 @@ ACCESS_TOKEN_ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 list_access_tokens = access_token_operation(
     operation_id="list_access_tokens",
     summary="List access tokens",
-    description="Lists the access tokens of a user group, including expired and revoked ones, without their secrets.",
-    query={"user_group_id": "example_1", **page_query(bytes.fromhex(ACCESS_TOKEN["id"]))},
-    responses={200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])},
+    description=(
+        "Lists the access tokens of a user group, including expired and revoked ones, "
+        "without their secrets."
+    ),
+    query={
+        "user_group_id": "example_1",
+        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
+    },
+    responses={
+        200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])
+    },
     failures=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
 )
 
@@ -288,11 +363,22 @@ issue_access_token = access_token_operation(
     operation_id="issue_access_token",
     summary="Issue an access token",
     description=(
-        "Issues an access token, which gives access to the bookmarks and collections of the user group. Only "
-        "this response has its `secret`. A user group has at most 1,000 tokens that are neither expired nor revoked."
+        "Issues an access token, which gives access to the bookmarks and collections "
+        "of the user group. Only this response has its `secret`. A user group has at "
+        "most 1,000 tokens that are neither expired nor revoked."
     ),
-    request={"user_group_id": "example_1", "name": ACCESS_TOKEN["name"], "read_only": False, "expires_in": 2_592_000},
-    responses={201: success_response("The access token was issued.", access_token={**ACCESS_TOKEN, "secret": SECRET})},
+    request={
+        "user_group_id": "example_1",
+        "name": ACCESS_TOKEN["name"],
+        "read_only": False,
+        "expires_in": 2_592_000,
+    },
+    responses={
+        201: success_response(
+            "The access token was issued.",
+            access_token={**ACCESS_TOKEN, "secret": SECRET},
+        )
+    },
     failures=[ID_MISSING, UserGroupNotFound(), exceptions.TooManyAccessTokens()],
 )
 

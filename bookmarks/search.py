@@ -1,7 +1,9 @@
 """Lists of bookmarks that contain a text or were changed lately.
 
-No index supports these conditions in the order of a list. In the worst case, PostgreSQL's STRPOS() also takes time in
-proportion to the length of the text times the length of the query. A call therefore searches a limited amount of text.
+No index supports these conditions in the order of a list. In the worst case,
+PostgreSQL's STRPOS() also takes time in proportion to the length of the text
+times the length of the query. A call therefore searches a limited amount of
+text.
 """
 
 from collections.abc import Mapping
@@ -22,35 +24,54 @@ MAX_QUERY_LENGTH = 100  # characters
 
 
 class SearchPage(ScanPage["Bookmark"]):
-    """A page of the bookmarks that contain the text ``q`` in any letter case and were changed since ``updated_since``.
+    """A page of the bookmarks that contain the text ``q`` in any letter case
+    and were changed since ``updated_since``.
 
-    It may have fewer bookmarks than its limit, even none, although a next page exists.
+    It may have fewer bookmarks than its limit, even none, although a next page
+    exists.
     """
 
-    def __init__(self, bookmarks: "QuerySet[Bookmark]", filters: Mapping[str, Any], **position: Any) -> None:
+    def __init__(
+        self,
+        bookmarks: "QuerySet[Bookmark]",
+        filters: Mapping[str, Any],
+        **position: Any,
+    ) -> None:
         condition = Q()
         size: Combinable = Value(0)  # the number of characters to search in a bookmark
         if "updated_since" in filters:
             condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
             text = Lowercase(Value(filters["q"]))
-            contain = (GreaterThan(StrIndex(Lowercase(name), text), 0) for name in ("url", "title"))
+            contain = (
+                GreaterThan(StrIndex(Lowercase(name), text), 0)
+                for name in ("url", "title")
+            )
             condition &= Q(*contain, _connector=Q.OR)
             size = Length("url") + Length("title")
         super().__init__(bookmarks, "id", condition=condition, size=size, **position)
 
 
 class Lowercase(Func):
-    """Convert text to lower case. SQLite's own LOWER() changes only ASCII letters."""
+    """Convert text to lower case.
+
+    SQLite's own LOWER() changes only ASCII letters.
+    """
 
     function = "LOWER"
     output_field = TextField()
 
-    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+    def as_sqlite(
+        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
+    ) -> Any:
         return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 
 
 def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Create the SQL function that Lowercase uses, on a new connection to SQLite."""
+    """Create the SQL function that Lowercase uses, on a new connection to
+    SQLite.
+    """
     if connection.vendor == "sqlite":
-        connection.connection.create_function("bookmarks_lower", 1, str.lower, deterministic=True)
+        connection.connection.create_function(
+            "bookmarks_lower", 1, str.lower, deterministic=True
+        )

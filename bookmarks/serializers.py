@@ -1,4 +1,6 @@
-"""The serializers of the bookmark operations, and of those on files and access tokens."""
+"""The serializers of the bookmark operations, and of those on files and access
+tokens.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -11,24 +13,40 @@ from rest_framework import serializers
 from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
 from usergroups.contract.fields import Envelope, TextField, TimestampField
 from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
-from usergroups.serializers import UserGroupIdQuery, UserGroupIdSerializer, UserGroupSerializer
+from usergroups.serializers import (
+    UserGroupIdQuery,
+    UserGroupIdSerializer,
+    UserGroupSerializer,
+)
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 
 from . import web_url
 from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
-from .models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, AccessToken, Bookmark, Collection
+from .models import (
+    MAX_COLLECTION_NAME_LENGTH,
+    MAX_TITLE_LENGTH,
+    AccessToken,
+    Bookmark,
+    Collection,
+)
 from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
 class CollectionField(serializers.Field[Collection, Any, str, Any]):
-    """The id of a collection. ``find_collection`` in the serializer's context returns the collection, or None."""
+    """The id of a collection.
+
+    ``find_collection`` in the serializer's context returns the collection, or
+    None.
+    """
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
     def to_internal_value(self, data: Any) -> Collection:
-        collection: Collection | None = self.context["find_collection"](data) if isinstance(data, str) else None
+        collection: Collection | None = (
+            self.context["find_collection"](data) if isinstance(data, str) else None
+        )
         if collection is None:
             self.fail("does_not_exist")
         return collection
@@ -36,7 +54,9 @@ class CollectionField(serializers.Field[Collection, Any, str, Any]):
 
 @extend_schema_field({"type": "string"})
 class CollectionFilterField(CollectionField):
-    """A CollectionField for query strings, in which an empty value stands for no collection."""
+    """A CollectionField for query strings, in which an empty value stands for
+    no collection.
+    """
 
     def to_internal_value(self, data: Any) -> Any:
         return super().to_internal_value(data) if data else None
@@ -46,7 +66,9 @@ class URLField(TextField):
     """An absolute http or https URL."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs)
+        super().__init__(
+            max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs
+        )
 
 
 class PastTimestampField(TimestampField):
@@ -65,10 +87,17 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
     collection = CollectionField(
-        required=False, allow_null=True, help_text="The id of one of the user group's collections, or null."
+        required=False,
+        allow_null=True,
+        help_text="The id of one of the user group's collections, or null.",
     )
     url = URLField(required=False, help_text="An absolute http or https URL.")
-    title = TextField(required=False, allow_blank=True, max_length=MAX_TITLE_LENGTH, help_text="The title of the page.")
+    title = TextField(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_TITLE_LENGTH,
+        help_text="The title of the page.",
+    )
 
 
 class BookmarkCreateSerializer(BookmarkUpdateSerializer):
@@ -77,7 +106,10 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     url = URLField(help_text="An absolute http or https URL.")
     created_at = PastTimestampField(
         required=False,
-        help_text="When the bookmark was created, for imports from another service. Not in the future. Default: now.",
+        help_text=(
+            "When the bookmark was created, for imports from another service. Not in "
+            "the future. Default: now."
+        ),
     )
 
 
@@ -88,7 +120,9 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     url = serializers.CharField(help_text="The URL exactly as it was sent.")
     title = serializers.CharField(help_text="The title of the page. It may be empty.")
     collection = serializers.CharField(
-        source="collection_id", allow_null=True, help_text="The id of the bookmark's collection, or null."
+        source="collection_id",
+        allow_null=True,
+        help_text="The id of the bookmark's collection, or null.",
     )
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the bookmark was last changed.")
@@ -106,24 +140,35 @@ class NewBookmarkEnvelope(Envelope):
 class BookmarkListQuery(PageQuery):
     cursor = CursorField(UUID)
     collection = CollectionFilterField(
-        required=False, help_text="Only bookmarks in the collection with this id or, if empty, in no collection."
+        required=False,
+        help_text=(
+            "Only bookmarks in the collection with this id or, if empty, in no "
+            "collection."
+        ),
     )
-    url = URLField(required=False, help_text="Only bookmarks with this URL, in any equivalent spelling.")
-    created_since = TimestampField(required=False, help_text="Only bookmarks created at this time or later.")
+    url = URLField(
+        required=False,
+        help_text="Only bookmarks with this URL, in any equivalent spelling.",
+    )
+    created_since = TimestampField(
+        required=False, help_text="Only bookmarks created at this time or later."
+    )
     updated_since = TimestampField(
         required=False,
         help_text=(
-            "Only bookmarks created or changed at this time or later. To poll, subtract a minute from the latest "
-            "`updated_at` that you have seen. A page may have fewer bookmarks than `limit`, "
-            "even none, although more follow: request `next` until it is null."
+            "Only bookmarks created or changed at this time or later. To poll, "
+            "subtract a minute from the latest `updated_at` that you have seen. A "
+            "page may have fewer bookmarks than `limit`, even none, although more "
+            "follow: request `next` until it is null."
         ),
     )
     q = TextField(
         required=False,
         max_length=MAX_QUERY_LENGTH,
         help_text=(
-            "Only bookmarks with this text in the URL or title, ignoring letter case. A page may have fewer bookmarks "
-            "than `limit`, even none, although more follow: request `next` until it is null."
+            "Only bookmarks with this text in the URL or title, ignoring letter case. "
+            "A page may have fewer bookmarks than `limit`, even none, although more "
+            "follow: request `next` until it is null."
         ),
     )
 
@@ -155,7 +200,8 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
     """The ids of bookmarks, and the collection to move them to."""
 
     collection = CollectionField(
-        allow_null=True, help_text="The id of one of the user group's collections, or null for none."
+        allow_null=True,
+        help_text="The id of one of the user group's collections, or null for none.",
     )
 
 
@@ -170,7 +216,10 @@ class BookmarkMoveEnvelope(Envelope):
 class CollectionWriteSerializer(serializers.Serializer[Any]):
     """A new collection, or changes of a collection."""
 
-    name = TextField(max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Unique within the user group.")
+    name = TextField(
+        max_length=MAX_COLLECTION_NAME_LENGTH,
+        help_text="Unique within the user group.",
+    )
 
 
 class CollectionSerializer(serializers.Serializer[Collection]):
@@ -189,7 +238,9 @@ class CollectionEnvelope(Envelope):
 class CollectionListQuery(PageQuery):
     cursor = CursorField(UUID)
     name = TextField(
-        required=False, max_length=MAX_COLLECTION_NAME_LENGTH, help_text="Only the collection with this name."
+        required=False,
+        max_length=MAX_COLLECTION_NAME_LENGTH,
+        help_text="Only the collection with this name.",
     )
 
 
@@ -201,30 +252,51 @@ class ImportQuery(serializers.Serializer[Any]):
     """The query parameters of an import."""
 
     format = serializers.ChoiceField(
-        choices=[*FORMATS], required=False, help_text="The format of the file. Default: that of the Content-Type."
+        choices=[*FORMATS],
+        required=False,
+        help_text="The format of the file. Default: that of the Content-Type.",
     )
     collection = CollectionField(
         required=False,
-        help_text="The id of the collection for all bookmarks. Default: the collections that the file names.",
+        help_text=(
+            "The id of the collection for all bookmarks. Default: the collections that "
+            "the file names."
+        ),
     )
-    update = serializers.BooleanField(  # type: ignore[assignment]  # DRF removes fields from the class
-        default=False, help_text="Whether existing bookmarks get the values that the file has for them, such as titles."
+    # DRF removes fields from the class
+    update = serializers.BooleanField(  # type: ignore[assignment]
+        default=False,
+        help_text=(
+            "Whether existing bookmarks get the values that the file has for them, "
+            "such as titles."
+        ),
     )
 
 
 class RefusalSerializer(serializers.Serializer[Any]):
-    reason = serializers.CharField(help_text="An explanation for people; its wording may change.")
-    count = serializers.IntegerField(help_text="The number of records that were refused for this reason.")
+    reason = serializers.CharField(
+        help_text="An explanation for people; its wording may change."
+    )
+    count = serializers.IntegerField(
+        help_text="The number of records that were refused for this reason."
+    )
     lines = serializers.ListField(
         child=serializers.IntegerField(),
-        help_text="The numbers of the lines on which the first 10 of them begin, or of the bookmarks in a JSON file.",
+        help_text=(
+            "The numbers of the lines on which the first 10 of them begin, or of the "
+            "bookmarks in a JSON file."
+        ),
     )
 
 
 class LeftOutSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="The name in the file, or `…` for all further ones after 100 names.")
+    name = serializers.CharField(
+        help_text="The name in the file, or `…` for all further ones after 100 names."
+    )
     count = serializers.IntegerField(
-        help_text="The number of bookmarks that have it; for `…`, the sum of these numbers."
+        help_text=(
+            "The number of bookmarks that have it; for `…`, the sum of these numbers."
+        )
     )
 
 
@@ -232,30 +304,52 @@ class ReportSerializer(serializers.Serializer[Any]):
     """What an import did."""
 
     created = serializers.IntegerField(help_text="The number of new bookmarks.")
-    updated = serializers.IntegerField(help_text="The number of existing bookmarks that were changed.")
-    existing = serializers.IntegerField(help_text="The number of existing or repeated bookmarks that did not change.")
-    refused = serializers.IntegerField(help_text="The number of records that were not imported.")
+    updated = serializers.IntegerField(
+        help_text="The number of existing bookmarks that were changed."
+    )
+    existing = serializers.IntegerField(
+        help_text="The number of existing or repeated bookmarks that did not change."
+    )
+    refused = serializers.IntegerField(
+        help_text="The number of records that were not imported."
+    )
     refusals = RefusalSerializer(
-        many=True, help_text="The refused records by reason. After 100 reasons, all others are counted together."
+        many=True,
+        help_text=(
+            "The refused records by reason. After 100 reasons, all others are counted "
+            "together."
+        ),
     )
     unusable_dates = serializers.IntegerField(
-        help_text="The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."
+        help_text=(
+            "The number of bookmarks whose date is invalid or in the future. New ones "
+            "get the date of the import."
+        )
     )
     shortened = serializers.IntegerField(
-        help_text="The number of shortened texts. The name of a collection counts once for each of its bookmarks."
+        help_text=(
+            "The number of shortened texts. The name of a collection counts once for "
+            "each of its bookmarks."
+        )
     )
     left_out = LeftOutSerializer(
-        many=True, source="left_out_counts", help_text="Values in the file for which bookmarks have no field, by name."
+        many=True,
+        source="left_out_counts",
+        help_text="Values in the file for which bookmarks have no field, by name.",
     )
     error = serializers.CharField(
         allow_null=True,
-        help_text="Why the import ended before the end of the file, or null. What came before was imported.",
+        help_text=(
+            "Why the import ended before the end of the file, or null. What came "
+            "before was imported."
+        ),
     )
     stopped_at = serializers.IntegerField(
         allow_null=True,
         help_text=(
-            "The number of the line, or of the bookmark in a JSON file, at which the import ended because of its time "
-            "limit, or null. Send the rest of the file, from there, as another import."
+            "The number of the line, or of the bookmark in a JSON file, at which the "
+            "import ended because of its time limit, or null. Send the rest of the "
+            "file, from there, as another import."
         ),
     )
 
@@ -267,15 +361,22 @@ class ImportEnvelope(Envelope):
 class ExportQuery(serializers.Serializer[Any]):
     """The query parameters of an export."""
 
-    format = serializers.ChoiceField(choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file.")
-    collection = CollectionField(required=False, help_text="Only the bookmarks in the collection with this id.")
+    format = serializers.ChoiceField(
+        choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file."
+    )
+    collection = CollectionField(
+        required=False, help_text="Only the bookmarks in the collection with this id."
+    )
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """The JSON value true or false. Strings and numbers that BooleanField accepts are invalid."""
+    """The JSON value true or false.
+
+    Strings and numbers that BooleanField accepts are invalid.
+    """
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -284,7 +385,10 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class StrictIntegerField(serializers.IntegerField):
-    """A JSON number without a fraction. Strings that IntegerField accepts are invalid."""
+    """A JSON number without a fraction.
+
+    Strings that IntegerField accepts are invalid.
+    """
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -296,26 +400,37 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer):
     """A new access token."""
 
     name = TextField(
-        required=False, allow_blank=True, max_length=MAX_TOKEN_NAME_LENGTH, help_text="What the token is for."
+        required=False,
+        allow_blank=True,
+        max_length=MAX_TOKEN_NAME_LENGTH,
+        help_text="What the token is for.",
     )
-    read_only = StrictBooleanField(  # type: ignore[assignment]  # DRF removes fields from the class
+    # DRF removes fields from the class
+    read_only = StrictBooleanField(  # type: ignore[assignment]
         default=False, help_text="Whether the token can only read."
     )
     expires_in = StrictIntegerField(
         required=False,
         min_value=1,
         max_value=MAX_LIFETIME,
-        help_text="The number of seconds until the token expires. Without it, the token never expires.",
+        help_text=(
+            "The number of seconds until the token expires. Without it, the token "
+            "never expires."
+        ),
     )
 
 
 class AccessTokenSerializer(serializers.Serializer[AccessToken]):
     """An access token, without its secret."""
 
-    id = serializers.CharField(source="public_id", help_text="The SHA-256 digest of the secret, in hexadecimal.")
+    id = serializers.CharField(
+        source="public_id",
+        help_text="The SHA-256 digest of the secret, in hexadecimal.",
+    )
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The beginning of the secret.")
-    read_only = serializers.BooleanField()  # type: ignore[assignment]  # DRF removes fields from the class
+    # DRF removes fields from the class
+    read_only = serializers.BooleanField()  # type: ignore[assignment]
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
     revoked_at = TimestampField(allow_null=True)
@@ -325,7 +440,11 @@ class AccessTokenSerializer(serializers.Serializer[AccessToken]):
 class IssuedAccessTokenSerializer(AccessTokenSerializer):
     """An access token with its secret."""
 
-    secret = serializers.CharField(help_text="Send it as `Authorization: Bearer <secret>`. It is never shown again.")
+    secret = serializers.CharField(
+        help_text=(
+            "Send it as `Authorization: Bearer <secret>`. It is never shown again."
+        )
+    )
 
 
 class IssuedAccessTokenEnvelope(Envelope):

@@ -7,9 +7,19 @@ from . import views
 app_name = "bookmarks"
 urlpatterns = [
     path("v1/bookmarks", views.BookmarksView.as_view(), name="bookmarks"),
-    path("v1/bookmarks/batch", views.BookmarkBatchView.as_view(), name="bookmarks-batch"),
-    path("v1/bookmarks/batch/delete", views.BookmarkBatchDeletionView.as_view(), name="bookmarks-batch-delete"),
-    path("v1/bookmarks/batch/move", views.BookmarkBatchMoveView.as_view(), name="bookmarks-batch-move"),
+    path(
+        "v1/bookmarks/batch", views.BookmarkBatchView.as_view(), name="bookmarks-batch"
+    ),
+    path(
+        "v1/bookmarks/batch/delete",
+        views.BookmarkBatchDeletionView.as_view(),
+        name="bookmarks-batch-delete",
+    ),
+    path(
+        "v1/bookmarks/batch/move",
+        views.BookmarkBatchMoveView.as_view(),
+        name="bookmarks-batch-move",
+    ),
     path("v1/bookmarks/<str:id>", views.BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", views.CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:id>", views.CollectionView.as_view(), name="collection"),

@@ -47,7 +47,9 @@ from .search import SearchPage
 
 
 class AccessTokenView(TokenView):
-    """A view on the bookmarks and collections of the user group to which the access token belongs."""
+    """A view on the bookmarks and collections of the user group to which the
+    access token belongs.
+    """
 
     authentication_classes = [AccessTokenAuthentication]
     errors = {
@@ -74,27 +76,41 @@ class AccessTokenView(TokenView):
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(self.user_group, public_id, for_write=True)
+        self.collection = Collection.objects.find(
+            self.user_group, public_id, for_write=True
+        )
         return self.collection
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, IntegrityError) and self.collection:
             existing = self.collections.for_write()
             if not existing.contains(self.collection):
-                exc = exceptions.InvalidCollection()  # It has been deleted since it was found.
+                # It has been deleted since it was found.
+                exc = exceptions.InvalidCollection()
         return super().handle_exception(exc)
 
     def location_of(self, key: UUID) -> str:
-        """Return the path of the object with this key. The request is to its list, or to another object of its list."""
+        """Return the path of the object with this key.
+
+        The request is to its list, or to another object of its list.
+        """
         path = escape_uri_path(self.request.path)
         return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"
 
 
 class BookmarksView(AccessTokenView):
-    request_serializers = {"GET": serializers.BookmarkListQuery, "POST": serializers.BookmarkCreateSerializer}
-    response_serializers = {"GET": serializers.BookmarkListEnvelope, "POST": serializers.NewBookmarkEnvelope}
-    owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
-    # A character of the parameter ``url`` may take twelve bytes, as in %F0%9F%98%80.
+    request_serializers = {
+        "GET": serializers.BookmarkListQuery,
+        "POST": serializers.BookmarkCreateSerializer,
+    }
+    response_serializers = {
+        "GET": serializers.BookmarkListEnvelope,
+        "POST": serializers.NewBookmarkEnvelope,
+    }
+    # loaded for the user group in the response
+    owner_fields = {"POST": ("properties",)}
+    # A character of the parameter ``url`` may take twelve bytes, as in
+    # %F0%9F%98%80.
     max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
 
     def is_costly(self, request: APIRequest) -> bool:
@@ -107,7 +123,11 @@ class BookmarksView(AccessTokenView):
         paging = pop_paging(query)
         bookmarks = Bookmark.objects.matching(self.user_group, query)
         is_search = not {"q", "updated_since"}.isdisjoint(query)
-        page = SearchPage(bookmarks, query, **paging) if is_search else Page(bookmarks, "id", **paging)
+        page = (
+            SearchPage(bookmarks, query, **paging)
+            if is_search
+            else Page(bookmarks, "id", **paging)
+        )
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
@@ -118,7 +138,9 @@ class BookmarksView(AccessTokenView):
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, etag_of=bookmark)
-        return self.respond(data, etag_of=bookmark, status=201, location=self.location_of(bookmark.pk))
+        return self.respond(
+            data, etag_of=bookmark, status=201, location=self.location_of(bookmark.pk)
+        )
 
 
 class BookmarkView(AccessTokenView):
@@ -142,7 +164,9 @@ class BookmarkView(AccessTokenView):
             bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
         except Duplicate as duplicate:
             location = self.location_of(duplicate.key)
-            raise exceptions.BookmarkExists("url" if "url" in fields else "collection", location) from None
+            raise exceptions.BookmarkExists(
+                "url" if "url" in fields else "collection", location
+            ) from None
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark
@@ -154,7 +178,8 @@ class BookmarkView(AccessTokenView):
 class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
-    owner_fields = {"POST": ("properties",)}  # loaded for the user group in the response
+    # loaded for the user group in the response
+    owner_fields = {"POST": ("properties",)}
     costly_methods = ("POST",)
     parser_classes = [BatchParser]
 
@@ -163,7 +188,9 @@ class BookmarkBatchView(AccessTokenView):
         return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
 
     def create(self) -> Response:
-        """Look up all collections at once, and store the valid items. post() repeats it if a collection is deleted."""
+        """Look up all collections at once, and store the valid items. post()
+        repeats it if a collection is deleted.
+        """
         sent = cast(dict[str, Any], self.request.data).get("bookmarks")
         unvalidated = sent[: batch.MAX_ITEMS] if isinstance(sent, list) else []
         ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
@@ -171,9 +198,13 @@ class BookmarkBatchView(AccessTokenView):
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
-            for bookmark, created in Bookmark.objects.add_many(self.user_group, batch.valid(items))
+            for bookmark, created in Bookmark.objects.add_many(
+                self.user_group, batch.valid(items)
+            )
         )
-        return self.respond({"user_group": self.user_group, "results": batch.results(items, stored)})
+        return self.respond(
+            {"user_group": self.user_group, "results": batch.results(items, stored)}
+        )
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
@@ -185,7 +216,10 @@ class BookmarkBatchDeletionView(AccessTokenView):
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
         existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = ({"status": 200} if found else batch.failed(exceptions.BookmarkNotFound()) for found in existed)
+        deletions = (
+            {"status": 200} if found else batch.failed(exceptions.BookmarkNotFound())
+            for found in existed
+        )
         return self.respond({"results": batch.results(ids, deletions)})
 
 
@@ -199,16 +233,30 @@ class BookmarkBatchMoveView(AccessTokenView):
         fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
         moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        failures: dict[Any, Any] = {None: exceptions.BookmarkNotFound, Duplicate: exceptions.BookmarkExists}
+        failures: dict[Any, Any] = {
+            None: exceptions.BookmarkNotFound,
+            Duplicate: exceptions.BookmarkExists,
+        }
         moves = (
-            batch.failed(failures[each]()) if each in failures else {"bookmark": each, "status": 200} for each in moved
+            (
+                batch.failed(failures[each]())
+                if each in failures
+                else {"bookmark": each, "status": 200}
+            )
+            for each in moved
         )
         return self.respond({"results": batch.results(ids, moves)})
 
 
 class CollectionsView(AccessTokenView):
-    request_serializers = {"GET": serializers.CollectionListQuery, "POST": serializers.CollectionWriteSerializer}
-    response_serializers = {"GET": serializers.CollectionListEnvelope, "POST": serializers.CollectionEnvelope}
+    request_serializers = {
+        "GET": serializers.CollectionListQuery,
+        "POST": serializers.CollectionWriteSerializer,
+    }
+    response_serializers = {
+        "GET": serializers.CollectionListEnvelope,
+        "POST": serializers.CollectionEnvelope,
+    }
 
     @openapi.list_collections
     def get(self, request: Request) -> Response:
@@ -225,7 +273,12 @@ class CollectionsView(AccessTokenView):
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         location = self.location_of(collection.pk)
-        return self.respond({"collection": collection}, etag_of=collection, status=201, location=location)
+        return self.respond(
+            {"collection": collection},
+            etag_of=collection,
+            status=201,
+            location=location,
+        )
 
 
 class CollectionView(AccessTokenView):
@@ -246,7 +299,9 @@ class CollectionView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(id, accepted_versions(request), **fields)
+            collection = self.collections.change(
+                id, accepted_versions(request), **fields
+            )
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
         return self.respond({"collection": collection}, etag_of=collection)
@@ -266,7 +321,9 @@ class ImportView(AccessTokenView):
     @openapi.import_bookmarks
     def post(self, request: Request) -> Response:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        format_name = request.query_params.get("format", FORMATS_BY_TYPE.get(media_type))
+        format_name = request.query_params.get(
+            "format", FORMATS_BY_TYPE.get(media_type)
+        )
         if format_name is None and media_type != ANY_FORMAT:
             raise UnsupportedMediaType(request.content_type)
         try:
@@ -302,7 +359,11 @@ class ExportView(AccessTokenView):
         format_name = query["format"]
         options: dict[str, Any] = {
             "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
-            "headers": {"Content-Disposition": f'attachment; filename="bookmarks.{format_name}"'},
+            "headers": {
+                "Content-Disposition": (
+                    f'attachment; filename="bookmarks.{format_name}"'
+                )
+            },
         }
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
@@ -313,35 +374,53 @@ class ExportView(AccessTokenView):
 
 
 class AccessTokensView(ApiTokenView):
-    request_serializers = {"GET": serializers.AccessTokenListQuery, "POST": serializers.AccessTokenCreateSerializer}
-    response_serializers = {"GET": serializers.AccessTokenListEnvelope, "POST": serializers.IssuedAccessTokenEnvelope}
+    request_serializers = {
+        "GET": serializers.AccessTokenListQuery,
+        "POST": serializers.AccessTokenCreateSerializer,
+    }
+    response_serializers = {
+        "GET": serializers.AccessTokenListEnvelope,
+        "POST": serializers.IssuedAccessTokenEnvelope,
+    }
     errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
         query = self.validated()
-        user_group = self.user_groups.only("provided_id").get(provided_id=query.pop("provided_id"))
+        user_group = self.user_groups.only("provided_id").get(
+            provided_id=query.pop("provided_id")
+        )
         page = Page(user_group.access_tokens.all(), "digest", **query)
         return self.respond({"access_tokens": page.items, **page.links(request)})
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = self.user_groups.for_write().only("provided_id").get(provided_id=fields.pop("provided_id"))
+        user_group = (
+            self.user_groups.for_write()
+            .only("provided_id")
+            .get(provided_id=fields.pop("provided_id"))
+        )
         if "expires_in" in fields:
-            fields["expires_at"] = timezone.now() + timedelta(seconds=fields.pop("expires_in"))
+            fields["expires_at"] = timezone.now() + timedelta(
+                seconds=fields.pop("expires_in")
+            )
         try:
             token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         except IntegrityError:  # the user group has just been deleted
             raise UserGroupNotFound from None
         token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        location = self.location_of(user_group)  # the list of its tokens, because a single one cannot be read
+        # the list of its tokens, because a single one cannot be read
+        location = self.location_of(user_group)
         return self.respond({"access_token": token}, status=201, location=location)
 
 
 class AccessTokenDetailView(ApiTokenView):
     response_serializers = {"DELETE": Envelope}
-    errors = {**ApiTokenView.errors, AccessToken.DoesNotExist: exceptions.AccessTokenNotFound}
+    errors = {
+        **ApiTokenView.errors,
+        AccessToken.DoesNotExist: exceptions.AccessTokenNotFound,
+    }
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:

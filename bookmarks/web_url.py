@@ -1,4 +1,5 @@
-"""Validation and comparison of URLs by the WHATWG URL Standard, and the field that compares them in the database.
+"""Validation and comparison of URLs by the WHATWG URL Standard, and the field
+that compares them in the database.
 
 https://url.spec.whatwg.org/
 """
@@ -12,22 +13,28 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-MAX_LENGTH = 8000  # characters; the minimum that RFC 9110, section 4.1, recommends to support
+# characters; the minimum that RFC 9110, section 4.1, recommends to support
+MAX_LENGTH = 8000
 
 NO_SCHEME = gettext_noop("The URL has no scheme such as https://.")
 
-MAX_HOST_LENGTH = 255  # characters of a host that is not ASCII; a domain name has at most 253
+# characters of a host that is not ASCII; a domain name has at most 253
+MAX_HOST_LENGTH = 255
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
-_HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")  # group 1, with the port
+# group 1, with the port
+_HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
 
 
 def serialize(url: str) -> str:
-    """Return ``url`` as the standard serializes it. Two URLs are the same if their serializations are equal.
+    """Return ``url`` as the standard serializes it.
 
-    Raises ValueError, with a message for the client, if ``url`` is not a valid absolute http or https URL, or if it has
-    control characters or surrounding white space, which the standard would remove or escape.
+    Two URLs are the same if their serializations are equal.
+
+    Raises ValueError, with a message for the client, if ``url`` is not a valid
+    absolute http or https URL, or if it has control characters or surrounding
+    white space, which the standard would remove or escape.
     """
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:"):
@@ -39,18 +46,28 @@ def serialize(url: str) -> str:
     if not scheme:
         raise ValueError(_(NO_SCHEME))
     host = _HOST.match(url) if len(url) > MAX_HOST_LENGTH else None
-    if host and len(host[1]) > MAX_HOST_LENGTH and ("%" in host[1] or not host[1].isascii()):
-        # The time to encode such a host in Punycode is quadratic in its length: 0.2 s for 8,000 characters. A host with
-        # percent signs is decoded first, and may then have characters that are not ASCII.
+    if (
+        host
+        and len(host[1]) > MAX_HOST_LENGTH
+        and ("%" in host[1] or not host[1].isascii())
+    ):
+        # The time to encode such a host in Punycode is quadratic in its
+        # length: 0.2 s for 8,000 characters. A host with percent signs is
+        # decoded first, and may then have characters that are not ASCII.
         raise ValueError(_("The host is longer than a domain name can be."))
     try:
         return str(can_ada.parse(url).href)
     except ValueError:
-        raise ValueError(_("The URL is not valid by the WHATWG URL Standard.")) from None
+        raise ValueError(
+            _("The URL is not valid by the WHATWG URL Standard.")
+        ) from None
 
 
 def digest(url: str) -> bytes:
-    """Return the SHA-256 digest (32 bytes) of the serialized URL. Raises ValueError as ``serialize`` does."""
+    """Return the SHA-256 digest (32 bytes) of the serialized URL.
+
+    Raises ValueError as ``serialize`` does.
+    """
     return hashlib.sha256(serialize(url).encode()).digest()
 
 
@@ -65,7 +82,8 @@ def validate(url: str) -> None:
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
     """The digest of the row's ``url``, computed by save() and bulk_create().
 
-    A queryset's update() does not compute it. To change a URL, use ``BookmarkQuerySet.change``.
+    A queryset's update() does not compute it. To change a URL, use
+    ``BookmarkQuerySet.change``.
     """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> bytes:

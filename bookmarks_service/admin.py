@@ -22,14 +22,20 @@ admin.site.register(LogEntry, ChangesAdmin)
 
 
 class RoleInput(forms.Select):
-    """A select of one role or none, for the field ``groups``, which takes a list."""
+    """A select of one role or none, for the field ``groups``, which takes a
+    list.
+    """
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return [value] if (value := super().value_from_datadict(data, files, name)) else []
+        return (
+            [value] if (value := super().value_from_datadict(data, files, name)) else []
+        )
 
 
 class PermissionsAdmin(OperatorListAdmin):
-    """An admin with a list like those of the apps, and with check boxes for permissions on the models of the site."""
+    """An admin with a list like those of the apps, and with check boxes for
+    permissions on the models of the site.
+    """
 
     filter_horizontal = ()
 
@@ -42,9 +48,13 @@ class PermissionsAdmin(OperatorListAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.is_superuser
 
-    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+    def formfield_for_manytomany(
+        self, db_field: Any, request: Any = None, **kwargs: Any
+    ) -> Any:
         if db_field.remote_field.model is Permission:
-            types = ContentType.objects.get_for_models(*filter(self.admin_site.is_registered, apps.get_models()))
+            types = ContentType.objects.get_for_models(
+                *filter(self.admin_site.is_registered, apps.get_models())
+            )
             permissions = Permission.objects.select_related("content_type")
             kwargs["queryset"] = permissions.filter(content_type__in=types.values())
             kwargs["widget"] = forms.CheckboxSelectMultiple
@@ -58,17 +68,39 @@ class RoleAdmin(PermissionsAdmin, GroupAdmin):
 
 @admin.register(User)
 class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Django's admin of users, which first shows what an operator needs: a name, an e-mail address and one role."""
+    """Django's admin of users, which first shows what an operator needs: a
+    name, an e-mail address and one role.
+    """
 
     add_form = UserCreationForm  # The password is required.
     add_form_template = None  # Django's says that more fields follow.
-    list_display = ("username", "first_name", "email", "role", "is_active", "last_login")
+    list_display = (
+        "username",
+        "first_name",
+        "email",
+        "role",
+        "is_active",
+        "last_login",
+    )
     list_filter = ("groups", "is_active")
     readonly_fields = ("password_link", "last_login", "date_joined")
-    account, rights = ("username", "first_name", "email", "groups"), ("is_staff", "is_superuser", "user_permissions")
+    account, rights = (
+        ("username", "first_name", "email", "groups"),
+        (
+            "is_staff",
+            "is_superuser",
+            "user_permissions",
+        ),
+    )
     fieldsets = (
         (None, {"fields": (*account, "is_active", "password_link")}),
-        (_("Advanced"), {"classes": ("collapse",), "fields": (*rights, "last_login", "date_joined")}),
+        (
+            _("Advanced"),
+            {
+                "classes": ("collapse",),
+                "fields": (*rights, "last_login", "date_joined"),
+            },
+        ),
     )
     add_fieldsets = (
         (None, {"fields": (*account, "password1", "password2")}),
@@ -85,19 +117,31 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     @admin.display(description=_("Password"))
     def password_link(self, user: User) -> str:
         url = admin_url(self.admin_site, self.opts, "password_change", user.pk)
-        return format_html('<a class="button" href="{}">{}</a>', url, gettext("Set a new password"))
+        return format_html(
+            '<a class="button" href="{}">{}</a>', url, gettext("Set a new password")
+        )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}
 
-    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: User | None = None,
+        change: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         fields: Any = form.base_fields
         if "first_name" in fields:
             fields["first_name"].label = _("Name")
         if "groups" in fields:
-            fields["groups"].label, fields["groups"].help_text = _("Role"), _("Decides what the account may do.")
-            if obj is None or obj.groups.count() < 2:  # An account that already has several keeps them.
+            fields["groups"].label, fields["groups"].help_text = (
+                _("Role"),
+                _("Decides what the account may do."),
+            )
+            # An account that already has several keeps them.
+            if obj is None or obj.groups.count() < 2:
                 fields["groups"].empty_label = _("No role")
                 fields["groups"].widget = RoleInput(choices=fields["groups"].choices)
         return form

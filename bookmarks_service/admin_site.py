@@ -32,7 +32,9 @@ class OperatorsSite(FindSite):
     site_url = None
     enable_nav_sidebar = False  # templates/admin/base_site.html links to all lists.
 
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[Any]:
         apps = super().get_app_list(request, app_label)
         for model in (model for app in apps for model in app["models"]):
             title = getattr(self.get_model_admin(model["model"]), "list_title", "")
@@ -42,17 +44,29 @@ class OperatorsSite(FindSite):
         return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
 
     def get_urls(self) -> list[Any]:
-        # No model has get_absolute_url(), and Django's redirect to it raises an error for malformed keys.
-        return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
+        # No model has get_absolute_url(), and Django's redirect to it raises
+        # an error for malformed keys.
+        return [
+            url
+            for url in super().get_urls()
+            if getattr(url, "name", None) != "view_on_site"
+        ]
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         if request.method == "POST" and not settings.PASSWORD_LOGIN:
             raise Http404
-        offered = {"password_login": settings.PASSWORD_LOGIN, "single_sign_on": bool(settings.OIDC_ISSUER)}
+        offered = {
+            "password_login": settings.PASSWORD_LOGIN,
+            "single_sign_on": bool(settings.OIDC_ISSUER),
+        }
         return super().login(request, {**offered, **(extra_context or {})})
 
     @method_decorator(axes_dispatch)
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
         """
         Change the user's password.
 
@@ -73,55 +87,123 @@ class OperatorsSite(FindSite):
             raise BadRequest("The search term must not contain null characters.")
         return super().autocomplete_view(request)
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        kinds = [model for model in (ApiToken, AccessToken) if can_view(self, request, model)]
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        kinds = [
+            model for model in (ApiToken, AccessToken) if can_view(self, request, model)
+        ]
         panels = {
             "steps": first_steps(self, request),
-            "tokens": [panel for model in kinds for panel in token_panels(self, request, model)],
-            "recent_changes": recent_changes(self, request) if can_view(self, request, LogEntry) else None,
+            "tokens": [
+                panel for model in kinds for panel in token_panels(self, request, model)
+            ],
+            "recent_changes": (
+                recent_changes(self, request)
+                if can_view(self, request, LogEntry)
+                else None
+            ),
         }
         return super().index(request, {**(extra_context or {}), "panels": panels})
 
 
 def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
-    """Return the set-up steps that the user may do (text, URL and whether it is done), or none if all are done."""
+    """Return the set-up steps that the user may do (text, URL and whether it
+    is done), or none if all are done.
+    """
     documentation = reverse("docs")
     steps: list[tuple[Any, str, str]] = [  # A step is done if its queryset has a row.
         (Team.objects.all(), "add", gettext("Add a team")),
-        (ApiToken.objects.all(), "add", gettext("Issue an API token to the team's application")),
-        (ApiToken.objects.exclude(last_used_at=None), documentation, gettext("Call the API with the token")),
-        (UserGroup.objects.all(), documentation, gettext("Create a user group with POST /api/user")),
-        (Bookmark.objects.all(), "import", gettext("Import bookmarks, or create them with POST /v1/bookmarks")),
-        (User.objects.exclude(pk=request.user.pk), "add", gettext("Create an account for each operator")),
+        (
+            ApiToken.objects.all(),
+            "add",
+            gettext("Issue an API token to the team's application"),
+        ),
+        (
+            ApiToken.objects.exclude(last_used_at=None),
+            documentation,
+            gettext("Call the API with the token"),
+        ),
+        (
+            UserGroup.objects.all(),
+            documentation,
+            gettext("Create a user group with POST /api/user"),
+        ),
+        (
+            Bookmark.objects.all(),
+            "import",
+            gettext("Import bookmarks, or create them with POST /v1/bookmarks"),
+        ),
+        (
+            User.objects.exclude(pk=request.user.pk),
+            "add",
+            gettext("Create an account for each operator"),
+        ),
     ]
     result = []
     for rows, page, text in steps:
         if site.get_model_admin(rows.model).has_add_permission(request):
-            url = page if page.startswith("/") else admin_url(site, rows.model._meta, page)
+            url = (
+                page
+                if page.startswith("/")
+                else admin_url(site, rows.model._meta, page)
+            )
             result.append({"text": text, "url": url, "done": rows.exists()})
     return [] if all(step["done"] for step in result) else result
 
 
-def token_panels(site: Any, request: HttpRequest, model: Any) -> Iterator[dict[str, Any]]:
-    """Yield the panels of a model's tokens that need attention, because they expire soon or are not used."""
-    rows, names = site.get_model_admin(model).get_queryset(request), {"names": model._meta.verbose_name_plural}
-    expiring, unused = rows.in_state("expiring").order_by("expires_at"), rows.unused().order_by("pk")
+def token_panels(
+    site: Any, request: HttpRequest, model: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield the panels of a model's tokens that need attention, because they
+    expire soon or are not used.
+    """
+    rows, names = (
+        site.get_model_admin(model).get_queryset(request),
+        {"names": model._meta.verbose_name_plural},
+    )
+    expiring, unused = (
+        rows.in_state("expiring").order_by("expires_at"),
+        rows.unused().order_by("pk"),
+    )
     lists = [
-        (expiring, "expires_at", "expiring", gettext("%(names)s that expire within 14 days") % names),
-        (unused, "last_used_at", "unused", gettext("%(names)s that were not used for 90 days") % names),
+        (
+            expiring,
+            "expires_at",
+            "expiring",
+            gettext("%(names)s that expire within 14 days") % names,
+        ),
+        (
+            unused,
+            "last_used_at",
+            "unused",
+            gettext("%(names)s that were not used for 90 days") % names,
+        ),
     ]
     for tokens, time_field, state, title in lists:
         shown = [
-            (admin_url(site, model._meta, "change", token.pk), token, relative_time(getattr(token, time_field)))
+            (
+                admin_url(site, model._meta, "change", token.pk),
+                token,
+                relative_time(getattr(token, time_field)),
+            )
             for token in tokens[: MAX_ROWS + 1]
         ]
         if shown:
-            url = f"{admin_url(site, model._meta, 'changelist')}?state={state}" if len(shown) > MAX_ROWS else ""
+            url = (
+                f"{admin_url(site, model._meta, 'changelist')}?state={state}"
+                if len(shown) > MAX_ROWS
+                else ""
+            )
             yield {"title": title, "tokens": shown[:MAX_ROWS], "url": url}
 
 
 def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:
-    """Return the latest changes in the admin that the user may see: the entry, its message and the time of each."""
+    """Return the latest changes in the admin that the user may see: the entry,
+    its message and the time of each.
+    """
     entries = site.get_model_admin(LogEntry).get_queryset(request)
     latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
-    return [(entry, message_of(entry), relative_time(entry.action_time)) for entry in latest]
+    return [
+        (entry, message_of(entry), relative_time(entry.action_time)) for entry in latest
+    ]

@@ -1,4 +1,6 @@
-"""Error responses outside the API views: HTML on pages, and JSON everywhere else."""
+"""Error responses outside the API views: HTML on pages, and JSON everywhere
+else.
+"""
 
 import sys
 from collections.abc import Callable
@@ -21,7 +23,10 @@ View = Callable[..., HttpResponseBase]
 
 
 def page(view: View) -> View:
-    """Decorate a view that only serves GET and HEAD. Other methods get a 405 response in JSON."""
+    """Decorate a view that only serves GET and HEAD.
+
+    Other methods get a 405 response in JSON.
+    """
 
     @csrf_exempt  # Other methods get the 405, not Django's HTML page about CSRF.
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -35,13 +40,19 @@ def page(view: View) -> View:
 
 
 def refuse_plain_http(get_response: View) -> View:
-    """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect (SECURE_REDIRECT_EXEMPT)."""
+    """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect
+    (SECURE_REDIRECT_EXEMPT).
+    """
     if not settings.SECURE_SSL_REDIRECT:
         raise MiddlewareNotUsed
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.is_secure():
-            return errors.failure_response(errors.BadRequest("Use HTTPS. Revoke any token that was sent without it."))
+            return errors.failure_response(
+                errors.BadRequest(
+                    "Use HTTPS. Revoke any token that was sent without it."
+                )
+            )
         return get_response(request)
 
     return middleware
@@ -49,21 +60,34 @@ def refuse_plain_http(get_response: View) -> View:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a malformed request, such as one with an invalid Host header."""
-    return error_page(400) if is_page(request) else errors.failure_response(errors.BadRequest())
+    return (
+        error_page(400)
+        if is_page(request)
+        else errors.failure_response(errors.BadRequest())
+    )
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to an operator without the necessary permission."""
-    return error_page(403) if is_page(request) else errors.failure_response(PermissionDenied())
+    return (
+        error_page(403)
+        if is_page(request)
+        else errors.failure_response(PermissionDenied())
+    )
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Respond to a path that no URL pattern matches, or to the admin page of an object that does not exist."""
+    """Respond to a path that no URL pattern matches, or to the admin page of
+    an object that does not exist.
+    """
     return error_page(404) if is_page(request) else errors.unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an unhandled exception. There is a separate page for an unavailable database."""
+    """Respond to an unhandled exception.
+
+    There is a separate page for an unavailable database.
+    """
     if not is_page(request):
         return errors.failure_response(errors.ServerError())
     if isinstance(sys.exc_info()[1], errors.DATABASE_UNAVAILABLE_ERRORS):
@@ -74,10 +98,22 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def error_page(status: int) -> HttpResponse:
-    """Return the page with this status. It is rendered without the request, so that it needs no session or database."""
-    return HttpResponse(render_to_string(f"{status}.html"), status=status, headers=errors.NO_STORE)
+    """Return the page with this status.
+
+    It is rendered without the request, so that it needs no session or
+    database.
+    """
+    return HttpResponse(
+        render_to_string(f"{status}.html"), status=status, headers=errors.NO_STORE
+    )
 
 
 def is_page(request: HttpRequest) -> bool:
-    """Return whether people read errors at this path, in HTML. Unknown paths outside the admin belong to the API."""
-    return request.path_info.startswith(f"/{ADMIN_PREFIX}") or request.path_info in ("/", "/docs/")
+    """Return whether people read errors at this path, in HTML.
+
+    Unknown paths outside the admin belong to the API.
+    """
+    return request.path_info.startswith(f"/{ADMIN_PREFIX}") or request.path_info in (
+        "/",
+        "/docs/",
+    )

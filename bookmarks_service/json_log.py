@@ -12,30 +12,61 @@ from datetime import UTC, datetime
 from typing import Any
 
 TOKEN = re.compile(r"_(?<=[a-z]{3}_)[0-9A-Za-z]{30,}")
-"""Most of a secret, after its prefix of three letters. The pattern begins with the constant "_" to be fast."""
+"""Most of a secret, after its prefix of three letters.
+
+The pattern begins with the constant "_" to be fast.
+"""
 
 QUERY = re.compile(r"(https?://[^\s?#]*)[?#]\S*")
-"""A URL with the query and the fragment that are not logged, such as a Referer in a message of Django."""
+"""A URL with the query and the fragment that are not logged, such as a Referer
+in a message of Django.
+"""
 
-NOT_LOGGED = {*vars(logging.makeLogRecord({})), "message", "asctime", "request", "status_code"}
-"""Attributes of records that are not logged as fields. Django adds ``request``, with its query, and ``status_code``."""
+NOT_LOGGED = {
+    *vars(logging.makeLogRecord({})),
+    "message",
+    "asctime",
+    "request",
+    "status_code",
+}
+"""Attributes of records that are not logged as fields.
+
+Django adds ``request``, with its query, and ``status_code``.
+"""
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the current request, which its lines in the log and its response have."""
+"""The id of the current request, which its lines in the log and its response
+have.
+"""
 
 
 def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> str:
-    """Return a line of the log with the time, the ID of the current request, and no tokens."""
+    """Return a line of the log with the time, the ID of the current request,
+    and no tokens.
+    """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    first = {"asctime": now, "levelname": level, "name": name, "message": message, "request_id": request_id.get()}
+    first = {
+        "asctime": now,
+        "levelname": level,
+        "name": name,
+        "message": message,
+        "request_id": request_id.get(),
+    }
     return TOKEN.sub("_(a token)", json.dumps({**first, **fields}))
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats records of Django and of libraries. Values that are not text or integers are written as text."""
+    """Formats records of Django and of libraries.
+
+    Values that are not text or integers are written as text.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {name: value for name, value in vars(record).items() if name not in NOT_LOGGED}
+        extra = {
+            name: value
+            for name, value in vars(record).items()
+            if name not in NOT_LOGGED
+        }
         if record.exc_info:
             # A 503 means that the database is unavailable. A traceback of
             # several kilobytes for each call would only fill the disk.
@@ -43,7 +74,10 @@ class JsonFormatter(logging.Formatter):
                 extra["error"] = first_line(record.exc_info[1])
             else:
                 extra["exc_info"] = self.formatException(record.exc_info)
-        fields = {name: value if isinstance(value, str | int | None) else str(value) for name, value in extra.items()}
+        fields = {
+            name: value if isinstance(value, str | int | None) else str(value)
+            for name, value in extra.items()
+        }
         message = QUERY.sub(r"\1", record.getMessage())
         return json_line(record.levelname, record.name, message, fields)
 

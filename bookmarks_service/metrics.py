@@ -1,6 +1,8 @@
-"""Prometheus metrics of requests, which are measured if PROMETHEUS_MULTIPROC_DIR is set.
+"""Prometheus metrics of requests, which are measured if
+PROMETHEUS_MULTIPROC_DIR is set.
 
-The values of all labels are constants of the code, so that their number is bounded and they contain no secrets.
+The values of all labels are constants of the code, so that their number is
+bounded and they contain no secrets.
 """
 
 from django.http import HttpRequest
@@ -8,14 +10,26 @@ from prometheus_client import Counter, Histogram
 
 from usergroups.tokens.openapi import operation_id
 
-REQUESTS = Counter("bookmarks_service_requests", "Requests by operation and status.", ["operation", "status"])
-DURATION = Histogram("bookmarks_service_request_duration_seconds", "Time until the response begins.", ["operation"])
+REQUESTS = Counter(
+    "bookmarks_service_requests",
+    "Requests by operation and status.",
+    ["operation", "status"],
+)
+DURATION = Histogram(
+    "bookmarks_service_request_duration_seconds",
+    "Time until the response begins.",
+    ["operation"],
+)
 
 
 def observe(request: HttpRequest, status: int, seconds: float) -> None:
-    """Add a request to the metrics, under the ID of its API operation or the name of the page's URL."""
+    """Add a request to the metrics, under the ID of its API operation or the
+    name of the page's URL.
+    """
     match = request.resolver_match
     view = getattr(match and match.func, "cls", None)
-    operation = (operation_id(view, str(request.method)) if view else match and match.url_name) or "other"
+    operation = (
+        operation_id(view, str(request.method)) if view else match and match.url_name
+    ) or "other"
     REQUESTS.labels(operation, status).inc()
     DURATION.labels(operation).observe(seconds)

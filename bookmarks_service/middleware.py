@@ -1,4 +1,6 @@
-"""The service's own middleware: health checks for load balancers, and what only pages or only proxies need."""
+"""The service's own middleware: health checks for load balancers, and what
+only pages or only proxies need.
+"""
 
 import logging
 import re
@@ -35,11 +37,16 @@ is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
 
 class PagesOnly:
-    """A mixin that skips a middleware for requests that are not for a page. Make it the first base class."""
+    """A mixin that skips a middleware for requests that are not for a page.
+
+    Make it the first base class.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
-        super().__init__(get_response)  # type: ignore[call-arg]  # The next base class is middleware.
-        # The next middleware that is not a PagesOnly. Django wraps each middleware, and the wrapper has its attributes.
+        # The next base class is middleware.
+        super().__init__(get_response)  # type: ignore[call-arg]
+        # The next middleware that is not a PagesOnly. Django wraps each
+        # middleware, and the wrapper has its attributes.
         self.skip_to = getattr(get_response, "skip_to", get_response)
 
     def __call__(self, request: HttpRequest) -> Any:
@@ -52,7 +59,8 @@ class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
     """Shows pages in the language that the browser asks for."""
 
     def __call__(self, request: HttpRequest) -> Any:
-        # Django's middleware leaves the language active, and the thread may serve an API request next.
+        # Django's middleware leaves the language active, and the thread may
+        # serve an API request next.
         with translation.override(settings.LANGUAGE_CODE):
             return super().__call__(request)
 
@@ -87,7 +95,9 @@ class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
     Content-Length.
     """
 
-    def process_view(self, request: HttpRequest, view: View, args: Any, kwargs: Any) -> HttpResponse | None:
+    def process_view(
+        self, request: HttpRequest, view: View, args: Any, kwargs: Any
+    ) -> HttpResponse | None:
         """Respond with 413 if the form is too large for its page and its user."""
         match = request.resolver_match
         if match is None or match.app_name != "admin":
@@ -114,10 +124,12 @@ def max_form_size(request: HttpRequest, url_name: str | None) -> int:
 
 
 def client_address(request: Any) -> str:
-    """Return the address to store with a failed login, by which django-axes limits failed logins.
+    """Return the address to store with a failed login, by which django-axes
+    limits failed logins.
 
-    All clients with an unknown address share one. With NULL, django-axes would raise an error for concurrent failures,
-    because its unique constraint treats NULLs as different.
+    All clients with an unknown address share one. With NULL, django-axes would
+    raise an error for concurrent failures, because its unique constraint
+    treats NULLs as different.
     """
     return address_of(request) or "0.0.0.0"  # noqa: S104
 
@@ -125,15 +137,17 @@ def client_address(request: Any) -> str:
 def read_to_the_end(get_response: View) -> View:
     """Read the rest of the body before an error response, if there is a proxy.
 
-    Otherwise the server would close the connection, and a proxy that is still sending would respond with 502. A proxy
-    sends the rest at once. Without a proxy, slow clients without a token could occupy threads.
+    Otherwise the server would close the connection, and a proxy that is still
+    sending would respond with 502. A proxy sends the rest at once. Without a
+    proxy, slow clients without a token could occupy threads.
     """
     if not settings.USERGROUPS_TRUSTED_PROXIES:
         raise MiddlewareNotUsed
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        # Without ``wsgi.input_terminated``, as in Django's development server, reading would wait forever.
+        # Without ``wsgi.input_terminated``, as in Django's development server,
+        # reading would wait forever.
         if response.status_code >= 400 and request.META.get("wsgi.input_terminated"):
             while request.META["wsgi.input"].read(CHUNK_SIZE):
                 pass
@@ -146,10 +160,14 @@ def read_to_the_end(get_response: View) -> View:
 
 
 def health(get_response: View) -> View:
-    """Respond to health checks before the middleware that require HTTPS or a known host, which probes do not use."""
+    """Respond to health checks before the middleware that require HTTPS or a
+    known host, which probes do not use.
+    """
 
     def middleware(request: HttpRequest) -> Any:
-        return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(request)
+        return {"/livez": alive, "/readyz": ready}.get(request.path, get_response)(
+            request
+        )
 
     return middleware
 
@@ -162,8 +180,8 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """
-    Respond with 503 if the database is unavailable or a migration is not applied.
+    """Respond with 503 if the database is unavailable or a migration is not
+    applied.
 
     The log says why.
     """

@@ -1,4 +1,6 @@
-"""What the server sets on its connections to PostgreSQL: time limits, prepared statements, and how times are read."""
+"""What the server sets on its connections to PostgreSQL: time limits, prepared
+statements, and how times are read.
+"""
 
 from typing import Any
 
@@ -8,33 +10,48 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 SET_LIMITS = """
 SELECT set_config(name, value, false)
 FROM pg_settings
-JOIN (VALUES ('statement_timeout', '30s'), ('lock_timeout', '10s')) AS limits (name, value) USING (name)
+JOIN (
+    VALUES ('statement_timeout', '30s'), ('lock_timeout', '10s')
+) AS limits (name, value) USING (name)
 WHERE source = 'default'
 """
-"""Sets each limit that is not set elsewhere. With them, a slow or locked database leads to a 503 response."""
+"""Sets each limit that is not set elsewhere.
+
+With them, a slow or locked database leads to a 503 response.
+"""
 
 
 def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Set time limits on a new connection to PostgreSQL where neither the database, the role nor PGOPTIONS has any.
+    """Set time limits on a new connection to PostgreSQL where neither the
+    database, the role nor PGOPTIONS has any.
 
-    Also let the connection prepare the statements of ``usergroups.compiled_statements``, and load times by psycopg's
-    own loader. With Django's, which replaces the time zone of each, reading a list of 50 bookmarks takes 14% longer.
+    Also let the connection prepare the statements of
+    ``usergroups.compiled_statements``, and load times by psycopg's own loader.
+    With Django's, which replaces the time zone of each, reading a list of 50
+    bookmarks takes 14% longer.
 
-    Behind a pooler such as PgBouncer, set only how times are loaded. It would keep the limits on connections that its
-    clients share, it refuses them as startup parameters, and only newer versions know prepared statements.
+    Behind a pooler such as PgBouncer, set only how times are loaded. It would
+    keep the limits on connections that its clients share, it refuses them as
+    startup parameters, and only newer versions know prepared statements.
     """
     if connection.vendor != "postgresql":
         return
-    raw: Any = connection.connection  # Django does not log or count the queries of the raw connection.
-    from psycopg.types.datetime import TimestamptzLoader  # noqa: PLC0415  # SQLite does not need the package
+    # Django does not log or count the queries of the raw connection.
+    raw: Any = connection.connection
+    # SQLite does not need the package
+    from psycopg.types.datetime import TimestamptzLoader  # noqa: PLC0415
 
-    # Django keeps the loader if this attribute is the time zone of the connection.
+    # Django keeps the loader if this attribute is the time zone of the
+    # connection.
     loader = type("Loader", (TimestamptzLoader,), {"timezone": connection.timezone})
     raw.adapters.register_loader("timestamptz", loader)
     try:
         with connection.wrap_database_errors:
-            # Behind a pooler, these ids differ: it uses several server processes, and gives its client another id.
-            if raw.execute("SELECT pg_backend_pid()").fetchone() == (raw.info.backend_pid,):
+            # Behind a pooler, these ids differ: it uses several server
+            # processes, and gives its client another id.
+            if raw.execute("SELECT pg_backend_pid()").fetchone() == (
+                raw.info.backend_pid,
+            ):
                 raw.execute(SET_LIMITS)
                 raw.prepare_threshold = 0
     except Error:

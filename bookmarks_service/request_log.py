@@ -1,4 +1,7 @@
-"""The log of requests: one JSON line for each. It also measures the requests for the metrics."""
+"""The log of requests: one JSON line for each.
+
+It also measures the requests for the metrics.
+"""
 
 import re
 import sys
@@ -13,13 +16,17 @@ from django.http import HttpRequest
 
 from .json_log import TOKEN, json_line, request_id
 
-VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")  # for the header X-Request-ID of a request
+# for the header X-Request-ID of a request
+VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
 View = Callable[[HttpRequest], Any]
 
 
 def log_requests(get_response: View) -> View:
-    """Log each request. Query strings, headers and bodies are not logged, because they may contain secrets.
+    """Log each request.
+
+    Query strings, headers and bodies are not logged, because they may contain
+    secrets.
 
     With PROMETHEUS_MULTIPROC_DIR, also add each request to the metrics.
     """
@@ -29,7 +36,11 @@ def log_requests(get_response: View) -> View:
 
     def middleware(request: Any) -> Any:
         sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
-        used_id = sent_id if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id) else uuid4().hex
+        used_id = (
+            sent_id
+            if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id)
+            else uuid4().hex
+        )
         before, start = request_id.set(used_id), time.perf_counter()
         try:
             response = get_response(request)
@@ -42,7 +53,9 @@ def log_requests(get_response: View) -> View:
                 "ms": round(seconds * 1000, 1),
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
-            with suppress(OSError):  # Ignore a full disk, as a logger would. A logger itself is too slow.
+            # Ignore a full disk, as a logger would. A logger itself is too
+            # slow.
+            with suppress(OSError):
                 sys.stderr.write(json_line("INFO", __name__, "request", fields) + "\n")
             if observe:
                 observe(request, response.status_code, seconds)

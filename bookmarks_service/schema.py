@@ -9,7 +9,9 @@ from django.utils import translation
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 
-generation = Lock()  # drf-spectacular fails if several threads generate their first documents at once
+# drf-spectacular fails if several threads generate their first documents at
+# once
+generation = Lock()
 
 
 def schema(request: HttpRequest) -> HttpResponse:
@@ -22,21 +24,37 @@ def schema(request: HttpRequest) -> HttpResponse:
 @cache
 @translation.override(None)  # in English
 def document() -> bytes:
-    """Return the document. Generating it takes a second, so the result is cached."""
+    """Return the document.
+
+    Generating it takes a second, so the result is cached.
+    """
     generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return bytes(OpenApiJsonRenderer().render(generated))
 
 
 def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the header X-Request-ID to all responses. This is one of drf-spectacular's postprocessing hooks."""
+    """Add the header X-Request-ID to all responses.
+
+    This is one of drf-spectacular's postprocessing hooks.
+    """
     components = result["components"]
     components["headers"]["RequestID"] = {
         "schema": {"type": "string"},
-        "description": "The `X-Request-ID` of the request if it has a valid one, otherwise a new one. The log has it.",
+        "description": (
+            "The `X-Request-ID` of the request if it has a valid one, otherwise a new "
+            "one. The log has it."
+        ),
     }
-    operations = [operation for path in result["paths"].values() for operation in path.values()]
-    for responses in [components["responses"], *(operation["responses"] for operation in operations)]:
+    operations = [
+        operation for path in result["paths"].values() for operation in path.values()
+    ]
+    for responses in [
+        components["responses"],
+        *(operation["responses"] for operation in operations),
+    ]:
         for response in responses.values():
             if "$ref" not in response:
-                response["headers"]["X-Request-ID"] = {"$ref": "#/components/headers/RequestID"}
+                response["headers"]["X-Request-ID"] = {
+                    "$ref": "#/components/headers/RequestID"
+                }
     return result

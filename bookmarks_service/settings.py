@@ -1,4 +1,6 @@
-"""The settings of the service. docs/deploy.md lists those that are read from the environment."""
+"""The settings of the service. docs/deploy.md lists those that are read from
+the environment.
+"""
 
 import os
 from datetime import timedelta
@@ -16,15 +18,29 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # The value of a variable may be in a file, which <variable>_FILE names.
 env = FileAwareEnv(strip_whitespace=True)
-for name in ("SECRET_KEY_FILE", "DATABASE_URL_FILE", "CACHE_URL_FILE", "OIDC_CLIENT_SECRET_FILE"):
+for name in (
+    "SECRET_KEY_FILE",
+    "DATABASE_URL_FILE",
+    "CACHE_URL_FILE",
+    "OIDC_CLIENT_SECRET_FILE",
+):
     path = os.environ.get(name)
     if path and not (Path(path).is_file() and os.access(path, os.R_OK)):
-        raise ImproperlyConfigured(f"{name} is invalid. Set it to a file that the service can read.")
+        raise ImproperlyConfigured(
+            f"{name} is invalid. Set it to a file that the service can read."
+        )
 SECONDS = validate.Range(min=1, error="Set it to a number of seconds such as 60.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
-CALLS = validate.Regexp(rf"({RATE})?\Z", error="Set it to calls per s, min, hour or day, such as 60000/min.")
-URL = validate.Regexp(r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318.")
-REDIS_URL = validate.Regexp(r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0.")
+CALLS = validate.Regexp(
+    rf"({RATE})?\Z",
+    error="Set it to calls per s, min, hour or day, such as 60000/min.",
+)
+URL = validate.Regexp(
+    r"(https?://\S+)?\Z", error="Set it to a URL such as https://host.example:4318."
+)
+REDIS_URL = validate.Regexp(
+    r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0."
+)
 # A password with a slash, "?" or "#" that is not percent-encoded would end the
 # host there. Its rest, up to the "@", would become a name that errors quote.
 DATABASE_URL = validate.Regexp(
@@ -38,8 +54,12 @@ DATABASE_URL = validate.Regexp(
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = env.str("SECRET_KEY", "django-insecure-for-development" if DEBUG else "")
 if not SECRET_KEY.strip():
-    raise ImproperlyConfigured("Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip)
+    raise ImproperlyConfigured(
+        "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine."
+    )
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip
+)
 
 INSTALLED_APPS = [
     "bookmarks_service",
@@ -59,7 +79,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
-PAGES = "admin|docs|schema"  # The paths below which there are pages. The root is a page, too.
+# The paths below which there are pages. The root is a page, too.
+PAGES = "admin|docs|schema"
 
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
@@ -69,11 +90,13 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.handlers.refuse_plain_http",
     "django.middleware.common.CommonMiddleware",
-    # API calls skip the middleware for pages, which follow each other so that they are skipped at once.
+    # API calls skip the middleware for pages, which follow each other so that
+    # they are skipped at once.
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
-    "bookmarks_service.middleware.FormSizeMiddleware",  # before CsrfViewMiddleware, which reads the form
+    # before CsrfViewMiddleware, which reads the form
+    "bookmarks_service.middleware.FormSizeMiddleware",
     "bookmarks_service.middleware.CsrfViewMiddleware",
     "bookmarks_service.middleware.AuthenticationMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
@@ -84,7 +107,14 @@ MIDDLEWARE = [
 CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", [], subcast=str.strip)
 CORS_URLS_REGEX = r"^/(api|v1|schema)/"
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id"]
-CORS_EXPOSE_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"]
+CORS_EXPOSE_HEADERS = [
+    "ETag",
+    "Location",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "X-Request-ID",
+]
 if CORS_ALLOWED_ORIGINS:
     INSTALLED_APPS.append("corsheaders")
     after_health = MIDDLEWARE.index("bookmarks_service.middleware.health") + 1
@@ -122,37 +152,60 @@ DATABASES = {
     "default": env.dj_db_url(
         "DATABASE_URL",
         DEVELOPMENT_DATABASE_URL,
-        conn_max_age=None,  # persistent: a new connection takes several times as long as the queries of a request
+        # persistent: a new connection takes several times as long as the
+        # queries of a request
+        conn_max_age=None,
         conn_health_checks=True,
-        # A server-side cursor outlives its transaction, and a pooler may give the next one another connection.
+        # A server-side cursor outlives its transaction, and a pooler may give
+        # the next one another connection.
         disable_server_side_cursors=True,
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
-        # Take the write lock at once, so that a transaction that reads before it writes cannot fail halfway.
+        # Take the write lock at once, so that a transaction that reads before
+        # it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,  # seconds
-        # Readers and the writer do not block each other, and a commit is on disk before it is acknowledged.
+        # Readers and the writer do not block each other, and a commit is on
+        # disk before it is acknowledged.
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 
 CACHE_URL = env.str("CACHE_URL", "", validate=REDIS_URL)
 CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": CACHE_URL,
-        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},  # seconds
-    }
-    if CACHE_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+    "default": (
+        {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": CACHE_URL,
+            "OPTIONS": {
+                "socket_connect_timeout": 0.25,
+                "socket_timeout": 0.25,
+            },  # seconds
+        }
+        if CACHE_URL
+        else {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "OPTIONS": {"MAX_ENTRIES": 100_000},
+        }
+    )
 }
 
-USERGROUPS_CALL_RATE = env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
-USERGROUPS_FAILURE_RATE = env.str("USERGROUPS_FAILURE_RATE", "6000/min", validate=CALLS) or None
+USERGROUPS_CALL_RATE = (
+    env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
+)
+USERGROUPS_FAILURE_RATE = (
+    env.str("USERGROUPS_FAILURE_RATE", "6000/min", validate=CALLS) or None
+)
 USERGROUPS_CALL_TIME_LIMIT = env.int("USERGROUPS_CALL_TIME_LIMIT", 60, validate=SECONDS)
-USERGROUPS_MAX_BODY_SIZE = env.int("USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, validate=SIZE)  # bytes
-BOOKMARKS_MAX_IMPORT_SIZE = env.int("BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE)  # bytes
+# bytes
+USERGROUPS_MAX_BODY_SIZE = env.int(
+    "USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, validate=SIZE
+)
+# bytes
+BOOKMARKS_MAX_IMPORT_SIZE = env.int(
+    "BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024, validate=SIZE
+)
 
 PROMETHEUS_MULTIPROC_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
 if PROMETHEUS_MULTIPROC_DIR:
@@ -166,7 +219,11 @@ TRACES_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=URL)
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+    )
 ]
 
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend"]
@@ -178,13 +235,16 @@ OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "") or "roles"
 PASSWORD_LOGIN = env.bool("PASSWORD_LOGIN", True)
 if OIDC_ISSUER:
-    # This backend loads users whom single_sign_on.py has logged in. No form sends the credentials that it accepts.
+    # This backend loads users whom single_sign_on.py has logged in. No form
+    # sends the credentials that it accepts.
     AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.RemoteUserBackend")
     AUTHLIB_OAUTH_CLIENTS = {
         "provider": {
             "client_id": OIDC_CLIENT_ID,
             "client_secret": OIDC_CLIENT_SECRET,
-            "server_metadata_url": f"{OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration",
+            "server_metadata_url": (
+                f"{OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
+            ),
             "client_kwargs": {
                 "scope": "openid profile email",
                 "code_challenge_method": "S256",
@@ -192,56 +252,83 @@ if OIDC_ISSUER:
             },
         }
     }
-if bool(OIDC_ISSUER) != bool(OIDC_CLIENT_ID) or bool(OIDC_ISSUER) != bool(OIDC_CLIENT_SECRET):
-    raise ImproperlyConfigured("Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them.")
+if bool(OIDC_ISSUER) != bool(OIDC_CLIENT_ID) or bool(OIDC_ISSUER) != bool(
+    OIDC_CLIENT_SECRET
+):
+    raise ImproperlyConfigured(
+        "Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of "
+        "them."
+    )
 if PASSWORD_LOGIN:
     AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.ModelBackend")
 elif not OIDC_ISSUER:
-    raise ImproperlyConfigured("PASSWORD_LOGIN is off, but OIDC_ISSUER is not set, so nobody could log in.")
+    raise ImproperlyConfigured(
+        "PASSWORD_LOGIN is off, but OIDC_ISSUER is not set, so nobody could log in."
+    )
 
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCKOUT_PARAMETERS = ["ip_address"]  # so that nobody can lock an operator out from elsewhere
+# so that nobody can lock an operator out from elsewhere
+AXES_LOCKOUT_PARAMETERS = ["ip_address"]
 AXES_CLIENT_IP_CALLABLE = "bookmarks_service.middleware.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
-AXES_ENABLE_ADMIN = False  # Usernames of failed logins may be passwords typed into the wrong field.
+# Usernames of failed logins may be passwords typed into the wrong field.
+AXES_ENABLE_ADMIN = False
 
-# Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded. FormSizeMiddleware allows less on other pages.
+# Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded.
+# FormSizeMiddleware allows less on other pages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
-LOGIN_REDIRECT_URL = "admin:index"  # if the page that a login should end on is on another host
+# if the page that a login should end on is on another host
+LOGIN_REDIRECT_URL = "admin:index"
 
 APPEND_SLASH = False  # Paths match exactly.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LOCALE_PATHS = [BASE_DIR / "bookmarks_service" / "locale"]  # also for the texts in templates/
+# also for the texts in templates/
+LOCALE_PATHS = [BASE_DIR / "bookmarks_service" / "locale"]
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATIC_ROOT = env.path("STATIC_ROOT", BASE_DIR / "staticfiles")
-# The names of files contain a hash of their content, so that browsers can cache them forever.
+# The names of files contain a hash of their content, so that browsers can
+# cache them forever.
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+    },
 }
 
 # Off: plain HTTP, for development. On: behind a proxy that terminates TLS.
 BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
-# Redirect browsers to HTTPS. API clients get an error from handlers.refuse_plain_http instead, because they have sent
-# their token in plain text, and because many clients change the method when they follow a redirect.
+# Redirect browsers to HTTPS. API clients get an error from
+# handlers.refuse_plain_http instead, because they have sent their token in
+# plain text, and because many clients change the method when they follow a
+# redirect.
 SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
 if BEHIND_TLS_PROXY:
     if DEBUG:
-        raise ImproperlyConfigured("DEBUG reveals internals to all visitors. Unset it when BEHIND_TLS_PROXY is on.")
+        raise ImproperlyConfigured(
+            "DEBUG reveals internals to all visitors. Unset it when BEHIND_TLS_PROXY "
+            "is on."
+        )
     if len(SECRET_KEY) < 32:
-        raise ImproperlyConfigured("SECRET_KEY is too short. Set it to 50 random characters.")
+        raise ImproperlyConfigured(
+            "SECRET_KEY is too short. Set it to 50 random characters."
+        )
     if "*" in ALLOWED_HOSTS:
-        raise ImproperlyConfigured("ALLOWED_HOSTS must not contain * when BEHIND_TLS_PROXY is on. List the host names.")
+        raise ImproperlyConfigured(
+            "ALLOWED_HOSTS must not contain * when BEHIND_TLS_PROXY is on. List the "
+            "host names."
+        )
     if OIDC_ISSUER.startswith("http:"):
-        raise ImproperlyConfigured("OIDC_ISSUER must begin with https: when BEHIND_TLS_PROXY is on.")
+        raise ImproperlyConfigured(
+            "OIDC_ISSUER must begin with https: when BEHIND_TLS_PROXY is on."
+        )
 # Allow scripts and styles from this host only, and no inline ones.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -258,14 +345,20 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if BEHIND_TLS_PROXY else 0
 USERGROUPS_TRUSTED_PROXIES = env.int(
-    "USERGROUPS_TRUSTED_PROXIES", 1 if BEHIND_TLS_PROXY else 0, validate=validate.Range(min=0)
+    "USERGROUPS_TRUSTED_PROXIES",
+    1 if BEHIND_TLS_PROXY else 0,
+    validate=validate.Range(min=0),
 )
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
+)
 SILENCED_SYSTEM_CHECKS = [
-    # HSTS for subdomains and preloading affect the whole domain, not only this host.
+    # HSTS for subdomains and preloading affect the whole domain, not only this
+    # host.
     "security.W005",
     "security.W021",
-    # These checks look for middleware by its name, and do not find the subclasses in middleware.py.
+    # These checks look for middleware by its name, and do not find the
+    # subclasses in middleware.py.
     "security.W003",
     "axes.W002",
 ]
@@ -280,38 +373,65 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         "_granian": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # Otherwise each such request logs a traceback.
+        # Otherwise each such request logs a traceback.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         # These messages quote the query string, which may contain a secret.
         "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
         "django.security.DisallowedModelAdminToField": {"level": "CRITICAL"},
     },
 }
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # for /schema/ and /docs/
+# for /schema/ and /docs/
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "bookmarks_service",
     "VERSION": __version__,
     "DESCRIPTION": (
-        "Manages user groups and their bookmarks. Every response except an exported file is a JSON object with "
-        "`success`, 1 or 0. An error response also has a `type` and a list of `errors`: `code` is for programs, "
-        "`detail` is for people, and `attr` names the invalid field."
+        "Manages user groups and their bookmarks. Every response except an exported "
+        "file is a JSON object with `success`, 1 or 0. An error response also has a "
+        "`type` and a list of `errors`: `code` is for programs, `detail` is for "
+        "people, and `attr` names the invalid field."
     ),
     "OAS_VERSION": "3.1.1",
     "CONTACT": {"name": "The operator of this service"},
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVERS": [{"url": "/", "description": "This service"}],
     "TAGS": [
-        {"name": "User groups", "description": "The user groups of a team. These operations take an API token."},
+        {
+            "name": "User groups",
+            "description": (
+                "The user groups of a team. These operations take an API token."
+            ),
+        },
         {
             "name": "Access tokens",
-            "description": "The access tokens of a user group. These operations take an API token.",
+            "description": (
+                "The access tokens of a user group. These operations take an API token."
+            ),
         },
-        {"name": "Bookmarks", "description": "The bookmarks of a user group. These operations take an access token."},
-        {"name": "Files", "description": "Imports and exports of bookmarks. These operations take an access token."},
-        {"name": "Collections", "description": "The collections of bookmarks. These operations take an access token."},
+        {
+            "name": "Bookmarks",
+            "description": (
+                "The bookmarks of a user group. These operations take an access token."
+            ),
+        },
+        {
+            "name": "Files",
+            "description": (
+                "Imports and exports of bookmarks. These operations take an access "
+                "token."
+            ),
+        },
+        {
+            "name": "Collections",
+            "description": (
+                "The collections of bookmarks. These operations take an access token."
+            ),
+        },
     ],
-    # The apps name the components of enumerations, so that the default hook is not needed.
+    # The apps name the components of enumerations, so that the default hook is
+    # not needed.
     "POSTPROCESSING_HOOKS": ["bookmarks_service.schema.document_request_ids"],
     "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",

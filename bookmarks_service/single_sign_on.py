@@ -1,4 +1,7 @@
-"""The sign-in of operators with OpenID Connect. Authlib implements the protocol."""
+"""The sign-in of operators with OpenID Connect.
+
+Authlib implements the protocol.
+"""
 
 import logging
 import re
@@ -26,8 +29,15 @@ from .handlers import page
 
 logger = logging.getLogger(__name__)
 FAILED = "admin/sign_in_failed.html"
-WAITING = BoundedSemaphore(4)  # threads of a process that may wait for the provider; the others are left for the API
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+# threads of a process that may wait for the provider; the others are left for
+# the API
+WAITING = BoundedSemaphore(4)
+ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "userinfo_endpoint",
+    "jwks_uri",
+)
 COOKIE = "sign_in"
 MAX_WAIT = 600  # seconds at the provider
 MAX_NEXT = 2000  # bytes of a URL, because browsers drop cookies of over 4,096 bytes
@@ -35,11 +45,10 @@ UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")  # characters that the database re
 
 
 def start(request: HttpRequest) -> HttpResponse:
-    """
-    Redirect to the provider.
+    """Redirect to the provider.
 
-    A signed cookie keeps a state, a nonce and the verifier of PKCE meanwhile. A
-    session would store a row for each visitor.
+    A signed cookie keeps a state, a nonce and the verifier of PKCE meanwhile.
+    A session would store a row for each visitor.
     """
     callback_url = request.build_absolute_uri(reverse("single_sign_on_callback"))
     sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
@@ -63,7 +72,9 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def callback(request: HttpRequest) -> HttpResponse:
-    """Log in the operator whom the provider has sent back, and delete the cookie."""
+    """Log in the operator whom the provider has sent back, and delete the
+    cookie.
+    """
     try:
         cookie = request.COOKIES.get(COOKIE, "")
         sign_in = signing.loads(cookie, salt=COOKIE, max_age=MAX_WAIT)
@@ -75,34 +86,47 @@ def callback(request: HttpRequest) -> HttpResponse:
 
 
 def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse:
-    """Log in the operator whose sign-in began with these values, or say why not."""
+    """Log in the operator whose sign-in began with these values, or say why
+    not.
+    """
     if sign_in is None or request.GET.get("state") != sign_in["state"]:
         return render(request, FAILED, {"reason": "unknown"}, status=400)
     if "code" not in request.GET:  # but an error, such as access_denied
         return render(request, FAILED, {"reason": "refused"}, status=403)
-    claims = ask_provider(lambda client: get_claims(client, request.GET["code"], sign_in))
+    claims = ask_provider(
+        lambda client: get_claims(client, request.GET["code"], sign_in)
+    )
     if claims is None:
         return render(request, FAILED, {"reason": "provider"}, status=502)
     user = update_account(claims)
     if user is None or not (user.is_staff and user.is_active):
         return render(request, FAILED, {"reason": "account"}, status=403)
     login(request, user, "django.contrib.auth.backends.RemoteUserBackend")
-    request.session.set_expiry(timezone.now() + timedelta(hours=8))  # Then the provider decides on the roles again.
+    # Then the provider decides on the roles again.
+    request.session.set_expiry(timezone.now() + timedelta(hours=8))
     index = reverse("admin:index")
-    return HttpResponseRedirect(sign_in["next"] if sign_in["next"].startswith(index) else index)
+    return HttpResponseRedirect(
+        sign_in["next"] if sign_in["next"].startswith(index) else index
+    )
 
 
 def ask_provider(call: Callable[[Any], Any]) -> Any:
-    """Return the result of ``call`` with a client, or None if it fails or too many threads wait for the provider.
+    """Return the result of ``call`` with a client, or None if it fails or too
+    many threads wait for the provider.
 
-    The log has only the kind of error and the response's status, because the message may quote what the provider sent.
+    The log has only the kind of error and the response's status, because the
+    message may quote what the provider sent.
     """
     if not WAITING.acquire(blocking=False):
         return None
     try:
         return call(get_client())
     except Exception as error:  # Authlib does not check the shape of responses.
-        logger.warning("Single sign-on failed: %s %s", type(error).__name__, getattr(error, "response", ""))
+        logger.warning(
+            "Single sign-on failed: %s %s",
+            type(error).__name__,
+            getattr(error, "response", ""),
+        )
         return None
     finally:
         WAITING.release()
@@ -117,9 +141,13 @@ def get_client() -> Any:
     client = OAuth().register("provider")  # as AUTHLIB_OAUTH_CLIENTS describes it
     client.server_metadata.update(load_metadata(int(time.time()) // 60))
     metadata = client.server_metadata
-    if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):  # Then the claim may need its own scope.
-        client.authorize_params = {"scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"}
-    metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]  # Accept no others.
+    # Then the claim may need its own scope.
+    if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
+        client.authorize_params = {
+            "scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"
+        }
+    # Accept no others.
+    metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
     return client
 
 
@@ -133,15 +161,27 @@ def load_metadata(minute: int) -> Any:
     """
     metadata = OAuth().register("provider").load_server_metadata()
     scheme = settings.OIDC_ISSUER.partition("://")[0]
-    if metadata["issuer"] != settings.OIDC_ISSUER or not all(metadata[each].startswith(scheme) for each in ENDPOINTS):
-        raise ValueError("The metadata have another issuer, or an endpoint without TLS.")
+    if metadata["issuer"] != settings.OIDC_ISSUER or not all(
+        metadata[each].startswith(scheme) for each in ENDPOINTS
+    ):
+        raise ValueError(
+            "The metadata have another issuer, or an endpoint without TLS."
+        )
     return metadata
 
 
 def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any]:
-    """Return the claims of the ID token and of the userinfo endpoint, which must have the same subject."""
-    token = client.fetch_access_token(sign_in["callback_url"], code=code, code_verifier=sign_in["code_verifier"])
-    required = {"iss": {"value": settings.OIDC_ISSUER}, "aud": {"value": client.client_id}, "sub": {"essential": True}}
+    """Return the claims of the ID token and of the userinfo endpoint, which
+    must have the same subject.
+    """
+    token = client.fetch_access_token(
+        sign_in["callback_url"], code=code, code_verifier=sign_in["code_verifier"]
+    )
+    required = {
+        "iss": {"value": settings.OIDC_ISSUER},
+        "aud": {"value": client.client_id},
+        "sub": {"essential": True},
+    }
     id_token = client.parse_id_token(token, sign_in["nonce"], required)
     userinfo = client.userinfo(token={"access_token": token["access_token"]})
     if userinfo["sub"] != id_token["sub"] or not id_token["sub"].isascii():
@@ -151,11 +191,15 @@ def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any
 
 @transaction.atomic
 def update_account(claims: dict[str, Any]) -> models.User | None:
-    """Create or update the account of these claims and return it, or None if it is missing and they have no role.
+    """Create or update the account of these claims and return it, or None if
+    it is missing and they have no role.
 
-    It gets exactly their roles. Its username depends on the issuer and the subject only, because names may be reused.
+    It gets exactly their roles. Its username depends on the issuer and the
+    subject only, because names may be reused.
     """
-    username = "sso-" + sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:32]
+    username = (
+        "sso-" + sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:32]
+    )
     value = claims.get(settings.OIDC_ROLES_CLAIM)
     roles = value if isinstance(value, list) else [value]
     groups = [group for group in models.Group.objects.all() if group.name in roles]
@@ -163,9 +207,18 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     if not has_role and not models.User.objects.filter(username=username).exists():
         return None
     # 150 is the maximum length of first_name.
-    texts = {name: UNSTORABLE.sub("", text).strip()[:150] for name, text in claims.items() if isinstance(text, str)}
+    texts = {
+        name: UNSTORABLE.sub("", text).strip()[:150]
+        for name, text in claims.items()
+        if isinstance(text, str)
+    }
     values = {
-        "first_name": texts.get("name") or texts.get("preferred_username") or texts.get("email") or texts["sub"],
+        "first_name": (
+            texts.get("name")
+            or texts.get("preferred_username")
+            or texts.get("email")
+            or texts["sub"]
+        ),
         "email": texts.get("email", ""),
         "is_staff": has_role,
         "is_superuser": "Superusers" in roles,
@@ -178,5 +231,9 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
 
 urlpatterns = [
     path("single-sign-on/", page(never_cache(start)), name="single_sign_on"),
-    path("single-sign-on/callback/", page(never_cache(callback)), name="single_sign_on_callback"),
+    path(
+        "single-sign-on/callback/",
+        page(never_cache(callback)),
+        name="single_sign_on_callback",
+    ),
 ]

@@ -1,7 +1,9 @@
-"""OpenTelemetry traces of requests, which are sent if OTEL_EXPORTER_OTLP_ENDPOINT is set.
+"""OpenTelemetry traces of requests, which are sent if
+OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
-OpenTelemetry's packages make the spans, send them, and read all their settings from the environment. This module
-selects what may be sent. Without it the spans would contain query strings, the addresses of clients, and the messages
+OpenTelemetry's packages make the spans, send them, and read all their settings
+from the environment. This module selects what may be sent. Without it the
+spans would contain query strings, the addresses of clients, and the messages
 of exceptions, which quote values of the database.
 """
 
@@ -14,25 +16,42 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import SpanContext, Status, set_tracer_provider
 
-ATTRIBUTES = ("http.method", "http.request.method", "http.route", "http.status_code", "http.response.status_code")
+ATTRIBUTES = (
+    "http.method",
+    "http.request.method",
+    "http.route",
+    "http.status_code",
+    "http.response.status_code",
+)
 
 
 class SelectiveExporter(OTLPSpanExporter):
-    """Sends spans without other attributes than ATTRIBUTES, and without messages of exceptions."""
+    """Sends spans without other attributes than ATTRIBUTES, and without
+    messages of exceptions.
+    """
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         return super().export([selected(span) for span in spans])
 
 
 def selected(span: ReadableSpan) -> ReadableSpan:
-    """Return a copy of the span with only what may be sent, thus without the trace state, which the client may set."""
+    """Return a copy of the span with only what may be sent, thus without the
+    trace state, which the client may set.
+    """
     context = span.context
     return ReadableSpan(
         span.name,
-        context and SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags),
+        context
+        and SpanContext(
+            context.trace_id, context.span_id, context.is_remote, context.trace_flags
+        ),
         span.parent,
         span.resource,
-        {key: value for key, value in (span.attributes or {}).items() if key in ATTRIBUTES},
+        {
+            key: value
+            for key, value in (span.attributes or {}).items()
+            if key in ATTRIBUTES
+        },
         kind=span.kind,
         status=Status(span.status.status_code),
         start_time=span.start_time,
@@ -45,6 +64,9 @@ def start_tracing() -> None:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
-    # By default, tracing is the first middleware. It refuses unknown hosts, but health checks may have any host.
-    position = settings.MIDDLEWARE.index("bookmarks_service.middleware.SessionMiddleware")
+    # By default, tracing is the first middleware. It refuses unknown hosts,
+    # but health checks may have any host.
+    position = settings.MIDDLEWARE.index(
+        "bookmarks_service.middleware.SessionMiddleware"
+    )
     DjangoInstrumentor().instrument(middleware_position=position)

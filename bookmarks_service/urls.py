@@ -18,10 +18,17 @@ urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
-    *([path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))] if settings.OIDC_ISSUER else []),
+    *(
+        [path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))]
+        if settings.OIDC_ISSUER
+        else []
+    ),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(schema), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
-    *(path(name, page(RedirectView.as_view(url=f"{name}/"))) for name in ("admin", "schema", "docs")),
+    *(
+        path(name, page(RedirectView.as_view(url=f"{name}/")))
+        for name in ("admin", "schema", "docs")
+    ),
 ]

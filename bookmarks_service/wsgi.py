@@ -1,12 +1,15 @@
-"""The WSGI entry point: ``bookmarks_service.wsgi:application``. Only servers import it, not commands."""
+"""The WSGI entry point: ``bookmarks_service.wsgi:application``. Only servers
+import it, not commands.
+"""
 
 import gc
 import signal
 from contextlib import suppress
 
-# Until it serves, a process has the handler of Granian's main process, which does
-# nothing here, so that a stop would wait for 30 seconds and kill it. This stands
-# above the other imports, because they take most of the time of a start.
+# Until it serves, a process has the handler of Granian's main process, which
+# does nothing here, so that a stop would wait for 30 seconds and kill it. This
+# stands above the other imports, because they take most of the time of a
+# start.
 with suppress(ValueError):  # runserver imports this module in another thread.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -34,17 +37,21 @@ try:
 
         start_tracing()
     django_application = get_wsgi_application()
-    import_module(settings.ROOT_URLCONF)  # Fail now if a setting needs a package that is not installed.
+    # Fail now if a setting needs a package that is not installed.
+    import_module(settings.ROOT_URLCONF)
     if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
-        raise ImproperlyConfigured("There are no static files. Run `manage.py collectstatic`.")
+        raise ImproperlyConfigured(
+            "There are no static files. Run `manage.py collectstatic`."
+        )
 except (ImproperlyConfigured, EnvError) as error:
     sys.exit(str(error))
 connection_created.connect(set_up)
 
-# Each worker process imports this module. Do not let the garbage collector visit the
-# loaded modules again: decoding a body of 131,000 lists then takes 26 ms instead of 70.
-# The collector's threshold stays as it is, because DRF's requests are cycles: with
-# 10,000 instead of 700, bodies of 900 KB made two processes grow to 970 MiB, not 390.
+# Each worker process imports this module. Do not let the garbage collector
+# visit the loaded modules again: decoding a body of 131,000 lists then takes
+# 26 ms instead of 70. The collector's threshold stays as it is, because DRF's
+# requests are cycles: with 10,000 instead of 700, bodies of 900 KB made two
+# processes grow to 970 MiB, not 390.
 gc.collect()
 gc.freeze()
 
@@ -52,14 +59,18 @@ gc.freeze()
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """Call Django without Content-Type parameters that it cannot use.
 
-    Django reads them before any middleware runs, so that its error would not be handled. With a charset, it also
-    decodes the query string, which fails for more than 1,000 query parameters, or if the charset is a codec that is not
-    for text, such as rot13. The charset "unknown" replaces the parameters of the Content-Type. An import refuses it.
+    Django reads them before any middleware runs, so that its error would not
+    be handled. With a charset, it also decodes the query string, which fails
+    for more than 1,000 query parameters, or if the charset is a codec that is
+    not for text, such as rot13. The charset "unknown" replaces the parameters
+    of the Content-Type. An import refuses it.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:
         try:
             WSGIRequest({**environ})
         except (ValueError, LookupError, SuspiciousOperation):
-            environ["CONTENT_TYPE"] = f"{content_type.partition(';')[0]}; charset=unknown"
+            environ["CONTENT_TYPE"] = (
+                f"{content_type.partition(';')[0]}; charset=unknown"
+            )
     return django_application(environ, start_response)

@@ -4,7 +4,8 @@ CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request", "too_many_values"
 
 
 def errors(response, status=400):
-    """Check that a response is an error of this status, and return the field and the code of each of its errors.
+    """Check that a response is an error of this status, and return the field
+    and the code of each of its errors.
 
     Takes the responses of Django's test client and of httpx.
     """
@@ -15,20 +16,27 @@ def errors(response, status=400):
     assert body.keys() == {"success", "type", "errors"}
     assert (type(body["success"]), body["success"]) == (int, 0)
     assert body["type"] == error_type(status, body["errors"])
-    assert all(error.keys() == {"code", "detail", "attr"} and error["detail"] for error in body["errors"])
+    assert all(
+        error.keys() == {"code", "detail", "attr"} and error["detail"]
+        for error in body["errors"]
+    )
     return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
 def error_type(status, listed_errors):
     if status >= 500:
         return "server_error"
-    if status == 400 and not CLIENT_ERRORS_WITH_STATUS_400 & {error["code"] for error in listed_errors}:
+    if status == 400 and not CLIENT_ERRORS_WITH_STATUS_400 & {
+        error["code"] for error in listed_errors
+    }:
         return "validation_error"
     return "client_error"
 
 
 def error_code(response, status):
-    """Check that a response is a single error of this status, and return its code."""
+    """Check that a response is a single error of this status, and return its
+    code.
+    """
     [(_, code)] = errors(response, status)
     return code
 

@@ -24,7 +24,8 @@ from usergroups.tokens.throttling import FixedWindowThrottle
 
 # No deadlines for examples, because a busy machine would miss them.
 settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)
-# Fewer examples, for runs that repeat the tests on another database, in a host project or with other dependencies.
+# Fewer examples, for runs that repeat the tests on another database, in a host
+# project or with other dependencies.
 settings.register_profile("few", max_examples=10, derandomize=True, deadline=None)
 
 SECRETS: set[str] = set()
@@ -33,23 +34,43 @@ SECRETS: set[str] = set()
 LOG = StringIO()
 """Everything that was logged in this process."""
 
-LONGEST = ("tests/host/test_", "test_generated_client", "test_schemathesis", "holds_on_partitions", "test_faults")
-"""The tests that take longest: those with one of these texts in their node id."""
+LONGEST = (
+    "tests/host/test_",
+    "test_generated_client",
+    "test_schemathesis",
+    "holds_on_partitions",
+    "test_faults",
+)
+"""The tests that take longest: those with one of these texts in their node id.
+"""
 
 
 def pytest_configure() -> None:
-    """Collect the static files, which the server needs to start. The workers of pytest-xdist do not repeat this."""
+    """Collect the static files, which the server needs to start.
+
+    The workers of pytest-xdist do not repeat this.
+    """
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
+        command = [
+            sys.executable,
+            "manage.py",
+            "collectstatic",
+            "--noinput",
+            "--verbosity=0",
+        ]
         settings_of_the_service = "--settings=bookmarks_service.settings"
         subprocess.run(
             [*command, settings_of_the_service],
-            cwd=Path(__file__).parents[1], env={**os.environ, "DEBUG": "1"}, check=True,
-        )  # fmt: skip
+            cwd=Path(__file__).parents[1],
+            env={**os.environ, "DEBUG": "1"},
+            check=True,
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest tests first, so that no process is still busy with one when the others have finished."""
+    """Run the longest tests first, so that no process is still busy with one
+    when the others have finished.
+    """
     items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
 
 
@@ -76,28 +97,44 @@ def no_secret_is_logged():
         logging.getLogger().addHandler(handler)
         yield
         logging.getLogger().removeHandler(handler)
-    found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))  # the format of a secret
+    # the format of a secret
+    found = set(re.findall(r"[a-z]+_[0-9A-Za-z]{38}", LOG.getvalue()))
     assert not found & SECRETS
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Partition the tables of bookmarks and collections if TEST_PARTITIONS, the number of partitions, is set."""
+    """Partition the tables of bookmarks and collections if TEST_PARTITIONS,
+    the number of partitions, is set.
+    """
     if "TEST_PARTITIONS" in os.environ:
-        from tests.citus.partitions import partition  # noqa: PLC0415  # for runs that tests/citus starts
+        # for runs that tests/citus starts
+        from tests.citus.partitions import partition  # noqa: PLC0415
 
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             partition(cursor, int(os.environ["TEST_PARTITIONS"]))
 
 
 class Caller:
-    """Calls an operation with Django's test client, with the secret of a token from a factory."""
+    """Calls an operation with Django's test client, with the secret of a token
+    from a factory.
+    """
 
-    def __init__(self, client: Client, method: str, url: str, scheme: str, token: Any) -> None:
-        self.client, self.method, self.url, self.scheme, self.token = client, method, url, scheme, token
+    def __init__(
+        self, client: Client, method: str, url: str, scheme: str, token: Any
+    ) -> None:
+        self.client, self.method, self.url, self.scheme, self.token = (
+            client,
+            method,
+            url,
+            scheme,
+            token,
+        )
 
     def __call__(self, body: Any = b"", method: str = "", **extra: Any) -> HttpResponse:
-        """Send ``body``, encoded as JSON unless it is bytes. ``extra`` sets WSGI variables, or removes them with None.
+        """Send ``body``, encoded as JSON unless it is bytes.
+
+        ``extra`` sets WSGI variables, or removes them with None.
 
         The ``method`` replaces that of the operation.
         """
@@ -110,22 +147,33 @@ class Caller:
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
-    """Return status, body and headers of an answer, without the headers that differ for each request."""
-    headers = {name: value for name, value in response.items() if name not in ("X-Request-ID", "RateLimit")}
+    """Return status, body and headers of an answer, without the headers that
+    differ for each request.
+    """
+    headers = {
+        name: value
+        for name, value in response.items()
+        if name not in ("X-Request-ID", "RateLimit")
+    }
     return response.status_code, response.content, headers
 
 
 @pytest.fixture(autouse=True)
 def reset_rate_limits(monkeypatch):
-    """Reset the rate limits, and stop their clock at 1.5 seconds, so that no window ends during a test."""
+    """Reset the rate limits, and stop their clock at 1.5 seconds, so that no
+    window ends during a test.
+    """
     cache.clear()
-    FixedWindowThrottle.cache_fails_until = 0  # An earlier test may have made the cache fail.
+    # An earlier test may have made the cache fail.
+    FixedWindowThrottle.cache_fails_until = 0
     monkeypatch.setattr(FixedWindowThrottle, "timer", lambda self: 1.5)
 
 
 @pytest.fixture
 def client() -> Client:
-    """Return a client that answers exceptions with 500, as the service does, instead of raising them."""
+    """Return a client that answers exceptions with 500, as the service does,
+    instead of raising them.
+    """
     return Client(raise_request_exception=False)
 
 
@@ -136,22 +184,33 @@ def user_group(db):
 
 @pytest.fixture
 def api_token(user_group):
-    """Return an API token that gives access to ``user_group``. A call with it does not write the time of its use."""
-    return ApiTokenFactory(team=user_group.team, environment=user_group.environment, recently_used=True)
+    """Return an API token that gives access to ``user_group``.
+
+    A call with it does not write the time of its use.
+    """
+    return ApiTokenFactory(
+        team=user_group.team, environment=user_group.environment, recently_used=True
+    )
 
 
 @pytest.fixture
 def call_usergroups(client, api_token):
-    """Return a function that calls the view with this URL name, with ``api_token`` by default."""
+    """Return a function that calls the view with this URL name, with
+    ``api_token`` by default.
+    """
 
     def call(method, url_name, body=b"", query=None, token=api_token):
         query = f"?{urlencode(query)}" if query else ""
-        return Caller(client, method, reverse(f"usergroups:{url_name}") + query, "Token", token)(body)
+        return Caller(
+            client, method, reverse(f"usergroups:{url_name}") + query, "Token", token
+        )(body)
 
     return call
 
 
 @pytest.fixture
 def update_user_group(client, api_token):
-    """Return a function that sends a body to ``PUT api/user`` with ``api_token``."""
+    """Return a function that sends a body to ``PUT api/user`` with
+    ``api_token``.
+    """
     return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)

@@ -13,7 +13,9 @@ def page(name):
 
 def section(name, heading):
     """Return a section of a page, without its heading."""
-    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE)[1]
+    return re.search(
+        rf"^## {heading}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE
+    )[1]
 
 
 def blocks(text, language):
@@ -23,9 +25,16 @@ def blocks(text, language):
 
 def rows(text):
     """Return the cells of each row of all tables."""
-    return [line.strip("| ").split(" | ") for line in re.findall(r"^\| .*", text, re.MULTILINE)]
+    return [
+        line.strip("| ").split(" | ")
+        for line in re.findall(r"^\| .*", text, re.MULTILINE)
+    ]
 
 
 def names(text):
-    """Return the first word of each text in backticks in the first column of all tables."""
-    return {name for row in rows(text) for name in re.findall(r"`([\w.]+)[^`]*`", row[0])}
+    """Return the first word of each text in backticks in the first column of
+    all tables.
+    """
+    return {
+        name for row in rows(text) for name in re.findall(r"`([\w.]+)[^`]*`", row[0])
+    }

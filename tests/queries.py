@@ -15,14 +15,23 @@ TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:
-    """Return the SQL of each statement that ``call`` executes, without transaction control."""
+    """Return the SQL of each statement that ``call`` executes, without
+    transaction control.
+    """
     with CaptureQueriesContext(connection) as captured:
         call(*args)
-    return [query["sql"] for query in captured if not query["sql"].startswith(TRANSACTION_CONTROL)]
+    return [
+        query["sql"]
+        for query in captured
+        if not query["sql"].startswith(TRANSACTION_CONTROL)
+    ]
 
 
 def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
-    """Return all nodes of PostgreSQL's plan for a statement. ``options`` are those of EXPLAIN."""
+    """Return all nodes of PostgreSQL's plan for a statement.
+
+    ``options`` are those of EXPLAIN.
+    """
 
     def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield plan
@@ -32,12 +41,16 @@ def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN ({options}) {sql}")
         [(plans,)] = cursor.fetchall()
-    return list(nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"]))
+    return list(
+        nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"])
+    )
 
 
 @contextmanager
 def concurrently(before: str, *statements: str) -> Iterator[None]:
-    """Run and commit statements on another connection before the first statement that begins with ``before``."""
+    """Run and commit statements on another connection before the first
+    statement that begins with ``before``.
+    """
     if connection.vendor == "sqlite":
         pytest.skip("A database in memory has only one connection.")
     done: list[str] = []
@@ -59,7 +72,9 @@ def concurrently(before: str, *statements: str) -> Iterator[None]:
 
 
 def on_another_connection(action: Callable[[], Any]) -> None:
-    """Run ``action`` on another connection. On SQLite, whose test database has only one connection, use that one.
+    """Run ``action`` on another connection.
+
+    On SQLite, whose test database has only one connection, use that one.
 
     Raises what ``action`` raises.
     """
@@ -82,7 +97,10 @@ def row_locked(row: models.Model) -> Iterator[None]:
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute(f'SELECT 1 FROM "{row._meta.db_table}" WHERE id = %s FOR UPDATE', [row.pk])
+            cursor.execute(
+                f'SELECT 1 FROM "{row._meta.db_table}" WHERE id = %s FOR UPDATE',
+                [row.pk],
+            )
             yield
     finally:
         other.close()
@@ -90,13 +108,19 @@ def row_locked(row: models.Model) -> Iterator[None]:
 
 @contextmanager
 def deadlock(
-    statement: str, locked: models.QuerySet[Any], wait: Callable[[str], Any], ending: str = ""
+    statement: str,
+    locked: models.QuerySet[Any],
+    wait: Callable[[str], Any],
+    ending: str = "",
 ) -> Iterator[list[str]]:
-    """Make the first statement that begins with ``statement`` and ends with ``ending`` the victim of a deadlock.
+    """Make the first statement that begins with ``statement`` and ends with
+    ``ending`` the victim of a deadlock.
 
-    Another transaction locks the rows of ``locked``. When the statement waits for them, the other transaction calls
-    ``wait`` with the alias of its connection, to wait in turn for the transaction of the statement. PostgreSQL cancels
-    the statement, and the other transaction is rolled back. Yields the list of all such statements, including retries.
+    Another transaction locks the rows of ``locked``. When the statement waits
+    for them, the other transaction calls ``wait`` with the alias of its
+    connection, to wait in turn for the transaction of the statement.
+    PostgreSQL cancels the statement, and the other transaction is rolled back.
+    Yields the list of all such statements, including retries.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time, so that there is no deadlock")
@@ -104,9 +128,11 @@ def deadlock(
     is_locked = threading.Event()
 
     def run_other_transaction() -> None:
-        with closing(connection), suppress(RollBack), transaction.atomic():  # a thread has a connection of its own
+        # a thread has a connection of its own
+        with closing(connection), suppress(RollBack), transaction.atomic():
             with connection.cursor() as cursor:
-                # PostgreSQL cancels the transaction that detects the deadlock. Keep this one from detecting it.
+                # PostgreSQL cancels the transaction that detects the deadlock.
+                # Keep this one from detecting it.
                 cursor.execute("SET LOCAL deadlock_timeout = '600s'")
             list(locked.all())
             is_locked.set()
@@ -117,7 +143,9 @@ def deadlock(
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(statement) and sql.endswith(ending):
             if statements:
-                thread.join(timeout=TIMEOUT)  # so that a retry does not deadlock with the other transaction again
+                # so that a retry does not deadlock with the other transaction
+                # again
+                thread.join(timeout=TIMEOUT)
             statements.append(sql)
         return execute(sql, params, many, context)
 
@@ -135,7 +163,10 @@ class RollBack(Exception):
 
 def wait_for_blocked_connection() -> None:
     """Wait until another connection to this database waits for a lock."""
-    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    sql = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+        "wait_event_type = 'Lock'"
+    )
     with closing(connection.copy()) as other, other.cursor() as cursor:
 
         def is_waiting() -> bool:

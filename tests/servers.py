@@ -14,26 +14,39 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT = 600
-"""A time limit in seconds that a slow machine does not reach. It only prevents a test from waiting for ever."""
+"""A time limit in seconds that a slow machine does not reach.
+
+It only prevents a test from waiting for ever.
+"""
 
 CERTIFICATES = ssl.create_default_context()
-"""For the argument ``verify`` of httpx, which would otherwise load all certificates for each call, in 40 ms."""
+"""For the argument ``verify`` of httpx, which would otherwise load all
+certificates for each call, in 40 ms.
+"""
 
 SETPRIV = shutil.which("setpriv")
 END_WITH_PARENT = [SETPRIV, "--pdeathsig", "TERM", "--"] if SETPRIV else []
-"""A prefix of a command. On Linux, the program ends when the process that started it is killed."""
+"""A prefix of a command.
+
+On Linux, the program ends when the process that started it is killed.
+"""
 
 
 def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
     """Wait until ``condition()`` is true, and fail after ``timeout`` seconds."""
     end = time.monotonic() + timeout
     while not condition():
-        assert time.monotonic() < end, f"{condition} is still false after {timeout} seconds"
+        assert time.monotonic() < end, (
+            f"{condition} is still false after {timeout} seconds"
+        )
         time.sleep(0.02)
 
 
 PORTS = itertools.count(10_000 + os.getpid() % 20_000)
-"""Ports below those that Linux uses for outgoing connections. Test processes rarely begin at the same port."""
+"""Ports below those that Linux uses for outgoing connections.
+
+Test processes rarely begin at the same port.
+"""
 
 RESERVATIONS: list[socket.socket] = []
 
@@ -41,7 +54,8 @@ RESERVATIONS: list[socket.socket] = []
 def free_port() -> int:
     """Return a port that no server of this machine and no other test uses.
 
-    As the server may start much later, a socket with the same port on another address keeps other tests from taking it.
+    As the server may start much later, a socket with the same port on another
+    address keeps other tests from taking it.
     """
     for port in itertools.islice(PORTS, 100):
         with suppress(OSError), socket.socket() as server, ExitStack() as stack:
@@ -61,16 +75,24 @@ def listens(port: int, address: str = "127.0.0.1") -> bool:
 
 
 def start_server(
-    command: Sequence[Any], log: Path, is_ready: Callable[[], bool], timeout: float = TIMEOUT, **options: Any
+    command: Sequence[Any],
+    log: Path,
+    is_ready: Callable[[], bool],
+    timeout: float = TIMEOUT,
+    **options: Any,
 ) -> subprocess.Popen[bytes]:
     """Start a server in a process group of its own and wait until it is ready.
 
-    A server that ends first, or that is not ready in time, is killed, and the error shows its log. ``options`` are
-    those of ``Popen``.
+    A server that ends first, or that is not ready in time, is killed, and the
+    error shows its log. ``options`` are those of ``Popen``.
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*END_WITH_PARENT, *command], stdout=output, stderr=output, start_new_session=True, **options
+            [*END_WITH_PARENT, *command],
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            **options,
         )
     try:
         wait_until(lambda: process.poll() is not None or is_ready(), timeout)
@@ -94,8 +116,13 @@ def running_server(
         stop_server(process)
 
 
-def stop_server(process: subprocess.Popen[bytes], with_signal: signal.Signals = signal.SIGTERM) -> None:
-    """Ask a server to end and wait for it. Then kill what is left of its process group."""
+def stop_server(
+    process: subprocess.Popen[bytes], with_signal: signal.Signals = signal.SIGTERM
+) -> None:
+    """Ask a server to end and wait for it.
+
+    Then kill what is left of its process group.
+    """
     try:
         process.send_signal(with_signal)
         process.wait(timeout=TIMEOUT)

@@ -23,9 +23,11 @@ class Sent(NamedTuple):
 
 @contextmanager
 def received(*names: str) -> Iterator[list[Sent]]:
-    """Yield a list to which the signals with these names, or else all signals, are added when they are sent.
+    """Yield a list to which the signals with these names, or else all signals,
+    are added when they are sent.
 
-    Signals are sent after the commit. In a test whose transaction is never committed, use ``recorded``.
+    Signals are sent after the commit. In a test whose transaction is never
+    committed, use ``recorded``.
     """
     sent: list[Sent] = []
     by_signal = {getattr(signals, name): name for name in names or NAMES}
@@ -44,11 +46,22 @@ def received(*names: str) -> Iterator[list[Sent]]:
 
 @contextmanager
 def recorded() -> Iterator[list[Sent]]:
-    """Yield a list that has all signals of the block when the block ends, as if its transaction were committed then."""
+    """Yield a list that has all signals of the block when the block ends, as
+    if its transaction were committed then.
+    """
     with received() as sent, TestCase.captureOnCommitCallbacks(execute=True):
         yield sent
 
 
-def expected(name: str, *instances: models.Model, actor: Any = None, **arguments: Any) -> Sent:
-    """Return a signal to compare with one that was sent. Django compares instances by primary key."""
-    return Sent(name, type(instances[0]), {"instances": [*instances], "actor": actor, "using": "default", **arguments})
+def expected(
+    name: str, *instances: models.Model, actor: Any = None, **arguments: Any
+) -> Sent:
+    """Return a signal to compare with one that was sent.
+
+    Django compares instances by primary key.
+    """
+    return Sent(
+        name,
+        type(instances[0]),
+        {"instances": [*instances], "actor": actor, "using": "default", **arguments},
+    )

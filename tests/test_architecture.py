@@ -1,4 +1,6 @@
-"""The packages import each other in one direction, and their classes have unique names."""
+"""The packages import each other in one direction, and their classes have
+unique names.
+"""
 
 import ast
 import subprocess
@@ -13,18 +15,29 @@ pytestmark = pytest.mark.database_independent
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
-SHARED_MODULES = [f"usergroups.{module}" for module in ("signals", "compiled_statements", "transactions")]
-"""Modules of the app ``usergroups`` that its subpackages ``tokens`` and ``admin_tools`` may import as well."""
+SHARED_MODULES = [
+    f"usergroups.{module}"
+    for module in ("signals", "compiled_statements", "transactions")
+]
+"""Modules of the app ``usergroups`` that its subpackages ``tokens`` and
+``admin_tools`` may import as well.
+"""
 
 MAY_IMPORT = {
     "usergroups/contract": [],
     "usergroups/admin_tools": ["usergroups.contract", *SHARED_MODULES],
-    "usergroups/tokens": ["usergroups.contract", "usergroups.admin_tools", *SHARED_MODULES],
+    "usergroups/tokens": [
+        "usergroups.contract",
+        "usergroups.admin_tools",
+        *SHARED_MODULES,
+    ],
     "usergroups": [],
     "bookmarks": ["usergroups"],
     "bookmarks_service": ["usergroups", "bookmarks"],
 }
-"""The packages and modules of this project that each package may import besides itself."""
+"""The packages and modules of this project that each package may import
+besides itself.
+"""
 
 
 def imports_of(path):
@@ -46,11 +59,21 @@ def is_within(name, package):
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_imports_run_one_way(folder):
     allowed = [folder.replace("/", "."), *MAY_IMPORT[folder]]
-    imported = {name for path in (ROOT / folder).rglob("*.py") for name in imports_of(path)}
-    of_this_project = {name for name in imported if any(is_within(name, package) for package in APPS_AND_SERVICE)}
+    imported = {
+        name for path in (ROOT / folder).rglob("*.py") for name in imports_of(path)
+    }
+    of_this_project = {
+        name
+        for name in imported
+        if any(is_within(name, package) for package in APPS_AND_SERVICE)
+    }
 
     assert of_this_project
-    assert {name for name in of_this_project if not any(is_within(name, package) for package in allowed)} == set()
+    assert {
+        name
+        for name in of_this_project
+        if not any(is_within(name, package) for package in allowed)
+    } == set()
 
 
 def test_no_two_classes_have_the_same_name():
@@ -67,6 +90,8 @@ def test_no_two_classes_have_the_same_name():
 
 
 def test_the_benchmarks_can_be_imported():
-    """Benchmarks are run by hand, so no other test fails if a name that they import has moved."""
+    """Benchmarks are run by hand, so no other test fails if a name that they
+    import has moved.
+    """
     command = "from tests.benchmarks import capacity, operations, readers"
     subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True)

@@ -23,7 +23,8 @@ from usergroups import signals
 
 README = ROOT / "README.md"
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-PROGRAMS = ROOT / "tests/bookmarks/programs"  # has chrome.html, which docs/api.md imports
+# has chrome.html, which docs/api.md imports
+PROGRAMS = ROOT / "tests/bookmarks/programs"
 
 pytestmark = pytest.mark.database_independent
 
@@ -32,25 +33,40 @@ pytestmark = pytest.mark.database_independent
 
 
 def run_curl(command, live_server, folder):
-    """Run a document's curl command in ``folder``. Return what it prints and the status of the response."""
+    """Run a document's curl command in ``folder``.
+
+    Return what it prints and the status of the response.
+    """
     command = command.replace("http://127.0.0.1:8000", live_server.url)
     result = subprocess.run(
         ["bash", "-ec", command.replace("curl ", r"curl -s -w '\n%{http_code}' ", 1)],
-        cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=True,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
     output, _, status = result.stdout.rpartition("\n")
     return output, status
 
 
 def filled_in(shown, actual, values):
-    """Return what a document shows with its placeholders replaced by ``values``.
+    """Return what a document shows with its placeholders replaced by
+    ``values``.
 
-    A new placeholder takes its value from ``actual`` and keeps it in the rest of the document, except ``<TIME>``.
+    A new placeholder takes its value from ``actual`` and keeps it in the rest
+    of the document, except ``<TIME>``.
     """
     if isinstance(shown, dict):
-        return {key: filled_in(value, actual.get(key), values) for key, value in shown.items()}
+        return {
+            key: filled_in(value, actual.get(key), values)
+            for key, value in shown.items()
+        }
     if isinstance(shown, list):
-        return [filled_in(item, actual_item, values) for item, actual_item in zip(shown, actual, strict=True)]
+        return [
+            filled_in(item, actual_item, values)
+            for item, actual_item in zip(shown, actual, strict=True)
+        ]
     if shown == "<TIME>":
         return actual
     if isinstance(shown, str) and re.fullmatch("<[A-Z_]+>", shown):
@@ -58,19 +74,27 @@ def filled_in(shown, actual, values):
     return shown
 
 
-@pytest.mark.parametrize("document", [README, ROOT / "docs/api.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", [README, ROOT / "docs/api.md"], ids=lambda path: path.name
+)
 def test_the_documented_calls_have_the_documented_answers(live_server, document):
     user_group = UserGroupFactory(team__id=1, provided_id="example_1", name="Example 1")
-    BookmarkFactory(user_group=user_group, url="https://example.com/reports", title="Reports")
+    BookmarkFactory(
+        user_group=user_group, url="https://example.com/reports", title="Reports"
+    )
     values = {
         "<API_TOKEN>": ApiTokenFactory(team=user_group.team).secret,
         "<ACCESS_TOKEN>": AccessTokenFactory(user_group=user_group).secret,
     }
     text = document.read_text()
-    example = r"```sh\n(curl (?!-o).*?)```.*?The response has the status (\d+):\n\n```json\n(.*?)```"
+    example = (
+        r"```sh\n(curl (?!-o).*?)```.*?The response has the status "
+        r"(\d+):\n\n```json\n(.*?)```"
+    )
     calls = re.findall(example, text, re.DOTALL)
 
-    assert len(calls) == len(re.findall(r"```sh\ncurl (?!-o)", text))  # The next test runs the call with -o.
+    # The next test runs the call with -o.
+    assert len(calls) == len(re.findall(r"```sh\ncurl (?!-o)", text))
     for command, documented_status, shown in calls:
         filled = re.sub("<[A-Z_]+>", lambda match: values[match[0]], command)
         output, status = run_curl(filled, live_server, PROGRAMS)
@@ -83,7 +107,9 @@ def test_the_documented_calls_have_the_documented_answers(live_server, document)
 def test_the_documented_export_can_be_read(live_server, tmp_path):
     bookmark = BookmarkFactory()
     token = AccessTokenFactory(user_group=bookmark.user_group).secret
-    [command] = [each for each in blocks(page("api"), "sh") if each.startswith("curl -o")]
+    [command] = [
+        each for each in blocks(page("api"), "sh") if each.startswith("curl -o")
+    ]
 
     run_curl(command.replace("<ACCESS_TOKEN>", token), live_server, tmp_path)
 
@@ -106,7 +132,9 @@ def test_the_documented_error_is_the_answer_to_an_empty_object(client):
 
 
 def run_block(text, containing):
-    """Run the only Python block that contains a text, and return a module with the names that it defines."""
+    """Run the only Python block that contains a text, and return a module with
+    the names that it defines.
+    """
     [source] = [block for block in blocks(text, "python") if containing in block]
     module = ModuleType("documented")
     exec(compile(source, "plug-in.md", "exec"), vars(module))
@@ -137,7 +165,9 @@ def test_the_documented_receiver_works():
         assert signal.disconnect(ran.forget_count, Bookmark)
 
 
-@pytest.mark.parametrize("heading", ["Change the views", "Tokens of your own", "Dashboards"])
+@pytest.mark.parametrize(
+    "heading", ["Change the views", "Tokens of your own", "Dashboards"]
+)
 def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
     code_of_the_host = source_of("tests/host/notes")
     examples = blocks(section("plug-in", heading), "python")
@@ -151,21 +181,39 @@ def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
 
 
 def source_of(*folders, name="*.py"):
-    return "".join(path.read_text() for folder in folders for path in (ROOT / folder).rglob(name))
+    return "".join(
+        path.read_text() for folder in folders for path in (ROOT / folder).rglob(name)
+    )
 
 
 def test_all_calls_are_documented():
     paths = SchemaGenerator().get_schema(public=True)["paths"]
-    operations = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    operations = {
+        f"{method.upper()} {path}"
+        for path, methods in paths.items()
+        for method in methods
+    }
 
-    # Rows of calls have one call and a sentence, which begins with a capital letter. Rows of other tables do not match.
-    assert set(re.findall(r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE)) == operations
+    # Rows of calls have one call and a sentence, which begins with a capital
+    # letter. Rows of other tables do not match.
+    assert (
+        set(
+            re.findall(r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE)
+        )
+        == operations
+    )
 
 
 def test_all_error_codes_are_documented():
-    codes = SchemaGenerator().get_schema(public=True)["components"]["schemas"]["UsergroupsErrorCode"]["enum"]
+    codes = SchemaGenerator().get_schema(public=True)["components"]["schemas"][
+        "UsergroupsErrorCode"
+    ]["enum"]
 
-    listed = {code for row in rows(section("api", "Errors")) for code in re.findall(r"`([a-z]\w+)`", row[-1])}
+    listed = {
+        code
+        for row in rows(section("api", "Errors"))
+        for code in re.findall(r"`([a-z]\w+)`", row[-1])
+    }
     assert listed >= set(codes)
 
 
@@ -175,39 +223,64 @@ def test_all_settings_of_the_service_are_documented():
 
     documented = names(section("deploy", "Settings"))
     assert documented >= set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
-    assert documented >= set(re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE))  # GRANIAN_: the server's
+    # GRANIAN_: the server's
+    assert documented >= set(
+        re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE)
+    )
 
 
 def test_the_example_settings_pass_the_checks_for_deployment():
     subprocess.run(
-        ["sh", "-ec", "set -a; . docs/examples/bookmarks_service.env; SECRET_KEY=$KEY; exec $CHECK"],
-        env={"KEY": "0123456789" * 5, "CHECK": f"{sys.executable} manage.py check --deploy --fail-level WARNING"},
-        cwd=ROOT, timeout=TIMEOUT, check=True,
-    )  # fmt: skip
+        [
+            "sh",
+            "-ec",
+            (
+                "set -a; . docs/examples/bookmarks_service.env; SECRET_KEY=$KEY; exec "
+                "$CHECK"
+            ),
+        ],
+        env={
+            "KEY": "0123456789" * 5,
+            "CHECK": f"{sys.executable} manage.py check --deploy --fail-level WARNING",
+        },
+        cwd=ROOT,
+        timeout=TIMEOUT,
+        check=True,
+    )
 
 
 def test_all_settings_and_system_checks_of_the_apps_are_documented():
     apps = ("usergroups", "bookmarks")
-    settings = set(re.findall(r'getattr\(\s*settings, "(\w+)"', source_of(*apps, name="conf.py")))
+    settings = set(
+        re.findall(r'getattr\(\s*settings, "(\w+)"', source_of(*apps, name="conf.py"))
+    )
     checks = set(re.findall(r'"(\w+\.[EW]\d{3})"', source_of(*apps)))
 
     assert names(section("plug-in", "Settings")) == settings | checks
 
 
 def test_the_documented_time_limits_are_those_of_the_service():
-    limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)  # such as ('lock_timeout', '10s')
+    # such as ('lock_timeout', '10s')
+    limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)
     assert len(limits) == 2  # for a lock and for a statement
     for name, value in limits:
         assert f"`{name} = '{value}'`" in page("deploy")
         assert f'"{name}={value}"' in (ROOT / "compose.yaml").read_text()
-        assert f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n" in page("scaling")
+        assert (
+            f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n"
+            in page("scaling")
+        )
 
 
 def test_all_fields_of_the_request_log_are_documented(client, capsys):
     client.get("/unknown")
 
     fields = json.loads(capsys.readouterr().err).keys()
-    assert {name for row in rows(section("observability", "Logs")) for name in re.findall(r"`(\w+)`", row[0])} == fields
+    assert {
+        name
+        for row in rows(section("observability", "Logs"))
+        for name in re.findall(r"`(\w+)`", row[0])
+    } == fields
 
 
 def test_all_commands_are_documented():
@@ -227,7 +300,9 @@ def test_all_named_commands_exist(document):
 
 @pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])
 def test_all_named_files_and_tests_exist(name):
-    for path, function in re.findall(r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name)):
+    for path, function in re.findall(
+        r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name)
+    ):
         assert (ROOT / path).exists(), path
         assert not function or f"def {function}(" in (ROOT / path).read_text(), function
 
@@ -238,7 +313,10 @@ def test_all_named_files_and_tests_exist(name):
 def anchors_of(text):
     """Return the anchors that GitHub generates for the headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
 
 
 @pytest.mark.parametrize("document", [README, *PAGES], ids=lambda path: path.name)

@@ -1,4 +1,6 @@
-"""All migrations can be reversed and applied again, on a database of the kind that the tests run on."""
+"""All migrations can be reversed and applied again, on a database of the kind
+that the tests run on.
+"""
 
 from contextlib import closing
 
@@ -22,18 +24,33 @@ def schema(database):
             if table.startswith(("bookmarks_", "usergroups_")):
                 columns = database.introspection.get_table_description(cursor, table)
                 constraints = database.introspection.get_constraints(cursor, table)
-                found[table] = (sorted(map(str, columns)), sorted(map(str, constraints.items())))
+                found[table] = (
+                    sorted(map(str, columns)),
+                    sorted(map(str, constraints.items())),
+                )
     return found
 
 
-def test_all_migrations_are_reversed_and_applied_again(tmp_path, monkeypatch, django_db_blocker):
+def test_all_migrations_are_reversed_and_applied_again(
+    tmp_path, monkeypatch, django_db_blocker
+):
     with django_db_blocker.unblock(), empty_database(tmp_path) as url:
-        name = url.rpartition("/")[2] if connection.vendor == "postgresql" else url.removeprefix("sqlite:///")
-        monkeypatch.setitem(connections.settings, "migrated", {**connection.settings_dict, "NAME": name})
+        name = (
+            url.rpartition("/")[2]
+            if connection.vendor == "postgresql"
+            else url.removeprefix("sqlite:///")
+        )
+        monkeypatch.setitem(
+            connections.settings,
+            "migrated",
+            {**connection.settings_dict, "NAME": name},
+        )
         with closing(connections["migrated"]) as database:
             migrate(database)
             before = schema(database)
-            assert len(before) == 6  # teams, user groups, collections, bookmarks and two kinds of tokens
+            # teams, user groups, collections, bookmarks and two kinds of
+            # tokens
+            assert len(before) == 6
 
             migrate(database, ("bookmarks", None), ("usergroups", None))
             assert schema(database) == {}

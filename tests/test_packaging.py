@@ -18,9 +18,20 @@ pytestmark = pytest.mark.database_independent
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
-        cwd=ROOT, check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "--target",
+            "wheel",
+            "--directory",
+            folder,
+        ],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
     [path] = folder.glob("*.whl")
     return path
 
@@ -33,7 +44,9 @@ def test_the_version_of_the_wheel_is_in_the_changelog_or_unreleased(wheel):
 
 
 def test_the_wheel_contains_exactly_the_apps(wheel):
-    installed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    installed = {
+        name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name
+    }
 
     assert installed == {
         str(path.relative_to(ROOT))
@@ -44,9 +57,23 @@ def test_the_wheel_contains_exactly_the_apps(wheel):
 
 
 def test_the_lower_bounds_of_the_apps_are_documented():
-    # Requirements with a marker belong to the extras. The versions of Django are on another page.
-    requirements = [each for each in map(Requirement, requires("django-usergroups-bookmarks")) if not each.marker]
-    lowest = {each.name: str(each.specifier).partition(">=")[2] for each in requirements if each.name != "django"}
-    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())  # The page writes can_ada.
+    # Requirements with a marker belong to the extras. The versions of Django
+    # are on another page.
+    requirements = [
+        each
+        for each in map(Requirement, requires("django-usergroups-bookmarks"))
+        if not each.marker
+    ]
+    lowest = {
+        each.name: str(each.specifier).partition(">=")[2]
+        for each in requirements
+        if each.name != "django"
+    }
+    # The page writes can_ada.
+    documented = " ".join(section("plug-in", "Requirements").replace("_", "-").split())
 
-    assert {name: bound for name, bound in lowest.items() if f"{name} {bound}" not in documented} == {}
+    assert {
+        name: bound
+        for name, bound in lowest.items()
+        if f"{name} {bound}" not in documented
+    } == {}

@@ -1,4 +1,6 @@
-"""A test whose program is missing is skipped, or fails in continuous integration."""
+"""A test whose program is missing is skipped, or fails in continuous
+integration.
+"""
 
 import re
 
@@ -17,7 +19,9 @@ def test_a_test_with_its_programs_runs():
 def test_a_test_without_its_program_is_skipped(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
 
-    with pytest.raises(pytest.skip.Exception, match="not installed: no-such-program, /no/file"):
+    with pytest.raises(
+        pytest.skip.Exception, match="not installed: no-such-program, /no/file"
+    ):
         require("python3", "no-such-program", "/no/file")
 
 

@@ -1,4 +1,6 @@
-"""The catalogs of translations have exactly the texts that are marked, and all of them are translated."""
+"""The catalogs of translations have exactly the texts that are marked, and all
+of them are translated.
+"""
 
 import gettext
 import os
@@ -16,7 +18,9 @@ from tests.documents import ROOT, section
 from tests.programs import needs
 
 APPS = ("usergroups", "bookmarks", "bookmarks_service")
-[MAKEMESSAGES] = re.findall(r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages"))
+[MAKEMESSAGES] = re.findall(
+    r"manage\.py makemessages .*", section("CONTRIBUTING", "Languages")
+)
 CATALOG = "locale/de/LC_MESSAGES/django.po"
 
 pytestmark = [pytest.mark.database_independent, needs("msgfmt")]
@@ -24,7 +28,9 @@ pytestmark = [pytest.mark.database_independent, needs("msgfmt")]
 
 def run(*command, cwd=ROOT):
     environment = {"DEBUG": "1", "PATH": os.environ["PATH"]}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=True)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=True
+    )
 
 
 def without_date(text):
@@ -33,10 +39,14 @@ def without_date(text):
 
 @pytest.fixture(scope="module")
 def remade(tmp_path_factory):
-    """Return a folder with a copy of the sources, in which ``makemessages`` has updated the catalogs."""
+    """Return a folder with a copy of the sources, in which ``makemessages``
+    has updated the catalogs.
+    """
     folder = tmp_path_factory.mktemp("sources")
     for name in ("usergroups", "bookmarks", "bookmarks_service", "templates"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     shutil.copy(ROOT / "manage.py", folder)
     run(sys.executable, *MAKEMESSAGES.split(), cwd=folder)
     return folder
@@ -44,7 +54,9 @@ def remade(tmp_path_factory):
 
 @pytest.mark.parametrize("app", APPS)
 def test_a_catalog_has_exactly_the_marked_texts(remade, app):
-    remade_text, text = ((folder / app / CATALOG).read_text() for folder in (remade, ROOT))
+    remade_text, text = (
+        (folder / app / CATALOG).read_text() for folder in (remade, ROOT)
+    )
 
     assert without_date(remade_text) == without_date(text)
 
@@ -56,24 +68,44 @@ def test_a_catalog_is_complete_and_compiled(tmp_path, app):
     result = run("msgfmt", "--check", "--statistics", "-o", compiled, path)
 
     assert re.fullmatch(r"\d+ translated messages\.\n", result.stderr)
-    texts = [without_date(run("msgunfmt", file).stdout) for file in (compiled, path.with_suffix(".mo"))]
+    texts = [
+        without_date(run("msgunfmt", file).stdout)
+        for file in (compiled, path.with_suffix(".mo"))
+    ]
     assert texts[0] == texts[1]
 
 
 def texts_of(folder):
-    """Return the translations in the German catalog of an app's folder, by message."""
-    return gettext.translation("django", folder / "locale", ["de"], fallback=True).__dict__.get("_catalog", {})
+    """Return the translations in the German catalog of an app's folder, by
+    message.
+    """
+    return gettext.translation(
+        "django", folder / "locale", ["de"], fallback=True
+    ).__dict__.get("_catalog", {})
 
 
 @pytest.mark.parametrize("app", APPS)
 def test_a_catalog_agrees_with_those_of_django(app):
-    """Django merges all catalogs, so a text that several of them have must have the same translation."""
+    """Django merges all catalogs, so a text that several of them have must
+    have the same translation.
+    """
     ours = texts_of(ROOT / app)
-    folders = [Path(config.path) for config in apps.get_app_configs() if config.name not in APPS]
+    folders = [
+        Path(config.path)
+        for config in apps.get_app_configs()
+        if config.name not in APPS
+    ]
     others = [texts_of(folder) for folder in (*folders, Path(django.conf.__path__[0]))]
 
     # The message "" is the header of a catalog.
-    shared = {(text, ours[text], other[text]) for other in others for text in (ours.keys() & other.keys()) - {""}}
+    shared = {
+        (text, ours[text], other[text])
+        for other in others
+        for text in (ours.keys() & other.keys()) - {""}
+    }
 
-    assert {text for text, our_german, their_german in shared if our_german != their_german} == set()
-    assert sum(map(len, others)) > 500  # so that the test fails if it does not find the catalogs of Django
+    assert {
+        text for text, our_german, their_german in shared if our_german != their_german
+    } == set()
+    # so that the test fails if it does not find the catalogs of Django
+    assert sum(map(len, others)) > 500

@@ -36,7 +36,11 @@ class ApiTokenAdmin(TokenAdmin):
     owner_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
-    list_filter = (*TokenAdmin.list_filter, ("team", AutocompleteFilter), "environment")
+    list_filter = (
+        *TokenAdmin.list_filter,
+        ("team", AutocompleteFilter),
+        "environment",
+    )
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
@@ -46,12 +50,18 @@ class ApiTokenAdmin(TokenAdmin):
 JSON_FIELDS = ("mapping", "properties")
 
 MAX_OPEN = 2_000
-"""The number of characters of JSON above which the page of a user group shows it collapsed."""
+"""The number of characters of JSON above which the page of a user group shows
+it collapsed.
+"""
 
 
 @admin.register(UserGroup)
 class UserGroupAdmin(OperatorAdmin):
-    """An admin of user groups. Only the action "Reveal token" shows their tokens, and the history records it."""
+    """An admin of user groups.
+
+    Only the action "Reveal token" shows their tokens, and the history records
+    it.
+    """
 
     deferred_fields = JSON_FIELDS
     list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
@@ -63,36 +73,62 @@ class UserGroupAdmin(OperatorAdmin):
     autocomplete_fields = ("team",)
     ordering = ("-id",)
     actions = ("reveal_token", "rotate_token", "delete_selected")
-    object_actions = {"reveal_token": _("Reveal token"), "rotate_token": _("Rotate token")}
+    object_actions = {
+        "reveal_token": _("Reveal token"),
+        "rotate_token": _("Rotate token"),
+    }
     empty_text = _("Applications create user groups with POST /api/user.")
 
-    fixed_fields = ("team", "environment", "provided_id")  # They cannot be changed later.
+    # They cannot be changed later.
+    fixed_fields = ("team", "environment", "provided_id")
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        is_long = any(len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS)
+        is_long = any(
+            len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS
+        )
         return [
-            (None, {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")}),
-            ("JSON", {"fields": JSON_FIELDS, "classes": ["collapse"] if is_long else []}),
+            (
+                None,
+                {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")},
+            ),
+            (
+                "JSON",
+                {"fields": JSON_FIELDS, "classes": ["collapse"] if is_long else []},
+            ),
         ]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: UserGroup | None = None) -> tuple[str, ...]:
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: UserGroup | None = None
+    ) -> tuple[str, ...]:
         return (*self.fixed_fields, "created_at", "updated_at") if obj else ()
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: Any, request: HttpRequest, **kwargs: Any
+    ) -> Any:
         if isinstance(db_field, models.JSONField):
-            texts = {"label": capfirst(db_field.verbose_name), "help_text": db_field.help_text}
+            texts = {
+                "label": capfirst(db_field.verbose_name),
+                "help_text": db_field.help_text,
+            }
             serializer_field = UserGroupUpdateSerializer().fields[db_field.name]
-            return JSONObjectFormField(serializer_field, empty=db_field.get_default(), **texts)
+            return JSONObjectFormField(
+                serializer_field, empty=db_field.get_default(), **texts
+            )
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
-        """Also summarize the list of API tokens of the group's team and environment."""
+        """Also summarize the list of API tokens of the group's team and
+        environment.
+        """
         related = super().get_related(request, obj)
         if can_view(self.admin_site, request, ApiToken):
             tokens: Any = self.admin_site.get_model_admin(ApiToken)
-            query = {"team__id__exact": obj.team_id, "environment__exact": obj.environment}
+            query = {
+                "team__id__exact": obj.team_id,
+                "environment__exact": obj.environment,
+            }
             name = gettext("API tokens of its team and environment")
             related.append({**tokens.related_list(request, query), "name": name})
         return related
@@ -100,25 +136,54 @@ class UserGroupAdmin(OperatorAdmin):
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         return Q(token__in=secrets)
 
-    @admin.action(description=_("Rotate the user group tokens of selected user groups"), permissions=["change"])
+    @admin.action(
+        description=_("Rotate the user group tokens of selected user groups"),
+        permissions=["change"],
+    )
     @requires_confirmation(
         _("Rotate the token of %(rows)s"),
-        _("Each user group gets a new token. Dashboards that use the old token stop working."),
+        _(
+            "Each user group gets a new token. Dashboards that use the old token stop "
+            "working."
+        ),
     )
     def rotate_token(self, request: Any, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
-            UserGroup.objects.filter(pk=user_group.pk).rotate_token(user_group.provided_id)
-        LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, gettext_noop("Rotated the user group token."))
-        return gettext("User group tokens rotated: %(number)s.") % {"number": intcomma(len(queryset))}
+            UserGroup.objects.filter(pk=user_group.pk).rotate_token(
+                user_group.provided_id
+            )
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            queryset,
+            CHANGE,
+            gettext_noop("Rotated the user group token."),
+        )
+        return gettext("User group tokens rotated: %(number)s.") % {
+            "number": intcomma(len(queryset))
+        }
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
         permission = f"{self.opts.app_label}.reveal_usergroup_token"
         return self.has_view_permission(request) and request.user.has_perm(permission)
 
-    @admin.action(description=_("Reveal the user group tokens of selected user groups"), permissions=["reveal"])
-    @requires_confirmation(_("Reveal the token of %(rows)s"), _("The history of each user group will record this."))
+    @admin.action(
+        description=_("Reveal the user group tokens of selected user groups"),
+        permissions=["reveal"],
+    )
+    @requires_confirmation(
+        _("Reveal the token of %(rows)s"),
+        _("The history of each user group will record this."),
+    )
     def reveal_token(self, request: Any, queryset: QuerySet[UserGroup]) -> HttpResponse:
-        LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, gettext_noop("Revealed the user group token."))
-        text = gettext("The history of each user group records that you revealed its token.")
-        secrets = [(user_group, user_group.token, None) for user_group in queryset]  # None: it replaces no row.
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            queryset,
+            CHANGE,
+            gettext_noop("Revealed the user group token."),
+        )
+        text = gettext(
+            "The history of each user group records that you revealed its token."
+        )
+        # None: it replaces no row.
+        secrets = [(user_group, user_group.token, None) for user_group in queryset]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)

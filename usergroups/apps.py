@@ -11,4 +11,6 @@ class UserGroupsConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401, PLC0415  # registers the system checks
-        from .tokens import openapi  # noqa: F401, PLC0415  # registers the authentication schemes
+
+        # registers the authentication schemes
+        from .tokens import openapi  # noqa: F401, PLC0415

@@ -18,43 +18,76 @@ from .transactions import WritingModel
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return an error for each invalid setting."""
     errors = [
-        *require_integer("USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"),
-        *require_integer("USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"),
-        *require_integer("USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"),
+        *require_integer(
+            "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
+        ),
+        *require_integer(
+            "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"
+        ),
+        *require_integer(
+            "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
+        ),
     ]
     if not settings.USE_TZ:
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."
         errors.append(Error("USE_TZ is off.", hint=hint, id="usergroups.E002"))
-    for name, rate in (("USERGROUPS_CALL_RATE", conf.call_rate()), ("USERGROUPS_FAILURE_RATE", conf.failure_rate())):
+    for name, rate in (
+        ("USERGROUPS_CALL_RATE", conf.call_rate()),
+        ("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
+    ):
         if rate is not None and not re.fullmatch(conf.RATE, str(rate)):
-            hint = 'Set it to calls per sec, min, hour or day, such as "60000/min", or to None for no limit.'
-            errors.append(Error(f"{name} is not a valid rate.", hint=hint, id="usergroups.E003"))
+            hint = (
+                'Set it to calls per sec, min, hour or day, such as "60000/min", or to'
+                " None for no limit."
+            )
+            errors.append(
+                Error(f"{name} is not a valid rate.", hint=hint, id="usergroups.E003")
+            )
     return errors
 
 
-def require_integer(name: str, value: Any, minimum: int, error_id: str) -> list[CheckMessage]:
-    """Return an error if the value of a setting is not an integer of at least ``minimum``."""
+def require_integer(
+    name: str, value: Any, minimum: int, error_id: str
+) -> list[CheckMessage]:
+    """Return an error if the value of a setting is not an integer of at least
+    ``minimum``.
+    """
     if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
         return []
     hint = "Correct the setting, or remove it to use the default."
-    return [Error(f"{name} is not an integer of at least {minimum}.", hint=hint, id=error_id)]
+    return [
+        Error(
+            f"{name} is not an integer of at least {minimum}.", hint=hint, id=error_id
+        )
+    ]
 
 
 @register
-def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Return an error for each unsupported database that the apps' models use or may be migrated to.
+def check_databases(
+    databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return an error for each unsupported database that the apps' models use
+    or may be migrated to.
 
-    On such a database, migrations would succeed, but constraints would be missing, or text would compare differently.
+    On such a database, migrations would succeed, but constraints would be
+    missing, or text would compare differently.
     """
     aliases: set[str] = set()
     for model in apps.get_models():
         if issubclass(model, WritingModel):
             aliases |= {router.db_for_read(model), router.db_for_write(model)}
-            aliases |= {alias for alias in databases or () if router.allow_migrate_model(alias, model)}
+            aliases |= {
+                alias
+                for alias in databases or ()
+                if router.allow_migrate_model(alias, model)
+            }
     return [
         Error(
             f"The database {alias!r} is not supported.",
-            hint="Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and bookmarks.",
+            hint=(
+                "Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and "
+                "bookmarks."
+            ),
             id="usergroups.E005",
         )
         for alias in sorted(aliases)
@@ -63,15 +96,17 @@ def check_databases(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 
 
 @register(Tags.database)
-def check_encodings(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """
-    Return an error for each PostgreSQL database of the apps that is not in UTF-8.
+def check_encodings(
+    databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return an error for each PostgreSQL database of the apps that is not in
+    UTF-8.
 
-    Migrations would succeed on it. With SQL_ASCII, PostgreSQL would count bytes
-    instead of characters, so that names of 255 characters would not fit.
+    Migrations would succeed on it. With SQL_ASCII, PostgreSQL would count
+    bytes instead of characters, so that names of 255 characters would not fit.
 
-    This connects to the databases, so Django runs it only with
-    ``check --database`` and ``migrate``.
+    This connects to the databases, so Django runs it only with ``check
+    --database`` and ``migrate``.
     """
     return [
         Error(
@@ -89,7 +124,9 @@ def check_encodings(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 
 def _may_be_migrated(alias: str) -> bool:
     return any(
-        router.allow_migrate_model(alias, model) for model in apps.get_models() if issubclass(model, WritingModel)
+        router.allow_migrate_model(alias, model)
+        for model in apps.get_models()
+        if issubclass(model, WritingModel)
     )
 
 
@@ -104,4 +141,5 @@ def _encoding(connection: BaseDatabaseWrapper) -> str:
 def _is_supported(connection: BaseDatabaseWrapper) -> bool:
     if connection.vendor == "sqlite":
         return connection.get_database_version() >= (3, 35)
-    return connection.vendor == "postgresql"  # Django itself refuses versions that are too old.
+    # Django itself refuses versions that are too old.
+    return connection.vendor == "postgresql"

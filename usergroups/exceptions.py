@@ -7,22 +7,36 @@ from .transactions import MAX_DEPENDANTS
 
 class UserGroupNotFound(NotFound):
     default_code = "user_group_not_found"
-    default_detail = "The team of the API token has no user group with this id in the environment of the token."
+    default_detail = (
+        "The team of the API token has no user group with this id in the environment "
+        "of the token."
+    )
 
 
 class UnknownUserGroupToken(UserGroupNotFound):
-    default_detail = "The team of the API token has no user group with this token in the environment of the API token."
+    default_detail = (
+        "The team of the API token has no user group with this token in the "
+        "environment of the API token."
+    )
 
 
 class TooLargeToDelete(APIException):
-    """More objects belong to an object than can be deleted while the client waits."""
+    """More objects belong to an object than can be deleted while the client
+    waits.
+    """
 
     status_code = 409
     default_code = "too_large_to_delete"
-    default_detail = f"More than {MAX_DEPENDANTS:,} objects belong to this one. Delete some of them first."
+    default_detail = (
+        f"More than {MAX_DEPENDANTS:,} objects belong to this one. Delete some of them "
+        "first."
+    )
 
 
 class ResponseTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"
-    default_detail = "The user groups of this batch have more than 32 MiB of JSON. Send fewer user groups at once."
+    default_detail = (
+        "The user groups of this batch have more than 32 MiB of JSON. Send fewer user "
+        "groups at once."
+    )

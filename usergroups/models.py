@@ -21,7 +21,10 @@ USER_GROUP_TOKEN_PREFIX = "ugt"  # noqa: S105
 
 
 class Environment(models.TextChoices):
-    """The environments of user groups and API tokens. Empty text stands for none."""
+    """The environments of user groups and API tokens.
+
+    Empty text stands for none.
+    """
 
     CUSTOMER = "Customer"
     TESTING = "Testing"
@@ -41,28 +44,35 @@ class Team(WritingModel):
     class Meta:
         verbose_name = _("team")
         verbose_name_plural = _("teams")
-        # Django validates a constraint on the database for writes, but unique=True on the one for reads.
-        constraints = [models.UniqueConstraint(fields=["name"], name="usergroups_team_name")]
+        # Django validates a constraint on the database for writes, but
+        # unique=True on the one for reads.
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="usergroups_team_name")
+        ]
 
     def __str__(self) -> str:
         return self.name
 
 
 class ApiToken(Token):
-    """Authenticates a team, and gives access to the team's user groups in one environment."""
+    """Authenticates a team, and gives access to the team's user groups in one
+    environment.
+    """
 
     prefix = "uga"
     owner_field = "team"
 
-    team = models.ForeignKey(Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team"))
+    team = models.ForeignKey(
+        Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team")
+    )
     environment = models.CharField(
         _("environment"),
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
         help_text=_(
-            "The token gives access only to user groups in this environment. If empty, only to those without an "
-            "environment."
+            "The token gives access only to user groups in this environment. If empty, "
+            "only to those without an environment."
         ),
     )
 
@@ -78,22 +88,33 @@ class ApiToken(Token):
 
 
 def new_user_group_token() -> str:
-    """Return a new random user group token, the default of ``UserGroup.token``."""
+    """Return a new random user group token, the default of
+    ``UserGroup.token``.
+    """
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
 class UserGroup(DatedModel):
-    """A customer of a team. A dashboard that is rendered with the group's token shows the group's data."""
+    """A customer of a team.
 
-    team = models.ForeignKey(Team, models.CASCADE, related_name="user_groups", db_index=False, verbose_name=_("team"))
+    A dashboard that is rendered with the group's token shows the group's data.
+    """
+
+    team = models.ForeignKey(
+        Team,
+        models.CASCADE,
+        related_name="user_groups",
+        db_index=False,
+        verbose_name=_("team"),
+    )
     environment = models.CharField(
         _("environment"),
         max_length=MAX_ENVIRONMENT_LENGTH,
         choices=Environment,
         blank=True,
         help_text=_(
-            "Only API tokens of the same environment give access to the group. If empty, only those without an "
-            "environment."
+            "Only API tokens of the same environment give access to the group. If "
+            "empty, only those without an environment."
         ),
     )
     provided_id = models.CharField(
@@ -102,23 +123,33 @@ class UserGroup(DatedModel):
         help_text=_("Your own id of the user group: user_group_id in the API."),
     )
     name = models.CharField(
-        _("name"), max_length=MAX_NAME_LENGTH, help_text=_("The group's name, which applications may change.")
+        _("name"),
+        max_length=MAX_NAME_LENGTH,
+        help_text=_("The group's name, which applications may change."),
     )
     token = models.CharField(
         _("user group token"),
         max_length=MAX_USER_GROUP_TOKEN_LENGTH,
         default=new_user_group_token,
         editable=False,
-        help_text=_("Identifies the group to dashboards. It gives no access to this service."),
+        help_text=_(
+            "Identifies the group to dashboards. It gives no access to this service."
+        ),
     )
     mapping = JSONObjectField(
         _("mapping"),
         default=dict,
         blank=True,
-        help_text=_("Maps each schema id to a data source, or to your own id of the data source."),
+        help_text=_(
+            "Maps each schema id to a data source, or to your own id of the data "
+            "source."
+        ),
     )
     properties = JSONObjectField(
-        _("properties"), null=True, blank=True, help_text=_("Variables for dashboards and the SQL editor.")
+        _("properties"),
+        null=True,
+        blank=True,
+        help_text=_("Variables for dashboards and the SQL editor."),
     )
 
     objects = UserGroupQuerySet.as_manager()
@@ -128,13 +159,23 @@ class UserGroup(DatedModel):
         verbose_name_plural = _("user groups")
         permissions = [("reveal_usergroup_token", "Can reveal user group token")]
         constraints = [  # The first one also serves as the index of ``team``.
-            models.UniqueConstraint(fields=["team", "environment", "provided_id"], name="usergroups_provided_id"),
-            # With unique=True, Django would also create an index for LIKE on PostgreSQL.
+            models.UniqueConstraint(
+                fields=["team", "environment", "provided_id"],
+                name="usergroups_provided_id",
+            ),
+            # With unique=True, Django would also create an index for LIKE on
+            # PostgreSQL.
             models.UniqueConstraint(fields=["token"], name="usergroups_token"),
         ]
         indexes = [
-            models.Index(fields=["team", "environment", "created_at", "provided_id"], name="usergroups_by_creation"),
-            models.Index(fields=["team", "environment", "updated_at", "provided_id"], name="usergroups_by_update"),
+            models.Index(
+                fields=["team", "environment", "created_at", "provided_id"],
+                name="usergroups_by_creation",
+            ),
+            models.Index(
+                fields=["team", "environment", "updated_at", "provided_id"],
+                name="usergroups_by_update",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -142,9 +183,12 @@ class UserGroup(DatedModel):
         return f"{self.name} ({', '.join(filter(None, identity))})"
 
     def assign(self, values: dict[str, Any]) -> bool:
-        """Set these fields without saving the instance, and return whether they change. If so, set ``updated_at``."""
+        """Set these fields without saving the instance, and return whether
+        they change. If so, set ``updated_at``.
+        """
         fields: list[Any] = [self._meta.get_field(name) for name in values]
-        before = [field.pre_save(self, add=False) for field in fields]  # JSON as text, in which 1 and 1.0 differ
+        # JSON as text, in which 1 and 1.0 differ
+        before = [field.pre_save(self, add=False) for field in fields]
         for name, value in values.items():
             setattr(self, name, value)
         changes = before != [field.pre_save(self, add=False) for field in fields]

@@ -6,7 +6,14 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .contract import pagination
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.openapi import ETAG, IF_MATCH, missing, operation, page_query, success_response
+from .tokens.openapi import (
+    ETAG,
+    IF_MATCH,
+    missing,
+    operation,
+    page_query,
+    success_response,
+)
 
 USER_GROUP = {
     "team_id": 3,
@@ -23,16 +30,31 @@ USER_GROUP_DETAIL = {
     "updated_at": "2026-01-31T09:26:53.589793Z",
 }
 OTHER_TOKEN = "ugt_Ze4TqRm7WvYx2BhKc9LdPs5NfJg8UaDo3X6tC1"  # noqa: S105  # an example
-NEW_USER_GROUP = {**USER_GROUP, "token": OTHER_TOKEN, "name": "New", "provided_id": "example_2", "properties": None}
+NEW_USER_GROUP = {
+    **USER_GROUP,
+    "token": OTHER_TOKEN,
+    "name": "New",
+    "provided_id": "example_2",
+    "properties": None,
+}
 ID = {"user_group_id": USER_GROUP["provided_id"]}
-FIELDS = {**ID, **{key: USER_GROUP_DETAIL[key] for key in ("name", "mapping", "properties")}}
+FIELDS = {
+    **ID,
+    **{key: USER_GROUP_DETAIL[key] for key in ("name", "mapping", "properties")},
+}
 
 ID_MISSING = missing("user_group_id")
-INVALID_LIMIT = ValidationError({"limit": [ErrorDetail("A valid integer is required.", "invalid")]})
-INVALID_MAPPING = ValidationError({"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}})
+INVALID_LIMIT = ValidationError(
+    {"limit": [ErrorDetail("A valid integer is required.", "invalid")]}
+)
+INVALID_MAPPING = ValidationError(
+    {"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}}
+)
 
 document = partial(operation, tags=["User groups"])
-LOOKUP = "The group is looked up by `user_group_id` in the API token's team and environment."
+LOOKUP = (
+    "The group is looked up by `user_group_id` in the API token's team and environment."
+)
 
 get_user_group = document(
     operation_id="get_user_group",
@@ -48,8 +70,9 @@ resolve_user_group = document(
     operation_id="resolve_user_group",
     summary="Find the user group of a user group token",
     description=(
-        "Finds the group in the API token's team and environment. The token is sent in the body, because URLs are "
-        "written to logs. A read-only API token is sufficient."
+        "Finds the group in the API token's team and environment. The token is sent in "
+        "the body, because URLs are written to logs. A read-only API token is "
+        "sufficient."
     ),
     parameters=[ETAG],
     request={"token": USER_GROUP["token"]},
@@ -61,14 +84,19 @@ create_user_group = document(
     operation_id="create_user_group",
     summary="Get or create a user group",
     description=(
-        "Returns the group unchanged if the API token's team has a group with this `user_group_id` in the API token's "
-        "environment. Otherwise creates it. `name` defaults to `user_group_id`."
+        "Returns the group unchanged if the API token's team has a group with this "
+        "`user_group_id` in the API token's environment. Otherwise creates it. `name` "
+        "defaults to `user_group_id`."
     ),
     parameters=[ETAG],
     request=FIELDS,
     responses={
-        200: success_response("The group already existed.", user_group=USER_GROUP, new_user_group=False),
-        201: success_response("The group was created.", user_group=USER_GROUP, new_user_group=True),
+        200: success_response(
+            "The group already existed.", user_group=USER_GROUP, new_user_group=False
+        ),
+        201: success_response(
+            "The group was created.", user_group=USER_GROUP, new_user_group=True
+        ),
     },
     failures=[ID_MISSING, INVALID_MAPPING],
 )
@@ -77,9 +105,10 @@ update_user_group = document(
     operation_id="update_user_group",
     summary="Update a user group",
     description=(
-        f"{LOOKUP} Omitted fields stay unchanged. `mapping` and `properties` are replaced as a whole. An update never "
-        "creates a group: an unknown `user_group_id` results in 404. The response has all six fields of the updated "
-        "group. Store its `token` to render embedded dashboards."
+        f"{LOOKUP} Omitted fields stay unchanged. `mapping` and `properties` are "
+        "replaced as a whole. An update never creates a group: an unknown "
+        "`user_group_id` results in 404. The response has all six fields of the "
+        "updated group. Store its `token` to render embedded dashboards."
     ),
     parameters=[IF_MATCH, ETAG],
     request=FIELDS,
@@ -90,7 +119,9 @@ update_user_group = document(
 delete_user_group = document(
     operation_id="delete_user_group",
     summary="Delete a user group",
-    description=f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted.",
+    description=(
+        f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted."
+    ),
     parameters=[IF_MATCH],
     query=ID,
     responses={200: success_response("The group was deleted.")},
@@ -100,10 +131,14 @@ delete_user_group = document(
 rotate_user_group_token = document(
     operation_id="rotate_user_group_token",
     summary="Rotate the token of a user group",
-    description=f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one.",
+    description=(
+        f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one."
+    ),
     parameters=[ETAG],
     request=ID,
-    responses={200: success_response("The group with its new token.", user_group=USER_GROUP)},
+    responses={
+        200: success_response("The group with its new token.", user_group=USER_GROUP)
+    },
     failures=[ID_MISSING, UserGroupNotFound()],
 )
 
@@ -111,33 +146,55 @@ list_user_groups = document(
     operation_id="list_user_groups",
     summary="List user groups",
     description=(
-        "Lists the user groups of the API token's team in the API token's environment, ordered by `created_at` or, "
-        "with `updated_since`, by `updated_at`. Request `next` until it is null: every user group that existed at the "
-        "start is listed exactly once, unless it changes during a list with `updated_since`. A page ends before the "
-        "`mapping` and `properties` of its user groups exceed 2 MiB of JSON, but has at least one user group."
+        "Lists the user groups of the API token's team in the API token's environment, "
+        "ordered by `created_at` or, with `updated_since`, by `updated_at`. Request "
+        "`next` until it is null: every user group that existed at the start is "
+        "listed exactly once, unless it changes during a list with `updated_since`. A "
+        "page ends before the `mapping` and `properties` of its user groups exceed 2 "
+        "MiB of JSON, but has at least one user group."
     ),
     query={
         **page_query(USER_GROUP["provided_id"], pagination.UPDATED),
         "name": "Example",
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },
-    responses={200: success_response("A page of groups.", user_groups=[USER_GROUP_DETAIL], next=None, previous=None)},
+    responses={
+        200: success_response(
+            "A page of groups.",
+            user_groups=[USER_GROUP_DETAIL],
+            next=None,
+            previous=None,
+        )
+    },
     failures=[INVALID_LIMIT],
 )
 
-UPDATED = {"status": 200, "success": 1, "user_group": USER_GROUP, "new_user_group": False}
-CREATED = {"status": 201, "success": 1, "user_group": NEW_USER_GROUP, "new_user_group": True}
+UPDATED = {
+    "status": 200,
+    "success": 1,
+    "user_group": USER_GROUP,
+    "new_user_group": False,
+}
+CREATED = {
+    "status": 201,
+    "success": 1,
+    "user_group": NEW_USER_GROUP,
+    "new_user_group": True,
+}
 
 put_user_groups = document(
     operation_id="put_user_groups",
     summary="Update or create many user groups",
     description=(
-        "Takes up to 1,000 user groups in a body of up to 8 MiB. Each item has the fields of a single update request, "
-        "and creates the user group if it does not exist. An invalid item does not affect the others. `results` "
-        "lists one result for each item, in the same order: the `status` and the body that a single request would "
-        "return."
+        "Takes up to 1,000 user groups in a body of up to 8 MiB. Each item has the "
+        "fields of a single update request, and creates the user group if it does not "
+        "exist. An invalid item does not affect the others. `results` lists one "
+        "result for each item, in the same order: the `status` and the body that a "
+        "single request would return."
     ),
     request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
-    responses={200: success_response("The result of each item.", results=[UPDATED, CREATED])},
+    responses={
+        200: success_response("The result of each item.", results=[UPDATED, CREATED])
+    },
     failures=[missing("user_groups")],
 )

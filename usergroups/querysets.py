@@ -26,16 +26,22 @@ UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
 
 
 def name_begins_with(text: str) -> Exact:
-    """Return the condition that the name of a group begins with this text, in the same letter case."""
+    """Return the condition that the name of a group begins with this text, in
+    the same letter case.
+    """
     # Not with __startswith, because LIKE ignores the letter case on SQLite.
     return Exact(Left("name", len(text)), text)
 
 
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
-    """Reads and writes user groups by ``provided_id``, the id that the client assigned."""
+    """Reads and writes user groups by ``provided_id``, the id that the client
+    assigned.
+    """
 
     def updated(self, since: datetime | None) -> "UserGroupQuerySet":
-        """Filter groups that were updated at this time or later, or all if it is None."""
+        """Filter groups that were updated at this time or later, or all if it
+        is None.
+        """
         return self if since is None else self.filter(updated_at__gte=since)
 
     def change(
@@ -45,92 +51,136 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         versions: Sequence[datetime] | None = None,
         **changes: Any,
     ) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group. Raises UserGroup.DoesNotExist or Modified.
+        """Update the fields in ``changes`` and return the group.
 
-        ``scope`` is the team and environment. ``versions`` are the accepted values of ``updated_at``, or None for any.
-        Other fields are not written, so that concurrent updates of different fields all take effect. Without
-        ``versions``, this executes a statement that is compiled once, and that does not load the mapping, because the
-        response to an update lacks it. Call this on the manager: that statement ignores the filters of a queryset.
+        Raises UserGroup.DoesNotExist or Modified.
+
+        ``scope`` is the team and environment. ``versions`` are the accepted
+        values of ``updated_at``, or None for any. Other fields are not
+        written, so that concurrent updates of different fields all take
+        effect. Without ``versions``, this executes a statement that is
+        compiled once, and that does not load the mapping, because the response
+        to an update lacks it. Call this on the manager: that statement ignores
+        the filters of a queryset.
         """
         using = self.db_for_write
         if not changes or versions is not None:
             groups = self.using(using).filter(**scope, provided_id=provided_id)
-            return retry_on_conflict(lambda: groups.update_version(versions, **changes), using)
-        update = _update(type(self), self.model, using, (*scope, "provided_id"), (*changes,))
+            return retry_on_conflict(
+                lambda: groups.update_version(versions, **changes), using
+            )
+        update = _update(
+            type(self), self.model, using, (*scope, "provided_id"), (*changes,)
+        )
 
         def change() -> "UserGroup":
             now = timezone.now()
-            updated = update(**scope, provided_id=provided_id, **changes, updated_at=now)
+            updated = update(
+                **scope, provided_id=provided_id, **changes, updated_at=now
+            )
             if not updated:
                 raise self.model.DoesNotExist
-            if updated[0].updated_at == now:  # Otherwise, the group had these values already.
+            # Otherwise, the group had these values already.
+            if updated[0].updated_at == now:
                 announce_update(updated, using, changes)
             return updated[0]
 
         return retry_on_conflict(change, using, atomic=False)
 
     def get_by_token(self, token: str) -> "UserGroup":
-        """Return the group with this user group token, which may be any text. Raises UserGroup.DoesNotExist."""
+        """Return the group with this user group token, which may be any text.
+
+        Raises UserGroup.DoesNotExist.
+        """
         if not token.isprintable():  # PostgreSQL refuses U+0000 and lone surrogates
             raise self.model.DoesNotExist
         return self.get(token=token)
 
     def rotate_token(self, provided_id: str) -> "UserGroup":
-        """Replace the group's token and return the group. Raises UserGroup.DoesNotExist."""
+        """Replace the group's token and return the group.
+
+        Raises UserGroup.DoesNotExist.
+        """
         groups = self.for_write().filter(provided_id=provided_id)
 
         def rotate() -> "UserGroup":
-            group = groups.update_version(versions=None, token=self.model._meta.get_field("token").get_default())
+            group = groups.update_version(
+                versions=None, token=self.model._meta.get_field("token").get_default()
+            )
             announce(signals.rotated, [group], groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
 
-    def remove(self, provided_id: str, versions: Sequence[datetime] | None = None) -> None:
-        """Delete the group and its dependants. ``versions`` are the accepted values of ``updated_at``, or None for any.
+    def remove(
+        self, provided_id: str, versions: Sequence[datetime] | None = None
+    ) -> None:
+        """Delete the group and its dependants.
 
-        Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``, TooManyDependants.
+        ``versions`` are the accepted values of ``updated_at``, or None for
+        any.
+
+        Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
+        TooManyDependants.
         """
         self.for_write().filter(provided_id=provided_id).delete_version(versions)
 
-    def get_or_add(self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]) -> tuple["UserGroup", bool]:
-        """Return the group with this id, and whether it was created with ``fields``.
+    def get_or_add(
+        self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]
+    ) -> tuple["UserGroup", bool]:
+        """Return the group with this id, and whether it was created with
+        ``fields``.
 
-        ``scope`` is the team and environment. Raises IntegrityError if the team is deleted.
+        ``scope`` is the team and environment. Raises IntegrityError if the
+        team is deleted.
         """
         groups = self.for_write().defer("mapping")  # The response lacks it.
         defaults = {"name": provided_id, **fields}
         return retry_on_conflict(
-            lambda: groups.get_or_create(**scope, provided_id=provided_id, defaults=defaults), using=groups.db
+            lambda: groups.get_or_create(
+                **scope, provided_id=provided_id, defaults=defaults
+            ),
+            using=groups.db,
         )
 
     def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
-        """Estimate the size of the groups that ``upsert(items)`` will return, in bytes of stored JSON.
+        """Estimate the size of the groups that ``upsert(items)`` will return,
+        in bytes of stored JSON.
 
-        A group counts once for each of its items. New properties of a group that occurs once are not counted, because
-        the request body already limits them.
+        A group counts once for each of its items. New properties of a group
+        that occurs once are not counted, because the request body already
+        limits them.
         """
         counts = Counter(item["provided_id"] for item in items)
         groups = self.for_write().filter(provided_id__in=counts)
-        sizes = Counter(dict(groups.values_list("provided_id", stored_size(*LARGE_FIELDS))))
+        sizes = Counter(
+            dict(groups.values_list("provided_id", stored_size(*LARGE_FIELDS)))
+        )
         for item in items:
             if counts[item["provided_id"]] > 1:
                 text = json.dumps(item.get("properties"), ensure_ascii=False)
                 sizes[item["provided_id"]] += len(text.encode())
         return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
-    def upsert(self, items: Sequence[dict[str, Any]], scope: dict[str, Any]) -> list[tuple["UserGroup", bool]]:
-        """Update or create a group for each item. Return the groups, and whether each was created.
+    def upsert(
+        self, items: Sequence[dict[str, Any]], scope: dict[str, Any]
+    ) -> list[tuple["UserGroup", bool]]:
+        """Update or create a group for each item.
 
-        An item is a dict of ``provided_id`` and any other fields; ``scope`` is the team and environment of all items.
-        If several items have the same id, later values override earlier ones. Either all items are stored or none.
-        Raises IntegrityError if the team is deleted.
+        Return the groups, and whether each was created.
+
+        An item is a dict of ``provided_id`` and any other fields; ``scope`` is
+        the team and environment of all items. If several items have the same
+        id, later values override earlier ones. Either all items are stored or
+        none. Raises IntegrityError if the team is deleted.
         """
         groups = self.for_write().filter(**scope)
         wanted: dict[str, dict[str, Any]] = {}  # the merged items by ``provided_id``
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        stored, created = retry_on_conflict(lambda: groups._upsert(wanted, scope), groups.db)
+        stored, created = retry_on_conflict(
+            lambda: groups._upsert(wanted, scope), groups.db
+        )
         results = []
         for key in (item["provided_id"] for item in items):
             results.append((stored[key], key in created))
@@ -140,40 +190,79 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     def _upsert(
         self, wanted: dict[str, dict[str, Any]], scope: dict[str, Any]
     ) -> tuple[dict[str, "UserGroup"], set[str]]:
-        """Store the merged items, by id, in the current transaction. Return the groups by id, and the new ids."""
+        """Store the merged items, by id, in the current transaction.
+
+        Return the groups by id, and the new ids.
+        """
         stored, created = self.locked(wanted), set[str]()
         if missing := sorted(wanted.keys() - stored.keys()):
-            new = [self.model(**scope, **{"name": key, **wanted[key]}) for key in missing]
-            # Other transactions may have created some of these groups by now. An upsert that changes nothing locks
-            # them; ignore_conflicts would not, and the next query would not find a group that is deleted meanwhile.
-            self.bulk_create(new, update_conflicts=True, unique_fields=UNIQUE_FIELDS, update_fields=["provided_id"])
+            new = [
+                self.model(**scope, **{"name": key, **wanted[key]}) for key in missing
+            ]
+            # Other transactions may have created some of these groups by now.
+            # An upsert that changes nothing locks them; ignore_conflicts would
+            # not, and the next query would not find a group that is deleted
+            # meanwhile.
+            self.bulk_create(
+                new,
+                update_conflicts=True,
+                unique_fields=UNIQUE_FIELDS,
+                update_fields=["provided_id"],
+            )
             stored |= self.locked(missing)
             tokens = {group.token for group in new}
-            created = {key for key in missing if stored[key].token in tokens}  # and not by another transaction
-        changed = [stored[key] for key in wanted.keys() - created if stored[key].assign(wanted[key])]
-        # All rows exist and are locked, so this only updates. It is ten times as fast as bulk_update().
-        self.bulk_create(changed, update_conflicts=True, unique_fields=["pk"], update_fields=UPDATABLE_FIELDS)
-        announce(signals.created, [stored[key] for key in wanted if key in created], self.db)
+            # and not by another transaction
+            created = {key for key in missing if stored[key].token in tokens}
+        changed = [
+            stored[key]
+            for key in wanted.keys() - created
+            if stored[key].assign(wanted[key])
+        ]
+        # All rows exist and are locked, so this only updates. It is ten times
+        # as fast as bulk_update().
+        self.bulk_create(
+            changed,
+            update_conflicts=True,
+            unique_fields=["pk"],
+            update_fields=UPDATABLE_FIELDS,
+        )
+        announce(
+            signals.created, [stored[key] for key in wanted if key in created], self.db
+        )
         by_fields = defaultdict(list)
         for group in changed:
-            by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(group)
+            by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(
+                group
+            )
         for fields, groups in by_fields.items():
             announce_update(groups, self.db, fields)
         return stored, created
 
     def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
-        """Lock the groups with these ids until the transaction ends, and return a dict of them by id."""
-        groups = self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
+        """Lock the groups with these ids until the transaction ends, and
+        return a dict of them by id.
+        """
+        groups = (
+            self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
+        )
         return {group.provided_id: group for group in groups}
 
 
 @cache
 def _update(
-    queryset: type[UserGroupQuerySet], model: "type[UserGroup]", using: str, key: Sequence[str], changes: Sequence[str]
+    queryset: type[UserGroupQuerySet],
+    model: "type[UserGroup]",
+    using: str,
+    key: Sequence[str],
+    changes: Sequence[str],
 ) -> "CompiledUpdate[UserGroup]":
-    """Return the UPDATE of a group. ``key`` names the fields that select the group, and ``changes`` the fields to set.
+    """Return the UPDATE of a group.
 
-    A call takes the values of these fields and of ``updated_at``. Each combination of names is compiled once.
+    ``key`` names the fields that select the group, and ``changes`` the fields
+    to set.
+
+    A call takes the values of these fields and of ``updated_at``. Each
+    combination of names is compiled once.
     """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
     return CompiledUpdate(groups, *changes, deferred=["mapping"])

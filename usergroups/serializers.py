@@ -8,7 +8,13 @@ from rest_framework import serializers
 
 from .contract.batch import BatchField, ResultSerializer, ResultsField
 from .contract.errors import MAX_PROBLEMS
-from .contract.fields import Envelope, ObjectField, StoredObjectField, TextField, TimestampField
+from .contract.fields import (
+    Envelope,
+    ObjectField,
+    StoredObjectField,
+    TextField,
+    TimestampField,
+)
 from .contract.pagination import CREATED, UPDATED, CursorField, PageEnvelope, PageQuery
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
@@ -29,7 +35,10 @@ from .models import (
     }
 )
 class DataSourceField(TextField):
-    """A string of 1 to 255 characters. MappingField also accepts integers, without validating them by this field."""
+    """A string of 1 to 255 characters.
+
+    MappingField also accepts integers, without validating them by this field.
+    """
 
     default_error_messages = {"invalid": _("Not a string or an integer.")}
 
@@ -38,7 +47,10 @@ class DataSourceField(TextField):
 
 
 class MappingField(ObjectField):
-    """A mapping of schema ids to data sources. Validation stops after more errors than a response may have."""
+    """A mapping of schema ids to data sources.
+
+    Validation stops after more errors than a response may have.
+    """
 
     child = DataSourceField()
 
@@ -48,8 +60,11 @@ class MappingField(ObjectField):
         problems: dict[str, Any] = {}
         max_problems = self.context.get("max_problems", MAX_PROBLEMS)
         for key, value in data.items():
-            # A mapping of 1 MiB may have 130,000 values, and DRF's validation of each takes ten times as long.
-            if (type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH) or type(value) is int:
+            # A mapping of 1 MiB may have 130,000 values, and DRF's validation
+            # of each takes ten times as long.
+            if (
+                type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH
+            ) or type(value) is int:
                 continue
             try:
                 self.child.run_validation(value)
@@ -62,8 +77,16 @@ class MappingField(ObjectField):
         return data
 
 
-ID = {"source": "provided_id", "max_length": MAX_ID_LENGTH, "help_text": "Your own identifier of the user group."}
-SEND_IN_QUERY = {"required": "This parameter is required. Send it in the query string, not in the body."}
+ID = {
+    "source": "provided_id",
+    "max_length": MAX_ID_LENGTH,
+    "help_text": "Your own identifier of the user group.",
+}
+SEND_IN_QUERY = {
+    "required": (
+        "This parameter is required. Send it in the query string, not in the body."
+    )
+}
 
 
 class UserGroupIdSerializer(serializers.Serializer[Any]):
@@ -79,34 +102,45 @@ class UserGroupIdQuery(serializers.Serializer[Any]):
 
 
 class UserGroupTokenSerializer(serializers.Serializer[Any]):
-    token = TextField(max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token.")
+    token = TextField(
+        max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token."
+    )
 
 
 class UserGroupUpdateSerializer(UserGroupIdSerializer):
     """The fields of a user group. An update does not change omitted fields."""
 
-    name = TextField(required=False, max_length=MAX_NAME_LENGTH, help_text="The name of the user group.")
+    name = TextField(
+        required=False,
+        max_length=MAX_NAME_LENGTH,
+        help_text="The name of the user group.",
+    )
     mapping = MappingField(
         required=False,
         allow_null=True,
         help_text=(
-            "Maps each schema id to the user group's data source, or to the id that you gave the data source. "
-            "Replaces the whole mapping; null empties it."
+            "Maps each schema id to the user group's data source, or to the id that "
+            "you gave the data source. Replaces the whole mapping; null empties it."
         ),
     )
     properties = ObjectField(
         required=False,
         allow_null=True,
         help_text=(
-            "Variables for dashboards and the SQL editor, of any JSON type. Replaces all properties; null removes them."
+            "Variables for dashboards and the SQL editor, of any JSON type. Replaces "
+            "all properties; null removes them."
         ),
     )
 
-    def validate_mapping(self, mapping: dict[str, str | int] | None) -> dict[str, str | int]:
+    def validate_mapping(
+        self, mapping: dict[str, str | int] | None
+    ) -> dict[str, str | int]:
         return mapping or {}
 
 
-@extend_schema_field({"type": "string", "enum": Environment.values}, "UsergroupsEnvironment")
+@extend_schema_field(
+    {"type": "string", "enum": Environment.values}, "UsergroupsEnvironment"
+)
 class EnvironmentField(serializers.ChoiceField):
     """The name of an environment, or null for none."""
 
@@ -120,13 +154,22 @@ class EnvironmentField(serializers.ChoiceField):
 class UserGroupSerializer(serializers.Serializer[UserGroup]):
     """A user group."""
 
-    team_id = serializers.IntegerField(help_text="The id of the team that the user group belongs to.")
-    token = serializers.CharField(help_text="The user group token. Store it and use it to render embedded dashboards.")
+    team_id = serializers.IntegerField(
+        help_text="The id of the team that the user group belongs to."
+    )
+    token = serializers.CharField(
+        help_text=(
+            "The user group token. Store it and use it to render embedded dashboards."
+        )
+    )
     name = serializers.CharField()
-    provided_id = serializers.CharField(help_text="Your own identifier, sent as `user_group_id`.")
+    provided_id = serializers.CharField(
+        help_text="Your own identifier, sent as `user_group_id`."
+    )
     properties = StoredObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
-        source="environment", help_text="The environment of the user group, or null for none."
+        source="environment",
+        help_text="The environment of the user group, or null for none.",
     )
 
 
@@ -147,21 +190,26 @@ class UserGroupDetailEnvelope(Envelope):
 
 
 class NewUserGroupEnvelope(UserGroupEnvelope):
-    new_user_group = serializers.BooleanField(help_text="Whether the call created the user group.")
+    new_user_group = serializers.BooleanField(
+        help_text="Whether the call created the user group."
+    )
 
 
 class UserGroupListQuery(PageQuery):
     cursor = CursorField(str)
     updated_since = TimestampField(
         required=False,
-        help_text="Only user groups updated at this time or later, ordered by `updated_at`.",
+        help_text=(
+            "Only user groups updated at this time or later, ordered by `updated_at`."
+        ),
     )
     name = TextField(
         required=False,
         max_length=MAX_NAME_LENGTH,
         help_text=(
-            "Only user groups whose name begins with this text, in the same letter case. A page may have fewer user "
-            "groups than `limit`, even none, although more follow: request `next` until it is null."
+            "Only user groups whose name begins with this text, in the same letter "
+            "case. A page may have fewer user groups than `limit`, even none, "
+            "although more follow: request `next` until it is null."
         ),
     )
 
@@ -179,7 +227,9 @@ class UserGroupBatchSerializer(serializers.Serializer[Any]):
 
 class UserGroupResultSerializer(ResultSerializer):
     user_group = UserGroupSerializer(required=False)
-    new_user_group = serializers.BooleanField(required=False, help_text="Whether the item created the user group.")
+    new_user_group = serializers.BooleanField(
+        required=False, help_text="Whether the item created the user group."
+    )
 
 
 class UserGroupBatchEnvelope(Envelope):

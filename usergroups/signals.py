@@ -1,4 +1,6 @@
-"""Signals sent after the commit of a write in usergroups or bookmarks, with ``instances``, ``actor`` and ``using``."""
+"""Signals sent after the commit of a write in usergroups or bookmarks, with
+``instances``, ``actor`` and ``using``.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +16,9 @@ rotated = Signal()  # A user group got a new token, or tokens got their ``succes
 revoked = Signal()
 
 actor: ContextVar[Any] = ContextVar("actor", default=None)
-"""The ``actor`` of the signals: the token of an API call, or the argument of ``acting_as``."""
+"""The ``actor`` of the signals: the token of an API call, or the argument of
+``acting_as``.
+"""
 
 
 @contextmanager

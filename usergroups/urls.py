@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from .views import ResolveView, RotateUserGroupTokenView, UserGroupBatchView, UserGroupsView, UserGroupView
+from .views import (
+    ResolveView,
+    RotateUserGroupTokenView,
+    UserGroupBatchView,
+    UserGroupsView,
+    UserGroupView,
+)
 
 app_name = "usergroups"
 urlpatterns = [

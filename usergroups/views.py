@@ -14,7 +14,12 @@ from .contract import batch
 from .contract.fields import Envelope
 from .contract.pagination import Page, ScanPage, pop_paging
 from .contract.requests import BatchParser, PreconditionFailed, accepted_versions
-from .exceptions import ResponseTooLarge, TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
+from .exceptions import (
+    ResponseTooLarge,
+    TooLargeToDelete,
+    UnknownUserGroupToken,
+    UserGroupNotFound,
+)
 from .models import ApiToken, UserGroup
 from .querysets import LARGE_FIELDS, UserGroupQuerySet, name_begins_with
 from .tokens.views import TokenView
@@ -41,8 +46,11 @@ class ApiTokenView(TokenView):
         return UserGroup.objects.filter(**self.token.scope)
 
     def location_of(self, user_group: UserGroup) -> str:
-        """Return the path of the request with the id of this user group in the query string."""
-        return f"{escape_uri_path(self.request.path)}?{urlencode({'user_group_id': user_group.provided_id})}"
+        """Return the path of the request with the id of this user group in the
+        query string.
+        """
+        query = urlencode({"user_group_id": user_group.provided_id})
+        return f"{escape_uri_path(self.request.path)}?{query}"
 
 
 class UserGroupView(ApiTokenView):
@@ -68,16 +76,22 @@ class UserGroupView(ApiTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated()
         provided_id = fields["provided_id"]
-        user_group, created = UserGroup.objects.get_or_add(provided_id, self.token.scope, fields)
+        user_group, created = UserGroup.objects.get_or_add(
+            provided_id, self.token.scope, fields
+        )
         data = {"user_group": user_group, "new_user_group": created}
         if not created:
             return self.respond(data, etag_of=user_group)
-        return self.respond(data, etag_of=user_group, status=201, location=self.location_of(user_group))
+        return self.respond(
+            data, etag_of=user_group, status=201, location=self.location_of(user_group)
+        )
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = UserGroup.objects.change(scope=self.token.scope, versions=accepted_versions(request), **fields)
+        user_group = UserGroup.objects.change(
+            scope=self.token.scope, versions=accepted_versions(request), **fields
+        )
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
     @openapi.delete_user_group
@@ -126,12 +140,15 @@ class UserGroupsView(ApiTokenView):
         else:
             begins = name_begins_with(query["name"])
             # A name is short, so that only the number of groups is limited.
-            page = ScanPage(user_groups, "provided_id", condition=begins, size=Value(0), **paging)
+            page = ScanPage(
+                user_groups, "provided_id", condition=begins, size=Value(0), **paging
+            )
         return self.respond({"user_groups": page.items, **page.links(request)})
 
 
 MAX_UPSERT_SIZE = 32 * 1024 * 1024
-"""The maximum size of the mappings and properties of a batch's user groups, in bytes of JSON.
+"""The maximum size of the mappings and properties of a batch's user groups, in
+bytes of JSON.
 
 A small batch may refer to many large groups, and the upsert loads them all.
 """
@@ -150,7 +167,11 @@ class UserGroupBatchView(ApiTokenView):
         if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
         valid_results = (
-            {"user_group": user_group, "new_user_group": created, "status": 201 if created else 200}
+            {
+                "user_group": user_group,
+                "new_user_group": created,
+                "status": 201 if created else 200,
+            }
             for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
         )
         return self.respond({"results": batch.results(items, valid_results)})

@@ -1,9 +1,11 @@
-"""Bookmarks as CSV (RFC 4180): a header names the columns, in any order, of which only that of the URL is required.
+"""Bookmarks as CSV (RFC 4180): a header names the columns, in any order, of
+which only that of the URL is required.
 
-Spreadsheets run a cell that begins like a formula. An export therefore writes an apostrophe before such a cell, and an
-import removes it, but only from files with exactly the columns of an export. Where spreadsheets separate cells by
-semicolons, they ignore the commas and the quotation marks of an export, so that a cell also begins after a semicolon or
-a line break.
+Spreadsheets run a cell that begins like a formula. An export therefore writes
+an apostrophe before such a cell, and an import removes it, but only from files
+with exactly the columns of an export. Where spreadsheets separate cells by
+semicolons, they ignore the commas and the quotation marks of an export, so
+that a cell also begins after a semicolon or a line break.
 """
 
 import csv
@@ -21,7 +23,8 @@ from .decoding import MAX_LINE, open_text, read_lines
 from .field_names import FieldMap
 from .records import FIELDS, FileRecord, InvalidRecord, to_dict
 
-FORMULA = re.compile(r"'*[=+\-@\t\r]")  # also after apostrophes, so that an import restores each cell exactly
+# also after apostrophes, so that an import restores each cell exactly
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 LATER_FORMULA = re.compile(rf"[;\r\n](?={FORMULA.pattern})")
 ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
@@ -31,17 +34,22 @@ BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
 class RowReader:
-    """Yields the number of the line on which each row begins, and its cells or a ValueError if it is not CSV.
+    """Yields the number of the line on which each row begins, and its cells or
+    a ValueError if it is not CSV.
 
-    It is strict, so that only one row is lost if a quotation mark is missing or misplaced. The ``csv`` module would
-    read everything up to the next quotation mark as one cell, even thousands of rows.
+    It is strict, so that only one row is lost if a quotation mark is missing
+    or misplaced. The ``csv`` module would read everything up to the next
+    quotation mark as one cell, even thousands of rows.
 
-    A row is invalid if a quotation mark is misplaced. A quoted cell may contain line breaks. Its closing quotation mark
-    counts as missing if the row is longer than MAX_LINE characters, has another number of cells than the header, or has
-    a line that could be a row of its own. The row is then invalid, and reading resumes at its second line.
+    A row is invalid if a quotation mark is misplaced. A quoted cell may
+    contain line breaks. Its closing quotation mark counts as missing if the
+    row is longer than MAX_LINE characters, has another number of cells than
+    the header, or has a line that could be a row of its own. The row is then
+    invalid, and reading resumes at its second line.
 
-    Only a line with an odd number of quotation marks begins a row of several lines, and only the next such line can end
-    it. Therefore no line is read more than twice.
+    Only a line with an odd number of quotation marks begins a row of several
+    lines, and only the next such line can end it. Therefore no line is read
+    more than twice.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
@@ -50,49 +58,75 @@ class RowReader:
         """The number of the last line that was taken."""
         first = next(lines, "")
         self.waiting = deque([first])
-        """The lines to take next: the first line, or lines that were put back."""
+        """The lines to take next: the first line, or lines that were put back.
+        """
         self.width = 0
         """The number of columns, or 0 until the header has been read."""
         self.url_position: int | None = None
-        """The column in which a URL shows that a line is a row of its own and not part of a cell, or None."""
+        """The column in which a URL shows that a line is a row of its own and
+        not part of a cell, or None.
+        """
         self.delimiter = max(DELIMITERS, key=first.count)
         delimiter = re.escape(self.delimiter)
-        # Atomic groups and not possessive repeats of groups, which Python 3.11 before 3.11.5 gets wrong.
+        # Atomic groups and not possessive repeats of groups, which Python 3.11
+        # before 3.11.5 gets wrong.
         quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
-        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')  # with the delimiter after it
-        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')  # a sequence of such cells
+        # with the delimiter after it
+        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')
+        # a sequence of such cells
+        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
-        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))  # translated once to save time
+        # translated once to save time
+        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
         while line := self.take():
             number = self.line
             if len(line) > MAX_LINE:
-                yield number, ValueError(_("The line is longer than %(max)s characters.") % {"max": MAX_LINE})
+                yield (
+                    number,
+                    ValueError(
+                        _("The line is longer than %(max)s characters.")
+                        % {"max": MAX_LINE}
+                    ),
+                )
                 continue
             if '"' not in line:
                 cells: list[str] | None = line.rstrip("\r\n").split(self.delimiter)
             else:
-                cells = self.read_multiline(line) if line.count('"') % 2 else self.split(line)
+                cells = (
+                    self.read_multiline(line)
+                    if line.count('"') % 2
+                    else self.split(line)
+                )
             if cells is None:
                 yield number, misplaced
             elif any(cells):
                 yield number, cells
 
     def take(self) -> str:
-        """Return the next line with its end, or its beginning if it is too long, or an empty string after the last."""
+        """Return the next line with its end, or its beginning if it is too
+        long, or an empty string after the last.
+        """
         line = self.waiting.popleft() if self.waiting else next(self.lines, "")
         self.line += bool(line)
         return line
 
     def split(self, row: str) -> list[str] | None:
-        """Return the cells of a row, or None if a quotation mark is missing or misplaced."""
+        """Return the cells of a row, or None if a quotation mark is missing or
+        misplaced.
+        """
         row = row.rstrip("\r\n") + self.delimiter
         if not self.row.fullmatch(row):
             return None
-        return [quoted.replace('""', '"') if quoted else plain for quoted, plain in self.cell.findall(row)]
+        return [
+            quoted.replace('""', '"') if quoted else plain
+            for quoted, plain in self.cell.findall(row)
+        ]
 
     def read_multiline(self, first: str) -> list[str] | None:
-        """Return the cells of a row of several lines, of which this is the first. If invalid, put back the others."""
+        """Return the cells of a row of several lines, of which this is the
+        first. If invalid, put back the others.
+        """
         lines, length = [first], len(first)
         while length <= MAX_LINE and (line := self.take()):
             lines.append(line)
@@ -104,7 +138,9 @@ class RowReader:
                 break
             if self.url_position is not None and "://" in line:
                 cells = self.split(line) or []
-                if len(cells) == self.width and BEGINNING_OF_URL.match(cells[self.url_position]):
+                if len(cells) == self.width and BEGINNING_OF_URL.match(
+                    cells[self.url_position]
+                ):
                     break
         self.line -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
@@ -121,20 +157,30 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             yield InvalidRecord(line, str(row))
         elif columns is None:
             if len(row) > MAX_COLUMNS:
-                reason = _("The header has more than %(max)s columns, so no bookmarks can be read.")
+                reason = _(
+                    "The header has more than %(max)s columns, so no bookmarks can be "
+                    "read."
+                )
                 yield InvalidRecord(line, reason % {"max": MAX_COLUMNS})
                 return
             columns = FieldMap(row)
             if columns.positions[0] == columns.length:
-                reason = _("The header has no column named url, uri, href or link, so no bookmarks can be read.")
+                reason = _(
+                    "The header has no column named url, uri, href or link, so no "
+                    "bookmarks can be read."
+                )
                 yield InvalidRecord(line, reason)
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
-            rows.url_position = None if is_our_own else columns.positions[0]  # An export has all quotation marks.
+            # An export has all quotation marks.
+            rows.url_position = None if is_our_own else columns.positions[0]
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
-            yield InvalidRecord(line, _("The row has %(number)s cells for %(columns)s columns.") % numbers)
+            yield InvalidRecord(
+                line,
+                _("The row has %(number)s cells for %(columns)s columns.") % numbers,
+            )
         else:
             cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
             if is_our_own:
@@ -151,7 +197,9 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """Return a line of a CSV file, with an apostrophe before everything that a spreadsheet would run as a formula."""
+    """Return a line of a CSV file, with an apostrophe before everything that a
+    spreadsheet would run as a formula.
+    """
     text = StringIO()
     csv.writer(text).writerow([escape(cell) for cell in cells])
     return text.getvalue()

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from usergroups.contract.requests import CHUNK_SIZE
 
-# In bytes. Longer lines are not kept whole, because the readers of CSV and JSON
-# Lines refuse them.
+# In bytes. Longer lines are not kept whole, because the readers of CSV and
+# JSON Lines refuse them.
 MAX_LINE_SIZE = 4 * 1024 * 1024
 
 # How binary files begin, such as those in which browsers keep bookmarks.

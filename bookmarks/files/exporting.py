@@ -1,7 +1,8 @@
 """Read bookmarks and collections in pages, and send them as a file.
 
-Each page is one statement, because ``iterator()`` would load all rows at once where server-side cursors are disabled,
-as they usually are behind a connection pooler. All statements see the same state of the database.
+Each page is one statement, because ``iterator()`` would load all rows at once
+where server-side cursors are disabled, as they usually are behind a connection
+pooler. All statements see the same state of the database.
 """
 
 from collections import defaultdict
@@ -30,33 +31,43 @@ PAGE_SIZE = 2000  # bookmarks
 MAX_COLLECTIONS = 1000  # that are read at once
 
 
-def load(user_group: UserGroup, collection: Collection | None = None) -> Generator[Bookmark | Collection]:
-    """Yield the bookmarks of a user group, or of one of its collections, in constant memory.
+def load(
+    user_group: UserGroup, collection: Collection | None = None
+) -> Generator[Bookmark | Collection]:
+    """Yield the bookmarks of a user group, or of one of its collections, in
+    constant memory.
 
-    They are ordered by collection, oldest first, and begin with those in no collection. In the place of an empty
-    collection, yield the collection itself.
+    They are ordered by collection, oldest first, and begin with those in no
+    collection. In the place of an empty collection, yield the collection
+    itself.
 
-    Changes that others make meanwhile have no effect, unless the caller is in a transaction with a lower isolation
-    level. Until the iterator is exhausted or closed, the thread must not write to the database.
+    Changes that others make meanwhile have no effect, unless the caller is in
+    a transaction with a lower isolation level. Until the iterator is exhausted
+    or closed, the thread must not write to the database.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
-    bookmarks = bookmarks.using(bookmarks.db)  # so that all pages come from one database
+    # so that all pages come from one database
+    bookmarks = bookmarks.using(bookmarks.db)
     with _snapshot(bookmarks.db):
         if collection is not None:
             yield from _in_collections(bookmarks, [collection])
             return
         for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE):
             yield from page
-        collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
+        collections = Collection.objects.using(bookmarks.db).filter(
+            user_group=user_group
+        )
         for some in _pages(collections, MAX_COLLECTIONS):
             yield from _in_collections(bookmarks, some)
 
 
 @contextmanager
 def _snapshot(using: str) -> Iterator[None]:
-    """Let the statements of the block see the database as it was at the first of them.
+    """Let the statements of the block see the database as it was at the first
+    of them.
 
-    ``transaction.atomic`` could not set the isolation level, and on SQLite it may take the write lock.
+    ``transaction.atomic`` could not set the isolation level, and on SQLite it
+    may take the write lock.
     """
     connection = connections[using]
     if not in_autocommit(connection):
@@ -64,7 +75,11 @@ def _snapshot(using: str) -> Iterator[None]:
         return
     is_postgresql = connection.vendor == "postgresql"
     with connection.cursor() as cursor:
-        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY" if is_postgresql else "BEGIN")
+        cursor.execute(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+            if is_postgresql
+            else "BEGIN"
+        )
         try:
             yield
         finally:
@@ -73,19 +88,26 @@ def _snapshot(using: str) -> Iterator[None]:
 
 
 def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
-    """Yield the bookmarks of one collection or of none, or the collections, in pages from the oldest to the newest."""
+    """Yield the bookmarks of one collection or of none, or the collections, in
+    pages from the oldest to the newest.
+    """
     rows = following = rows.order_by("created_at", "pk")
     while page := list(following[:size]):
         yield page
         if len(page) < size:
             return
-        following = rows.filter(compare_positions(rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan))
+        following = rows.filter(
+            compare_positions(
+                rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan
+            )
+        )
 
 
 def _in_collections(
     bookmarks: QuerySet[Bookmark], collections: Sequence[Collection]
 ) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks of these collections in order, and each collection that is empty.
+    """Yield the bookmarks of these collections in order, and each collection
+    that is empty.
 
     The bookmarks are counted first, which reads only an index. Then a query
     reads several collections, as long as they fit on a page, and a collection
@@ -112,8 +134,12 @@ def _in_collections(
                 yield each
 
 
-def _divide(collections: Sequence[Collection], counts: Mapping[Any, int]) -> Iterator[list[Collection]]:
-    """Divide the collections, in order, so that each part fits on a page or is a single collection."""
+def _divide(
+    collections: Sequence[Collection], counts: Mapping[Any, int]
+) -> Iterator[list[Collection]]:
+    """Divide the collections, in order, so that each part fits on a page or is
+    a single collection.
+    """
     part: list[Collection] = []
     total = 0
     for collection in collections:
@@ -126,7 +152,9 @@ def _divide(collections: Sequence[Collection], counts: Mapping[Any, int]) -> Ite
     yield part
 
 
-def _set_collection(bookmarks: list[Bookmark], collection: Collection) -> list[Bookmark]:
+def _set_collection(
+    bookmarks: list[Bookmark], collection: Collection
+) -> list[Bookmark]:
     for bookmark in bookmarks:
         bookmark.collection = collection
     return bookmarks
@@ -140,16 +168,20 @@ class StorageUnavailable(APIException):
 
 
 def download(text: Iterable[str], deadline: Deadline, **options: Any) -> FileResponse:
-    """Return a response with the text, which is written to a temporary file before it begins.
+    """Return a response with the text, which is written to a temporary file
+    before it begins.
 
-    Therefore an error while the text is made leads to an error response, a slow client does not keep its source open,
-    and a client notices by the Content-Length if the download breaks off. ``options`` are those of the response.
-    Raises StorageUnavailable, for example on a full disk, and TimeLimitExceeded if the deadline passes before the file
-    is complete.
+    Therefore an error while the text is made leads to an error response, a
+    slow client does not keep its source open, and a client notices by the
+    Content-Length if the download breaks off. ``options`` are those of the
+    response. Raises StorageUnavailable, for example on a full disk, and
+    TimeLimitExceeded if the deadline passes before the file is complete.
     """
     try:
         with ExitStack() as closed_after_error:
-            file = closed_after_error.enter_context(TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR))
+            file = closed_after_error.enter_context(
+                TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)
+            )
             file.writelines(chunk.encode() for chunk in deadline.enforce(text))
             file.seek(0)
             closed_after_error.pop_all()

@@ -14,7 +14,12 @@ from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, MAX_TITLE_LENGTH, Bookmark, Collection
+from bookmarks.models import (
+    MAX_COLLECTION_NAME_LENGTH,
+    MAX_TITLE_LENGTH,
+    Bookmark,
+    Collection,
+)
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
 from usergroups.contract.deadlines import Deadline
 from usergroups.models import UserGroup
@@ -30,25 +35,34 @@ from .report import Report
 ROWS_PER_TRANSACTION = 1000
 
 
-def read(file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None) -> Iterator[FileRecord]:
-    """Yield the records of a file in the format with this name, which is read in constant memory.
+def read(
+    file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None
+) -> Iterator[FileRecord]:
+    """Yield the records of a file in the format with this name, which is read
+    in constant memory.
 
-    The file may be compressed with gzip. It need not be seekable. ``encoding`` is the name of its encoding, as returned
-    by ``encoding_name``; by default, the file declares it. ``limit`` is the maximum size in bytes after decompression.
-    Raises UnreadableFile after the last record if the file is damaged or larger.
+    The file may be compressed with gzip. It need not be seekable. ``encoding``
+    is the name of its encoding, as returned by ``encoding_name``; by default,
+    the file declares it. ``limit`` is the maximum size in bytes after
+    decompression. Raises UnreadableFile after the last record if the file is
+    damaged or larger.
     """
     with DecompressedFile(file, limit) as content:
         try:
             yield from FORMATS[name].read(BufferedReader(content), encoding)
         except UnreadableFile as error:
-            content.error = content.error or str(error)  # Damage of the content is the cause of other errors.
+            # Damage of the content is the cause of other errors.
+            content.error = content.error or str(error)
         if content.error:
             raise UnreadableFile(content.error)
 
 
 @contextmanager
 def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
-    """Roll back all changes of the block if it only checks a file. Their locks are held until the block ends."""
+    """Roll back all changes of the block if it only checks a file.
+
+    Their locks are held until the block ends.
+    """
     with transaction.atomic(using) if is_check else nullcontext():
         yield
         if is_check:
@@ -56,7 +70,9 @@ def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
 
 
 Row = tuple[str | None, dict[str, Any]]
-"""The name of a collection, or None, and a bookmark's values by field, or an empty dict if there is no bookmark."""
+"""The name of a collection, or None, and a bookmark's values by field, or an
+empty dict if there is no bookmark.
+"""
 
 
 def store(
@@ -68,33 +84,50 @@ def store(
     *,
     deadline: Deadline | None = None,
 ) -> None:
-    """Store the records, 1,000 in each transaction, and add what was stored and refused to the report.
+    """Store the records, 1,000 in each transaction, and add what was stored
+    and refused to the report.
 
-    A record goes into ``collection`` if one is given, or else into the collection that it names, which is created if
-    it is missing. With ``update``, existing bookmarks get the values that the file has for them, the last
-    ones if it has several. Otherwise they are not changed. An interrupted import can be run again from the start.
+    A record goes into ``collection`` if one is given, or else into the
+    collection that it names, which is created if it is missing. With
+    ``update``, existing bookmarks get the values that the file has for them,
+    the last ones if it has several. Otherwise they are not changed. An
+    interrupted import can be run again from the start.
 
-    If another transaction deletes a collection that the file names, it is created again. The import ends where the file
-    is damaged, or before the first record that is read after the deadline, and ``report.error`` is the reason. Raises
-    IntegrityError if the user group or ``collection`` is deleted. What was stored before an error remains stored.
+    If another transaction deletes a collection that the file names, it is
+    created again. The import ends where the file is damaged, or before the
+    first record that is read after the deadline, and ``report.error`` is the
+    reason. Raises IntegrityError if the user group or ``collection`` is
+    deleted. What was stored before an error remains stored.
     """
     using = router.db_for_write(Bookmark)
     if deadline is not None:
         records = until(deadline, records, report)
     rows = valid_rows(records, report, with_collections=collection is None)
-    # Rows are read before any row is locked, because the file may be a slow pipe.
+    # Rows are read before any row is locked, because the file may be a slow
+    # pipe.
     while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
-        created, updated = retry_on_conflict(partial(_store, user_group, chunk, collection, update, using), using)
+        created, updated = retry_on_conflict(
+            partial(_store, user_group, chunk, collection, update, using), using
+        )
         report.created += created
         report.updated += updated
         report.existing += sum(1 for _, values in chunk if values) - created - updated
 
 
 def _store(
-    user_group: UserGroup, rows: Sequence[Row], collection: Collection | None, update: bool, using: str
+    user_group: UserGroup,
+    rows: Sequence[Row],
+    collection: Collection | None,
+    update: bool,
+    using: str,
 ) -> tuple[int, int]:
-    """Store the rows, and return the numbers of new and of updated bookmarks. Call this in a transaction."""
-    collections: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+    """Store the rows, and return the numbers of new and of updated bookmarks.
+
+    Call this in a transaction.
+    """
+    collections: dict[str | None, UUID | None] = {
+        None: collection.pk if collection else None
+    }
     if names := list(dict.fromkeys(name for name, _ in rows if name)):
         named = Collection.objects.using(using).get_or_create_many(user_group, names)
         collections |= {name: each.pk for name, each in named.items()}
@@ -102,16 +135,25 @@ def _store(
     for name, values in rows:
         if values:
             key = collections[name] or NO_COLLECTION, values["url_digest"]
-            merged = distinct.setdefault(key, {"id": uuid7(), "collection_id": collections[name], **values})
+            merged = distinct.setdefault(
+                key, {"id": uuid7(), "collection_id": collections[name], **values}
+            )
             if update:
                 merged |= _changes(values)
     now = timezone.now()
-    new = [values if values["created_at"] else {**values, "created_at": now} for values in distinct.values()]
+    new = [
+        values if values["created_at"] else {**values, "created_at": now}
+        for values in distinct.values()
+    ]
     bookmarks = Bookmark.objects.using(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update or len(created) == len(new):
         return len(created), 0
-    existing = {key: _changes(values) for key, values in distinct.items() if values["id"] not in created}
+    existing = {
+        key: _changes(values)
+        for key, values in distinct.items()
+        if values["id"] not in created
+    }
     return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
 
 
@@ -120,8 +162,13 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in ("title", "created_at") if values[name]}
 
 
-def until(deadline: Deadline, records: Iterable[FileRecord], report: Report) -> Iterator[FileRecord]:
-    """Yield the records before the deadline. If it passes, add this to the report."""
+def until(
+    deadline: Deadline, records: Iterable[FileRecord], report: Report
+) -> Iterator[FileRecord]:
+    """Yield the records before the deadline.
+
+    If it passes, add this to the report.
+    """
     for record in records:
         if deadline.has_passed():
             report.stopped_at = record.line
@@ -134,10 +181,13 @@ def until(deadline: Deadline, records: Iterable[FileRecord], report: Report) -> 
         yield record
 
 
-def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: bool) -> Iterator[Row]:
+def valid_rows(
+    records: Iterable[FileRecord], report: Report, with_collections: bool
+) -> Iterator[Row]:
     """Yield the rows of the valid records, and add the others to the report.
 
-    Without ``with_collections``, the collections that the records name are ignored.
+    Without ``with_collections``, the collections that the records name are
+    ignored.
     """
     try:
         for record in records:
@@ -150,7 +200,8 @@ def valid_rows(records: Iterable[FileRecord], report: Report, with_collections: 
 
 
 def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
-    """Return the row of a record, and count in the report what is shortened or left out.
+    """Return the row of a record, and count in the report what is shortened or
+    left out.
 
     Raises ValueError with the reason if the record is invalid.
     """
@@ -167,7 +218,10 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     _validate_text("url", record.url)
     url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
     if len(record.url) > web_url.MAX_LENGTH:
-        raise ValueError(_("The URL is longer than %(max)s characters.") % {"max": web_url.MAX_LENGTH})
+        raise ValueError(
+            _("The URL is longer than %(max)s characters.")
+            % {"max": web_url.MAX_LENGTH}
+        )
     title = "" if record.title is None else record.title
     _validate_text("title", title)
     if len(title) > MAX_TITLE_LENGTH:
@@ -177,7 +231,12 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    return name, {"url": record.url, "url_digest": url_digest, "title": title, "created_at": created_at}
+    return name, {
+        "url": record.url,
+        "url_digest": url_digest,
+        "title": title,
+        "created_at": created_at,
+    }
 
 
 def _validate_text(name: str, value: Any) -> None:
@@ -188,8 +247,8 @@ def _validate_text(name: str, value: Any) -> None:
             value.encode()
         except UnicodeEncodeError:
             text = _(
-                "%(name)s cannot be decoded. If the file is not in UTF-8, name its encoding: --encoding in a command, "
-                "charset in the API."
+                "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
+                "encoding: --encoding in a command, charset in the API."
             )
             raise ValueError(text % {"name": name}) from None
     if "\0" in value:

@@ -12,16 +12,22 @@ MAX_LINES = 10  # for each reason
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 OTHER_NAMES = "…"
-"""The name under which all further names are counted together after MAX_NAMES names."""
+"""The name under which all further names are counted together after MAX_NAMES
+names.
+"""
 
 
 def printable(text: str) -> str:
-    """Replace lone surrogates, which stand for bytes that could not be decoded, by escape sequences."""
+    """Replace lone surrogates, which stand for bytes that could not be
+    decoded, by escape sequences.
+    """
     return text.encode(errors="backslashreplace").decode()
 
 
 class NameCounts(Counter[str]):
-    """Counts names from a file in bounded memory: long names are cut, and MAX_NAMES names are counted separately."""
+    """Counts names from a file in bounded memory: long names are cut, and
+    MAX_NAMES names are counted separately.
+    """
 
     def add(self, names: Iterable[str]) -> None:
         for name in names:
@@ -47,25 +53,43 @@ class Report:
     updated: int = 0
     """The number of existing bookmarks that the import has changed."""
     existing: int = 0
-    """The number of bookmarks that already existed, or are repeated in the file, and that the import did not change."""
+    """The number of bookmarks that already existed, or are repeated in the
+    file, and that the import did not change.
+    """
     refused: int = 0
     refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
     unusable_dates: int = 0
-    """The number of bookmarks whose date is invalid or in the future. New ones get the date of the import."""
+    """The number of bookmarks whose date is invalid or in the future.
+
+    New ones get the date of the import.
+    """
     shortened: int = 0
-    """The number of shortened texts. The name of a collection counts once for each of its bookmarks."""
+    """The number of shortened texts.
+
+    The name of a collection counts once for each of its bookmarks.
+    """
     left_out: NameCounts = field(default_factory=NameCounts)
-    """The names of values that are not imported, with the number of bookmarks that have each."""
+    """The names of values that are not imported, with the number of bookmarks
+    that have each.
+    """
     error: str | None = None
     """Why the import ended before the end of the file, or None."""
     stopped_at: int | None = None
-    """The ``line`` of the first record that was not read because of the time limit, or None."""
+    """The ``line`` of the first record that was not read because of the time
+    limit, or None.
+    """
 
     def refuse(self, line: int, reason: str) -> None:
-        """Count a record that was refused. ``line`` is its place in the file, as in ``Record.line``."""
+        """Count a record that was refused.
+
+        ``line`` is its place in the file, as in ``Record.line``.
+        """
         self.refused += 1
         reason = printable(reason)
-        if reason not in self.refusals_by_reason and len(self.refusals_by_reason) >= MAX_REASONS:
+        if (
+            reason not in self.refusals_by_reason
+            and len(self.refusals_by_reason) >= MAX_REASONS
+        ):
             reason = _("Other reasons.")
         refusal = self.refusals_by_reason.setdefault(reason, Refusal(reason))
         refusal.count += 1
@@ -80,17 +104,29 @@ class Report:
     @property
     def left_out_counts(self) -> list[dict[str, Any]]:
         """The names and counts of what is left out, the most frequent first."""
-        return [{"name": name, "count": count} for name, count in self.left_out.most_common()]
+        return [
+            {"name": name, "count": count}
+            for name, count in self.left_out.most_common()
+        ]
 
     @property
     def remarks(self) -> Iterator[str]:
-        """Sentences about what else the import changed or left out, besides the counts and the refusals."""
+        """Sentences about what else the import changed or left out, besides
+        the counts and the refusals.
+        """
         if self.unusable_dates:
-            text = _("Bookmarks with a date that cannot be used: %(count)s. New ones have the date of the import.")
+            text = _(
+                "Bookmarks with a date that cannot be used: %(count)s. New ones have "
+                "the date of the import."
+            )
             yield text % {"count": self.unusable_dates}
         if self.shortened:
             text = _("Texts that were too long and were shortened: %(count)s.")
             yield text % {"count": self.shortened}
         if self.left_out:
-            names = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common())
-            yield _("Not imported, with the number of bookmarks that have it: %(names)s.") % {"names": names}
+            names = ", ".join(
+                f"{name} ({count})" for name, count in self.left_out.most_common()
+            )
+            yield _(
+                "Not imported, with the number of bookmarks that have it: %(names)s."
+            ) % {"names": names}

@@ -2,8 +2,9 @@
 
     python docs/images/make.py
 
-Run the service on a temporary SQLite database with made-up data, and take pictures of its admin in Chromium. This needs
-the packages of the extras ``service`` and ``test``, and a ``chromium`` on the path.
+Run the service on a temporary SQLite database with made-up data, and take
+pictures of its admin in Chromium. This needs the packages of the extras
+``service`` and ``test``, and a ``chromium`` on the path.
 """
 
 import shutil
@@ -99,14 +100,21 @@ log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)
 def main() -> None:
     """Start the service with sample data and take all pictures."""
     manage("collectstatic", "--noinput")
-    with tempfile.TemporaryDirectory() as name, Service(Path(name), f"sqlite:///{name}/db.sqlite3") as service:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Service(Path(name), f"sqlite:///{name}/db.sqlite3") as service,
+    ):
         result = service.manage("shell", "--no-imports", "-c", SAMPLE_DATA)
         if result.returncode:
             sys.exit(result.stderr)
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
             page = browser.new_page(
-                base_url=service.base_url, viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
+                base_url=service.base_url,
+                viewport={"width": WIDTH, "height": HEIGHT},
+                color_scheme="light",
             )
             page.set_default_timeout(60_000)  # milliseconds
             take_pictures(page, service.password)
@@ -132,7 +140,10 @@ def take_pictures(page: Page, password: str) -> None:
 
 
 def save(page: Page, name: str, full_page: bool = False) -> None:
-    """Save a picture of the page. Exit with an error if the file is too large for the repository."""
+    """Save a picture of the page.
+
+    Exit with an error if the file is too large for the repository.
+    """
     path = FOLDER / name
     page.screenshot(path=path, full_page=full_page, animations="disabled")
     size = path.stat().st_size

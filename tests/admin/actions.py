@@ -1,4 +1,7 @@
-"""What operators do in the admin, with Django's test client. ``model`` is a name such as "usergroups_apitoken"."""
+"""What operators do in the admin, with Django's test client.
+
+``model`` is a name such as "usergroups_apitoken".
+"""
 
 import html
 import re
@@ -20,14 +23,24 @@ def url(name, *args):
 
 
 def open_confirmation(client, model, action, *objects, query="", **fields):
-    """Choose an action for objects, or with select_across="1" for a whole list, and return the confirmation page."""
-    selected = {"action": action, "_selected_action": [obj.pk for obj in objects], **fields}
+    """Choose an action for objects, or with select_across="1" for a whole
+    list, and return the confirmation page.
+    """
+    selected = {
+        "action": action,
+        "_selected_action": [obj.pk for obj in objects],
+        **fields,
+    }
     return client.post(url(f"{model}_changelist") + query, selected, follow=True)
 
 
 def open_confirmation_on_page(client, model, action, obj):
-    """Press the button of an action on the page of an object and return the confirmation page."""
-    return client.get(url(f"{model}_confirm"), {"action": action, "keys": obj.pk, "page": "1"})
+    """Press the button of an action on the page of an object and return the
+    confirmation page.
+    """
+    return client.get(
+        url(f"{model}_confirm"), {"action": action, "keys": obj.pk, "page": "1"}
+    )
 
 
 def address_of(page):
@@ -38,14 +51,27 @@ def address_of(page):
 
 def confirm(client, page, **fields):
     """Submit the form of a confirmation page."""
-    form = page.content.decode().partition('<div id="content"')[2]  # without the search form of the header
-    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form))
+    # without the search form of the header
+    form = page.content.decode().partition('<div id="content"')[2]
+    hidden = dict(
+        re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form)
+    )
     return client.post(address_of(page), {**hidden, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, query="", select_across="0", **fields):
-    """Choose an action for objects of a list, confirm it, and return the page that follows."""
-    page = open_confirmation(client, model, action, *objects, query=query, select_across=select_across, index="0")
+    """Choose an action for objects of a list, confirm it, and return the page
+    that follows.
+    """
+    page = open_confirmation(
+        client,
+        model,
+        action,
+        *objects,
+        query=query,
+        select_across=select_across,
+        index="0",
+    )
     return confirm(client, page, **fields)
 
 
@@ -60,7 +86,9 @@ def secrets_on(page):
 
 def log_in_with(client, *codenames):
     """Log in as an operator who has only these permissions. Return the client."""
-    operator, _ = get_user_model().objects.get_or_create(username="operator", is_staff=True)
+    operator, _ = get_user_model().objects.get_or_create(
+        username="operator", is_staff=True
+    )
     operator.user_permissions.set(Permission.objects.filter(codename__in=codenames))
     client.force_login(operator)
     return client
@@ -72,27 +100,49 @@ def allow_only(client, model, *verbs):
 
 
 def shown_form(client, user_group, address=""):
-    """Return the data that the form of the user group has when it is opened, on its page or at ``address``."""
+    """Return the data that the form of the user group has when it is opened,
+    on its page or at ``address``.
+    """
     page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
     form = page.context["adminform"].form
-    initial = re.findall(r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"', page.content.decode())
+    initial = re.findall(
+        r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"',
+        page.content.decode(),
+    )
     return {
-        **{name: form.fields[name].prepare_value(form[name].value()) for name in form.fields},
+        **{
+            name: form.fields[name].prepare_value(form[name].value())
+            for name in form.fields
+        },
         **{name: html.unescape(value) for name, value in initial},
     }
 
 
 def save(client, user_group, **changes):
-    return client.post(url("usergroups_usergroup_change", user_group.pk), {**shown_form(client, user_group), **changes})
+    return client.post(
+        url("usergroups_usergroup_change", user_group.pk),
+        {**shown_form(client, user_group), **changes},
+    )
 
 
-TOKEN_FACTORIES = {"usergroups_apitoken": ApiTokenFactory, "bookmarks_accesstoken": AccessTokenFactory}
+TOKEN_FACTORIES = {
+    "usergroups_apitoken": ApiTokenFactory,
+    "bookmarks_accesstoken": AccessTokenFactory,
+}
 
 TOKEN_FORMS = {
-    "usergroups_apitoken": (ApiToken, lambda: {"team": TeamFactory().pk, "environment": "Testing"}),
-    "bookmarks_accesstoken": (AccessToken, lambda: {"user_group": UserGroupFactory().pk}),
+    "usergroups_apitoken": (
+        ApiToken,
+        lambda: {"team": TeamFactory().pk, "environment": "Testing"},
+    ),
+    "bookmarks_accesstoken": (
+        AccessToken,
+        lambda: {"user_group": UserGroupFactory().pk},
+    ),
 }
-"""By token model: its class, and a function that creates an owner and returns the fields of the form that name it."""
+"""By token model: its class, and a function that creates an owner and returns
+the fields of the form that name it.
+"""
 
 
 def listed(client, model="usergroups_apitoken", **query):
@@ -101,14 +151,19 @@ def listed(client, model="usergroups_apitoken", **query):
 
 
 def shown_and_stored(client, model, *tokens, caplog):
-    """Return, as texts, what the admin shows, stores and logs about the tokens after the page with their secrets."""
+    """Return, as texts, what the admin shows, stores and logs about the tokens
+    after the page with their secrets.
+    """
     return [
         client.get(url("index")).content.decode(),
         client.get(url(f"{model}_changelist")).content.decode(),
-        *(client.get(url(f"{model}_{page}", token.pk), follow=True).content.decode()
-          for page in ("change", "history") for token in tokens),
+        *(
+            client.get(url(f"{model}_{page}", token.pk), follow=True).content.decode()
+            for page in ("change", "history")
+            for token in tokens
+        ),
         str(list(LogEntry.objects.values())),
         str([session.get_decoded() for session in Session.objects.all()]),
         str(client.cookies),
         caplog.text,
-    ]  # fmt: skip
+    ]

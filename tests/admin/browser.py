@@ -1,4 +1,7 @@
-"""Fixtures and steps for tests in Debian's Chromium. The service runs with the data of the command ``quickstart``."""
+"""Fixtures and steps for tests in Debian's Chromium.
+
+The service runs with the data of the command ``quickstart``.
+"""
 
 import tempfile
 from contextlib import contextmanager
@@ -16,7 +19,10 @@ expect.set_options(timeout=TIMEOUT)
 needs_chromium = needs("chromium")
 
 LONG_NAMES_PK = 1000
-"""The primary key of a team and of a user group that have long names. So do the objects that belong to them."""
+"""The primary key of a team and of a user group that have long names.
+
+So do the objects that belong to them.
+"""
 
 # The script has single braces where this f-string has doubled ones.
 FILL = f"""
@@ -45,12 +51,16 @@ for number in range(20):
     ApiToken.objects.issue(team=demo, name=f"Many {{number}}")
 print(*(ApiToken.objects.issue(team=team, name=name)[1] for team, name in ((demo, "Going back"), (keys, "Forgotten"))))
 """
-"""Adds objects with long names and more rows than a page lists, and prints the secrets of two tokens."""
+"""Adds objects with long names and more rows than a page lists, and prints the
+secrets of two tokens.
+"""
 
 
 @contextmanager
 def filled_service(script):
-    """Run the service, and add data with a script, whose output is in the attribute ``printed``."""
+    """Run the service, and add data with a script, whose output is in the
+    attribute ``printed``.
+    """
     with (
         tempfile.TemporaryDirectory() as name,
         empty_database(Path(name)) as database_url,
@@ -64,7 +74,10 @@ def filled_service(script):
 
 @pytest.fixture(scope="session")
 def service():
-    """Run the service with the data of FILL. Modules share it unless they have a service of their own."""
+    """Run the service with the data of FILL.
+
+    Modules share it unless they have a service of their own.
+    """
     with filled_service(FILL) as service:
         yield service
 
@@ -81,7 +94,9 @@ def browser():
 
 
 def new_context(browser, service):
-    """Return a session of the browser, whose pages share cookies and cached files."""
+    """Return a session of the browser, whose pages share cookies and cached
+    files.
+    """
     permissions = ["clipboard-read", "clipboard-write"]
     context = browser.new_context(base_url=service.base_url, permissions=permissions)
     context.set_default_timeout(TIMEOUT)
@@ -90,12 +105,26 @@ def new_context(browser, service):
 
 @contextmanager
 def new_page(context):
-    """Open a page, and fail at the end if the console, a script or the server reported an error."""
+    """Open a page, and fail at the end if the console, a script or the server
+    reported an error.
+    """
     errors = []
     with context.new_page() as page:
-        page.on("console", lambda entry: errors.append(entry.text) if entry.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda entry: (
+                errors.append(entry.text)
+                if entry.type in ("error", "warning")
+                else None
+            ),
+        )
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
+        page.on(
+            "response",
+            lambda response: (
+                errors.append(response.url) if response.status >= 400 else None
+            ),
+        )
         yield page
     assert errors == []
 

@@ -1,22 +1,35 @@
 import pytest
 
 from tests.admin.browser import browser, context, page, service  # noqa: F401
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 
 
 @pytest.fixture
 def everything(db):
-    """Return an object of each model, by app label and model name. The name or the URL of each has "Findable"."""
-    user_group = UserGroupFactory(name="Findable", mapping={"40": 1}, properties={"plan": "pro"})
+    """Return an object of each model, by app label and model name.
+
+    The name or the URL of each has "Findable".
+    """
+    user_group = UserGroupFactory(
+        name="Findable", mapping={"40": 1}, properties={"plan": "pro"}
+    )
     collection = CollectionFactory(user_group=user_group, name="Findable")
     return {
         "usergroups_team": TeamFactory(name="Findable"),
         "usergroups_usergroup": user_group,
         "usergroups_apitoken": ApiTokenFactory(team=user_group.team, name="Findable"),
         "bookmarks_collection": collection,
-        "bookmarks_accesstoken": AccessTokenFactory(user_group=user_group, name="Findable"),
+        "bookmarks_accesstoken": AccessTokenFactory(
+            user_group=user_group, name="Findable"
+        ),
         "bookmarks_bookmark": BookmarkFactory(
-            user_group=user_group, collection=collection, url="https://example.com/Findable"
+            user_group=user_group,
+            collection=collection,
+            url="https://example.com/Findable",
         ),
     }

@@ -1,25 +1,40 @@
-"""Find texts of the apps and the service that a page shows in English although they have a German translation."""
+"""Find texts of the apps and the service that a page shows in English although
+they have a German translation.
+"""
 
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CATALOGS = [ROOT / app / "locale/de/LC_MESSAGES/django.po" for app in ("usergroups", "bookmarks", "bookmarks_service")]
+CATALOGS = [
+    ROOT / app / "locale/de/LC_MESSAGES/django.po"
+    for app in ("usergroups", "bookmarks", "bookmarks_service")
+]
 
 SHOWN_ATTRIBUTES = {"title", "aria-label", "placeholder", "data-copied"}
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de"}
 
 
 def read_catalog(path):
-    """Return pairs of an English text, which may be a plural, and the first German translation of the entry."""
+    """Return pairs of an English text, which may be a plural, and the first
+    German translation of the entry.
+    """
     text = path.read_text().replace('"\n"', "").replace('\\"', '"')
-    entries = re.findall(r'^msgid "(.+)"\n(?:msgid_plural "(.+)"\n)?msgstr(?:\[0\])? "(.*)"$', text, re.MULTILINE)
-    return [(english, german) for *texts, german in entries for english in texts if english]
+    entries = re.findall(
+        r'^msgid "(.+)"\n(?:msgid_plural "(.+)"\n)?msgstr(?:\[0\])? "(.*)"$',
+        text,
+        re.MULTILINE,
+    )
+    return [
+        (english, german) for *texts, german in entries for english in texts if english
+    ]
 
 
 class ShownTexts(HTMLParser):
-    """Collects the texts that a page shows: those between tags, of buttons and in some attributes."""
+    """Collects the texts that a page shows: those between tags, of buttons and
+    in some attributes.
+    """
 
     def __init__(self, page):
         super().__init__()
@@ -30,14 +45,18 @@ class ShownTexts(HTMLParser):
         self.texts.add(" ".join(data.split()).rstrip(":"))
 
     def handle_starttag(self, tag, attributes):
-        shown = SHOWN_ATTRIBUTES | ({"value"} if tag == "input" and ("type", "submit") in attributes else set())
+        shown = SHOWN_ATTRIBUTES | (
+            {"value"} if tag == "input" and ("type", "submit") in attributes else set()
+        )
         self.texts |= {value for name, value in attributes if name in shown and value}
 
 
 def patterns_of(text):
-    """Yield a regular expression for each part of a translated text between two tags.
+    """Yield a regular expression for each part of a translated text between
+    two tags.
 
-    Leave out parts without letters, and "in %(time)s", because German texts also begin with "in".
+    Leave out parts without letters, and "in %(time)s", because German texts
+    also begin with "in".
     """
     for part in re.split("<[^>]+>", text):
         words = re.split(r"%\(\w+\)s", part.strip(" ,:"))
@@ -52,13 +71,21 @@ TRANSLATED = [
     if english.lower() != german.lower()
     for pattern in patterns_of(english)
 ]
-"""Patterns of the English texts in the catalogs whose translation is another text."""
+"""Patterns of the English texts in the catalogs whose translation is another
+text.
+"""
 
-OF_DJANGO = re.compile("Are you sure you want to delete the .+ related items will be deleted|Add link")
+OF_DJANGO = re.compile(
+    "Are you sure you want to delete the .+ related items will be deleted|Add link"
+)
 """Texts of Django that some of its versions have not translated."""
 
 
 def in_english(page):
-    """Return the texts that the page shows in English although the catalogs translate them."""
+    """Return the texts that the page shows in English although the catalogs
+    translate them.
+    """
     texts = {text for text in ShownTexts(page).texts if not OF_DJANGO.match(text)}
-    return {text for text in texts if any(pattern.fullmatch(text) for pattern in TRANSLATED)}
+    return {
+        text for text in texts if any(pattern.fullmatch(text) for pattern in TRANSLATED)
+    }

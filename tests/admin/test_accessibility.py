@@ -1,6 +1,8 @@
-"""axe-core finds no violation on any page, at three widths and in both color schemes. Add each new page to a table.
+"""axe-core finds no violation on any page, at three widths and in both color
+schemes. Add each new page to a table.
 
-A test also fails if the browser reports an error, for example because the page violates its content security policy.
+A test also fails if the browser reports an error, for example because the page
+violates its content security policy.
 """
 
 import pytest
@@ -29,7 +31,9 @@ urls = [f"https://example.com/{'long/' * n}" for n in range(20)]
 Bookmark.objects.bulk_create(Bookmark(user_group=user_group, collection=shelf, url=url, title="A page") for url in urls)
 Group.objects.create(name="Reviewers")
 """
-"""Adds tokens in every state and many bookmarks to the team, user group and collection of ``quickstart``."""
+"""Adds tokens in every state and many bookmarks to the team, user group and
+collection of ``quickstart``.
+"""
 
 ADMIN = {
     "overview": ["/admin/"],
@@ -42,21 +46,39 @@ ADMIN = {
     "no user group found": ["/admin/usergroups/usergroup/?q=nowhere"],
     "user group": ["/admin/usergroups/usergroup/1/change/"],
     "add user group": ["/admin/usergroups/usergroup/add/"],
-    "reveal user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]"],
-    "revealed user group token": [
-        "/admin/usergroups/usergroup/1/change/", "button[value=reveal_token]", ".submit-row input", "[data-copies]"
+    "reveal user group token": [
+        "/admin/usergroups/usergroup/1/change/",
+        "button[value=reveal_token]",
     ],
-    "rotate user group token": ["/admin/usergroups/usergroup/1/change/", "button[value=rotate_token]"],
+    "revealed user group token": [
+        "/admin/usergroups/usergroup/1/change/",
+        "button[value=reveal_token]",
+        ".submit-row input",
+        "[data-copies]",
+    ],
+    "rotate user group token": [
+        "/admin/usergroups/usergroup/1/change/",
+        "button[value=rotate_token]",
+    ],
     "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
     "API tokens": ["/admin/usergroups/apitoken/"],
     "API tokens, sorted": ["/admin/usergroups/apitoken/?o=2"],
     "API token": ["/admin/usergroups/apitoken/2/change/"],
     "add API token": ["/admin/usergroups/apitoken/add/"],
     "invalid API token": ["/admin/usergroups/apitoken/add/", "input[name=_save]"],
-    "revoke API token": ["/admin/usergroups/apitoken/1/change/", "button[value=revoke]"],
-    "rotate API token": ["/admin/usergroups/apitoken/1/change/", "button[value=rotate]"],
+    "revoke API token": [
+        "/admin/usergroups/apitoken/1/change/",
+        "button[value=revoke]",
+    ],
+    "rotate API token": [
+        "/admin/usergroups/apitoken/1/change/",
+        "button[value=rotate]",
+    ],
     "issued API token": [
-        "/admin/usergroups/apitoken/1/change/", "button[value=rotate]", ".submit-row input", "[data-copies]"
+        "/admin/usergroups/apitoken/1/change/",
+        "button[value=rotate]",
+        ".submit-row input",
+        "[data-copies]",
     ],
     "history": ["/admin/usergroups/apitoken/2/history/"],
     "access tokens": ["/admin/bookmarks/accesstoken/"],
@@ -69,7 +91,11 @@ ADMIN = {
     "bookmarks of a user group": ["/admin/bookmarks/bookmark/?user_group__id__exact=1"],
     "bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a"],
     "add bookmark": ["/admin/bookmarks/bookmark/add/"],
-    "move bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a", "button[value=move]"],
+    "move bookmark": [
+        "/admin/bookmarks/bookmark/",
+        "#result_list th a",
+        "button[value=move]",
+    ],
     "choose a user group": ["/admin/bookmarks/bookmark/add/", ".select2-selection"],
     "import": ["/admin/bookmarks/bookmark/import/"],
     "users": ["/admin/auth/user/"],
@@ -80,8 +106,10 @@ ADMIN = {
     "group": ["/admin/auth/group/1/change/"],
     "changes": ["/admin/admin/logentry/"],
     "change password": ["/admin/password_change/"],
-}  # fmt: skip
-"""The pages of the admin: a path, and selectors of elements to click one after the other."""
+}
+"""The pages of the admin: a path, and selectors of elements to click one after
+the other.
+"""
 
 VISITORS = {
     "start": ["/"],
@@ -89,8 +117,16 @@ VISITORS = {
     "failed login": ["/admin/login/", "[type=submit]"],
 }
 
-ERROR_TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html",
-                   "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
+ERROR_TEMPLATES = [
+    "400.html",
+    "403.html",
+    "403_csrf.html",
+    "404.html",
+    "500.html",
+    "503.html",
+    "admin/locked_out.html",
+    "admin/sign_in_failed.html",
+]
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +154,14 @@ def open_page(page, path, *clicks):
     for selector in clicks:
         page.locator(selector).first.click()
     page.wait_for_load_state()
-    page.locator(".loading-results").wait_for(state="detached")  # while Select2 loads the choices
+    # while Select2 loads the choices
+    page.locator(".loading-results").wait_for(state="detached")
 
 
 SELECT2 = [("region", ".select2-container--open")]
-"""An exception for the rule that all content is in landmarks: Select2 adds its list to the end of the page."""
+"""An exception for the rule that all content is in landmarks: Select2 adds its
+list to the end of the page.
+"""
 
 
 @pytest.mark.parametrize("steps", ADMIN.values(), ids=ADMIN)
@@ -137,17 +176,24 @@ def test_the_results_of_find_are_accessible(operator, text):
     operator.goto("/admin/")
     operator.get_by_role("searchbox", name="Find").fill(text)
     operator.keyboard.press("Enter")
-    operator.get_by_text("“").first.wait_for()  # the text in quotation marks, above the results
+    # the text in quotation marks, above the results
+    operator.get_by_text("“").first.wait_for()
 
     assert violations(operator) == []
 
 
 @pytest.mark.parametrize(
-    ("rows", "heading"), [(b"none", "No bookmarks imported"), (b"https://example.com/imported", "Bookmarks imported")]
+    ("rows", "heading"),
+    [
+        (b"none", "No bookmarks imported"),
+        (b"https://example.com/imported", "Bookmarks imported"),
+    ],
 )
 def test_the_result_of_an_import_is_accessible(operator, rows, heading):
     operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
-    operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"url\n" + rows})
+    operator.locator("#id_file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": b"url\n" + rows}
+    )
     operator.get_by_role("button", name="Import bookmarks").click()
     operator.get_by_role("heading", name=heading, exact=True).wait_for()
 
@@ -158,12 +204,23 @@ FONTS = ["* { font-family: serif !important }", "html { font-size: 10px !importa
 
 
 @pytest.mark.parametrize("style", FONTS)
-@pytest.mark.parametrize("path", ["/admin/", "/admin/usergroups/apitoken/", "/admin/usergroups/usergroup/1/change/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/",
+        "/admin/usergroups/apitoken/",
+        "/admin/usergroups/usergroup/1/change/",
+    ],
+)
 def test_links_and_buttons_are_large_enough_in_any_font(operator, path, style):
-    """The fonts of the machine that runs the tests may be larger than those of an operator."""
+    """The fonts of the machine that runs the tests may be larger than those of
+    an operator.
+    """
     operator.goto(path)
     operator.evaluate(
-        "text => { const s = new CSSStyleSheet(); s.replaceSync(text); document.adoptedStyleSheets = [s] }", style
+        "text => { const s = new CSSStyleSheet(); s.replaceSync(text); "
+        "document.adoptedStyleSheets = [s] }",
+        style,
     )
 
     assert violations(operator, TARGET_SIZE) == []
@@ -172,20 +229,27 @@ def test_links_and_buttons_are_large_enough_in_any_font(operator, path, style):
 def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
     operator.goto("/admin/bookmarks/bookmark/import/?user_group=1")
     rows = b"url,collection\nhttps://example.com/checked,Checked\nnone,\n"
-    operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": rows})
+    operator.locator("#id_file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": rows}
+    )
     operator.get_by_role("button", name="Check the file").click()
     operator.get_by_role("heading", name="nothing has been imported yet").wait_for()
 
     assert violations(operator) == []
     operator.reload()  # The report of the check is still there.
     assert operator.get_by_text("New collections: Checked").is_visible()
-    operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b""})
+    operator.locator("#id_file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": b""}
+    )
     operator.get_by_role("button", name="Check the file").click()
     operator.get_by_text("The submitted file is empty.").wait_for()
-    operator.locator("#id_file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": rows})
+    operator.locator("#id_file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": rows}
+    )
     operator.get_by_role("button", name="Check the file").click()
     operator.get_by_role("heading", name="nothing has been imported yet").wait_for()
-    operator.get_by_role("button", name="Import bookmarks").click()  # the file is still chosen
+    # the file is still chosen
+    operator.get_by_role("button", name="Import bookmarks").click()
     operator.get_by_role("heading", name="Bookmarks imported", exact=True).wait_for()
 
 
@@ -219,9 +283,15 @@ def test_a_page_without_login_is_accessible(visitor, steps):
 
 @pytest.mark.parametrize("template", ERROR_TEMPLATES)
 def test_an_error_page_is_accessible(visitor, template):
-    context = {"failure_limit": 10, "title": "Sign-in failed", "message": "The provider refused."}
+    context = {
+        "failure_limit": 10,
+        "title": "Sign-in failed",
+        "message": "The provider refused.",
+    }
     html = render_to_string(template, context)
-    visitor.route("**/error/", lambda route: route.fulfill(content_type="text/html", body=html))
+    visitor.route(
+        "**/error/", lambda route: route.fulfill(content_type="text/html", body=html)
+    )
     visitor.goto("/error/")
 
     assert violations(visitor) == []
@@ -243,33 +313,46 @@ async ([options, ...exceptions]) => {
 OPTIONS = {
     "resultTypes": ["violations"],
     "preload": False,  # True would load the style sheets again.
-    "rules": {"target-size": {"enabled": True}},  # a rule of WCAG 2.2, which is off by default
+    # a rule of WCAG 2.2, which is off by default
+    "rules": {"target-size": {"enabled": True}},
 }
 COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
 
-EVERYTHING = [(1440, "light", OPTIONS), (1024, "dark", OPTIONS), (360, "light", OPTIONS), (360, "dark", COLORS)]
+EVERYTHING = [
+    (1440, "light", OPTIONS),
+    (1024, "dark", OPTIONS),
+    (360, "light", OPTIONS),
+    (360, "dark", COLORS),
+]
 """The width and the color scheme of each run of axe-core, and its options."""
 
 TARGET_SIZE = [(360, "light", {**OPTIONS, "runOnly": ["target-size"]})]
 
 
 def violations(page, runs=EVERYTHING, exceptions=()):
-    """Return the violations on the page in its present state, for each width and color scheme.
+    """Return the violations on the page in its present state, for each width
+    and color scheme.
 
-    A page that is wider than the screen is a violation, too. Each of the exceptions has a rule and a selector of the
-    elements for which that rule is ignored.
+    A page that is wider than the screen is a violation, too. Each of the
+    exceptions has a rule and a selector of the elements for which that rule is
+    ignored.
     """
     page.evaluate(AXE_SCRIPT)
     found = []
     for width, scheme, options in runs:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
-        # Select2 moves its open list when the window is resized, which the browser announces before the next frame.
-        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        # Select2 moves its open list when the window is resized, which the
+        # browser announces before the next frame.
+        page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => "
+            "requestAnimationFrame(done)))"
+        )
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{width} px: wider than the screen")
         found += [
-            f"{width} px, {scheme}: {each['id']} ({each['impact']}): {each['node']}: {each['why']}"
+            f"{width} px, {scheme}: {each['id']} ({each['impact']}): {each['node']}: "
+            f"{each['why']}"
             for each in page.evaluate(RUN, [options, *exceptions])
             if not each["excepted"]
         ]

@@ -1,4 +1,7 @@
-"""Accounts, roles and permissions of operators. ``everything`` is a fixture: a dict with an object of each model."""
+"""Accounts, roles and permissions of operators.
+
+``everything`` is a fixture: a dict with an object of each model.
+"""
 
 import re
 
@@ -16,7 +19,11 @@ from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
 
-ADD, LIST, INDEX = reverse("admin:auth_user_add"), reverse("admin:auth_user_changelist"), reverse("admin:index")
+ADD, LIST, INDEX = (
+    reverse("admin:auth_user_add"),
+    reverse("admin:auth_user_changelist"),
+    reverse("admin:index"),
+)
 PASSWORD = "correct horse battery"
 
 
@@ -33,17 +40,30 @@ def form_data(client, address):
     """Return the values of a form as a browser would send them."""
     form = client.get(address).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
-    return {name: value for name, value in values.items() if value not in (None, False) and name != "password"}
+    return {
+        name: value
+        for name, value in values.items()
+        if value not in (None, False) and name != "password"
+    }
 
 
 def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     form = form_data(admin_client, ADD)
-    form |= {"username": "ines", "first_name": "Ines", "email": "ines@example.com", "groups": role.pk}
+    form |= {
+        "username": "ines",
+        "first_name": "Ines",
+        "email": "ines@example.com",
+        "groups": role.pk,
+    }
 
     admin_client.post(ADD, {**form, "password1": PASSWORD, "password2": PASSWORD})
 
     user = User.objects.get(username="ines")
-    assert (user.get_full_name(), user.email, [*user.groups.all()]) == ("Ines", "ines@example.com", [role])
+    assert (user.get_full_name(), user.email, [*user.groups.all()]) == (
+        "Ines",
+        "ines@example.com",
+        [role],
+    )
     client = Client()
     client.post(reverse("admin:login"), {"username": "ines", "password": PASSWORD})
     assert client.get(INDEX).status_code == 200
@@ -60,14 +80,21 @@ def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
         admin_client.post(change_url(user), {**form, "groups": chosen})
         assert [*user.groups.all()] == stored
 
-    assert re.search(rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>', page, re.DOTALL)
+    assert re.search(
+        rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>',
+        page,
+        re.DOTALL,
+    )
 
 
 def test_several_roles_from_single_sign_on_are_kept(admin_client, role):
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.set([role, Group.objects.create(name="Managers")])
 
-    admin_client.post(change_url(user), {**form_data(admin_client, change_url(user)), "first_name": "Ines"})
+    admin_client.post(
+        change_url(user),
+        {**form_data(admin_client, change_url(user)), "first_name": "Ines"},
+    )
 
     user.refresh_from_db()
     assert (user.first_name, user.groups.count()) == ("Ines", 2)
@@ -77,45 +104,76 @@ def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
     page = admin_client.get(change_url(admin_user)).content.decode()
 
     first, advanced = page.split("Advanced", 1)
-    names = ("is_staff", "is_superuser", "user_permissions", "last_login", "date_joined")
+    names = (
+        "is_staff",
+        "is_superuser",
+        "user_permissions",
+        "last_login",
+        "date_joined",
+    )
     assert not any(f"field-{name}" in first for name in names)
     assert all(f"field-{name}" in advanced for name in names)
-    assert all(f"field-{name}" in first for name in ("first_name", "email", "groups", "is_active", "password_link"))
+    assert all(
+        f"field-{name}" in first
+        for name in ("first_name", "email", "groups", "is_active", "password_link")
+    )
 
 
 def test_the_list_shows_the_role(admin_client, admin_user, role):
     admin_user.groups.add(role)
 
-    assert f'<td class="field-role">{role.name}</td>' in admin_client.get(LIST).content.decode()
+    assert (
+        f'<td class="field-role">{role.name}</td>'
+        in admin_client.get(LIST).content.decode()
+    )
 
 
 @pytest.mark.parametrize("page", ["add", "change"])
 def test_the_labels_of_the_forms_are_german(admin_client, admin_user, role, page):
-    """Look for some English labels only, because Django does not translate the names of permissions."""
+    """Look for some English labels only, because Django does not translate the
+    names of permissions.
+    """
     admin_client.defaults |= GERMAN
 
-    text = admin_client.get({"add": ADD, "change": change_url(admin_user)}[page]).content.decode()
+    text = admin_client.get(
+        {"add": ADD, "change": change_url(admin_user)}[page]
+    ).content.decode()
 
     assert not any(english in text for english in ("Reset password", "Raw password"))
     for english in ("Role", "Advanced"):
         assert not re.search(rf">\s*{english}", text), english
 
 
-def test_permissions_on_accounts_and_roles_do_not_let_an_operator_become_a_superuser(client, role):
+def test_permissions_on_accounts_and_roles_do_not_let_an_operator_become_a_superuser(
+    client, role
+):
     user = User.objects.create_user("ines", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="auth"))
     superuser = User.objects.create_superuser("boss")
     client.force_login(user)
     pages = {
         change_url(user): {"username": "ines", "is_staff": "on", "is_superuser": "on"},
-        reverse("admin:auth_user_password_change", args=[superuser.pk]): {"password1": "new", "password2": "new"},
+        reverse("admin:auth_user_password_change", args=[superuser.pk]): {
+            "password1": "new",
+            "password2": "new",
+        },
         reverse("admin:auth_group_change", args=[role.pk]): {"name": "Everything"},
         reverse("admin:auth_group_add"): {"name": "Everything"},
-        ADD: {"username": "mallory", "is_superuser": "on", "password1": PASSWORD, "password2": PASSWORD},
+        ADD: {
+            "username": "mallory",
+            "is_superuser": "on",
+            "password1": PASSWORD,
+            "password2": PASSWORD,
+        },
     }
 
-    assert [client.post(page, form).status_code for page, form in pages.items()] == [403] * 5
-    assert [client.get(page).status_code for page in (LIST, change_url(user))] == [200, 200]
+    assert [client.post(page, form).status_code for page, form in pages.items()] == [
+        403
+    ] * 5
+    assert [client.get(page).status_code for page in (LIST, change_url(user))] == [
+        200,
+        200,
+    ]
     assert User.objects.filter(is_superuser=True).get() == superuser
 
 
@@ -149,9 +207,14 @@ def test_operators_view_everything_and_cannot_edit(client, everything):
     for model, row in everything.items():
         page = client.get(url(f"{model}_change", row.pk))
         assert (page.status_code, b'name="_save"' in page.content) == (200, False)
-        assert client.get(url(f"{model}_history", row.pk), follow=True).status_code == 200
+        assert (
+            client.get(url(f"{model}_history", row.pk), follow=True).status_code == 200
+        )
         for name, key in (("add", []), ("change", [row.pk]), ("delete", [row.pk])):
-            assert client.post(url(f"{model}_{name}", *key), {"name": "New"}).status_code == 403
+            assert (
+                client.post(url(f"{model}_{name}", *key), {"name": "New"}).status_code
+                == 403
+            )
 
 
 def test_nothing_is_visible_without_a_role(client, everything):
@@ -162,7 +225,13 @@ def test_nothing_is_visible_without_a_role(client, everything):
     assert "heading" not in page  # as in the id of each panel's heading
     for model in MODELS:
         key = everything[model].pk
-        for name, keys in (("changelist", []), ("add", []), ("change", [key]), ("delete", [key]), ("history", [key])):
+        for name, keys in (
+            ("changelist", []),
+            ("add", []),
+            ("change", [key]),
+            ("delete", [key]),
+            ("history", [key]),
+        ):
             assert client.get(url(f"{model}_{name}", *keys)).status_code == 403
     query = "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
     assert client.get(url("autocomplete") + query).status_code == 403
@@ -170,14 +239,21 @@ def test_nothing_is_visible_without_a_role(client, everything):
         assert client.get(url(f"bookmarks_bookmark_{page}")).status_code == 403
 
 
-def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(client, user_group):
+def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(
+    client, user_group
+):
     BookmarkFactory(user_group=user_group)
     allow_only(client, "usergroups_usergroup", "view", "delete")
 
     for page in (
         client.post(url("usergroups_usergroup_delete", user_group.pk), {"post": "yes"}),
-        open_confirmation(client, "usergroups_usergroup", "delete_selected", user_group),
+        open_confirmation(
+            client, "usergroups_usergroup", "delete_selected", user_group
+        ),
     ):
-        assert "You do not have permission to delete: bookmark." in page.content.decode()
-        assert "Bookmarks: 1" not in page.content.decode()  # The operator may not view bookmarks.
+        assert (
+            "You do not have permission to delete: bookmark." in page.content.decode()
+        )
+        # The operator may not view bookmarks.
+        assert "Bookmarks: 1" not in page.content.decode()
     assert UserGroup.objects.exists()

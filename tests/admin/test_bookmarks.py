@@ -1,4 +1,7 @@
-"""Bookmarks and collections in the admin. The fixture ``everything`` is a dict with one object of each model."""
+"""Bookmarks and collections in the admin.
+
+The fixture ``everything`` is a dict with one object of each model.
+"""
 
 import re
 from datetime import timedelta
@@ -21,9 +24,15 @@ def bookmark_form(user_group, **fields):
     return {"user_group": user_group.pk, "url": "https://example.com/", **fields}
 
 
-def test_a_bookmark_is_added_without_a_collection_and_a_duplicate_is_refused(admin_client):
+def test_a_bookmark_is_added_without_a_collection_and_a_duplicate_is_refused(
+    admin_client,
+):
     collection = CollectionFactory()
-    BookmarkFactory(user_group=collection.user_group, collection=collection, url="https://example.com/")
+    BookmarkFactory(
+        user_group=collection.user_group,
+        collection=collection,
+        url="https://example.com/",
+    )
     form = bookmark_form(collection.user_group, url="HTTPS://EXAMPLE.COM:443")
 
     admin_client.post(url("bookmarks_bookmark_add"), form)
@@ -32,35 +41,60 @@ def test_a_bookmark_is_added_without_a_collection_and_a_duplicate_is_refused(adm
     assert page.context["adminform"].errors == {
         "url": ["A bookmark with this URL already exists in the same collection."]
     }
-    assert set(Bookmark.objects.values_list("collection", flat=True)) == {collection.pk, None}
+    assert set(Bookmark.objects.values_list("collection", flat=True)) == {
+        collection.pk,
+        None,
+    }
 
 
-@pytest.mark.parametrize("bad", ["", "ftp://example.com/", "example.com", "https://example.com/" + "a" * 8000])
+@pytest.mark.parametrize(
+    "bad",
+    ["", "ftp://example.com/", "example.com", "https://example.com/" + "a" * 8000],
+)
 def test_an_invalid_url_is_refused_with_a_message(admin_client, bad):
-    page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(UserGroupFactory(), url=bad))
+    page = admin_client.post(
+        url("bookmarks_bookmark_add"), bookmark_form(UserGroupFactory(), url=bad)
+    )
 
     assert page.context["adminform"].errors.keys() == {"url"}
 
 
 def test_a_bookmark_is_moved_only_within_its_group(admin_client):
     bookmark = BookmarkFactory()
-    own, foreign = CollectionFactory(user_group=bookmark.user_group), CollectionFactory()
+    own, foreign = (
+        CollectionFactory(user_group=bookmark.user_group),
+        CollectionFactory(),
+    )
 
-    page = admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": foreign.pk})
-    assert page.context["adminform"].errors == {"collection": ["The user group has no such collection."]}
+    page = admin_client.post(
+        url("bookmarks_bookmark_change", bookmark.pk), {"collection": foreign.pk}
+    )
+    assert page.context["adminform"].errors == {
+        "collection": ["The user group has no such collection."]
+    }
 
-    admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), {"collection": own.pk})
+    admin_client.post(
+        url("bookmarks_bookmark_change", bookmark.pk), {"collection": own.pk}
+    )
     assert Bookmark.objects.get().collection == own
 
 
-def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_and_validated(admin_client):
+def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_and_validated(
+    admin_client,
+):
     bookmark = BookmarkFactory(title="Old")
     collection = CollectionFactory(user_group=bookmark.user_group)
     Bookmark.objects.change(str(bookmark.pk), collection=collection)
-    BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)  # a duplicate in the old place
+    # a duplicate in the old place
+    BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)
 
     # The operator opened the form before the change, and edits only the title.
-    form = {"collection": "", "initial-collection": "", "title": "New", "initial-title": "Old"}
+    form = {
+        "collection": "",
+        "initial-collection": "",
+        "title": "New",
+        "initial-title": "Old",
+    }
     admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), form)
 
     bookmark.refresh_from_db()
@@ -83,7 +117,9 @@ def test_deleting_a_collection_keeps_its_bookmarks(admin_client):
 def test_links_to_bookmarks_are_escaped_and_send_no_referrer(admin_client):
     bookmark = BookmarkFactory(url='https://example.com/?a="b"&c=<d>')
 
-    page = admin_client.get(url("bookmarks_bookmark_change", bookmark.pk)).content.decode()
+    page = admin_client.get(
+        url("bookmarks_bookmark_change", bookmark.pk)
+    ).content.decode()
     [link] = re.findall(r'<a [^>]*target="_blank"[^>]*>', page)
     assert 'href="https://example.com/?a=&quot;b&quot;&amp;c=&lt;d&gt;"' in link
     assert 'rel="noopener noreferrer"' in link
@@ -93,7 +129,10 @@ def test_a_javascript_url_is_not_a_link(admin_client):
     bookmark = BookmarkFactory()
     Bookmark.objects.update(url="javascript:alert(1)")
 
-    for page in (url("bookmarks_bookmark_changelist"), url("bookmarks_bookmark_change", bookmark.pk)):
+    for page in (
+        url("bookmarks_bookmark_changelist"),
+        url("bookmarks_bookmark_change", bookmark.pk),
+    ):
         assert 'href="javascript' not in admin_client.get(page).content.decode()
 
 
@@ -108,34 +147,55 @@ def test_bookmarks_are_filtered_by_team_group_and_collection(admin_client):
         ("user_group__team__id__exact", bookmark.user_group.team.pk),
         ("collection__id__exact", collection.pk),
     ):
-        page = admin_client.get(url("bookmarks_bookmark_changelist"), {name: value, "q": "example"})
+        page = admin_client.get(
+            url("bookmarks_bookmark_changelist"), {name: value, "q": "example"}
+        )
         assert list(page.context["cl"].queryset) == [bookmark]
         assert f'value="{value}" selected' in page.content.decode()
         kept = '<input type="hidden" name="q" value="example">'
-        assert page.content.decode().count(kept) == 3  # once for each filter with a field
+        # once for each filter with a field
+        assert page.content.decode().count(kept) == 3
 
 
 def test_only_the_groups_own_collections_are_offered(admin_client):
     bookmark = BookmarkFactory()
     own, _ = CollectionFactory(user_group=bookmark.user_group), CollectionFactory()
 
-    form = admin_client.get(url("bookmarks_bookmark_change", bookmark.pk)).content.decode()
+    form = admin_client.get(
+        url("bookmarks_bookmark_change", bookmark.pk)
+    ).content.decode()
     address = re.search(r'data-ajax--url="([^"]+)"', form)[1]
-    query = {"app_label": "bookmarks", "model_name": "bookmark", "field_name": "collection", "term": ""}
-    offered = admin_client.get(f"{address}&" + "&".join(f"{key}={value}" for key, value in query.items()))
+    query = {
+        "app_label": "bookmarks",
+        "model_name": "bookmark",
+        "field_name": "collection",
+        "term": "",
+    }
+    offered = admin_client.get(
+        f"{address}&" + "&".join(f"{key}={value}" for key, value in query.items())
+    )
 
     assert [row["id"] for row in offered.json()["results"]] == [str(own.pk)]
 
 
 def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
     user_group = UserGroupFactory()
-    Bookmark.objects.bulk_create(Bookmark(user_group=user_group, url=f"https://example.com/{n}") for n in range(2000))
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=f"https://example.com/{n}")
+        for n in range(2000)
+    )
     other = BookmarkFactory()
     query = f"?user_group__id__exact={user_group.pk}"
     [first] = Bookmark.objects.filter(user_group=user_group)[:1]
 
     page = open_confirmation(
-        admin_client, "bookmarks_bookmark", "delete_selected", first, query=query, select_across="1", index="0"
+        admin_client,
+        "bookmarks_bookmark",
+        "delete_selected",
+        first,
+        query=query,
+        select_across="1",
+        index="0",
     )
     assert "Delete 2,000 bookmarks" in page.content.decode()
 
@@ -150,7 +210,8 @@ def test_a_truncated_list_says_so(admin_client, monkeypatch):
     BookmarkFactory.create_batch(3)
     monkeypatch.setattr("usergroups.admin_tools.lists.MAX_LISTED", 2)
 
-    for model in ("bookmarks_bookmark", "usergroups_usergroup"):  # Each bookmark has a user group of its own.
+    # Each bookmark has a user group of its own.
+    for model in ("bookmarks_bookmark", "usergroups_usergroup"):
         page = admin_client.get(url(f"{model}_changelist"))
         assert "Only the first 2 are listed." in page.content.decode()
 
@@ -158,9 +219,14 @@ def test_a_truncated_list_says_so(admin_client, monkeypatch):
 def test_a_duplicate_collection_is_not_added(admin_client):
     collection = CollectionFactory(name="A")
 
-    page = admin_client.post(url("bookmarks_collection_add"), {"user_group": collection.user_group.pk, "name": "A"})
+    page = admin_client.post(
+        url("bookmarks_collection_add"),
+        {"user_group": collection.user_group.pk, "name": "A"},
+    )
 
-    assert "Collection with this User group and Name already exists." in str(page.context["adminform"].errors)
+    assert "Collection with this User group and Name already exists." in str(
+        page.context["adminform"].errors
+    )
     assert Collection.objects.count() == 1
 
 
@@ -169,23 +235,29 @@ def test_the_user_group_cannot_be_changed(admin_client, everything, model):
     row = everything[model]
 
     admin_client.post(
-        url(f"{model}_change", row.pk), {"user_group": UserGroupFactory().pk, "name": "New", "title": "New"}
+        url(f"{model}_change", row.pk),
+        {"user_group": UserGroupFactory().pk, "name": "New", "title": "New"},
     )
 
     owner = row.user_group
     row.refresh_from_db()
     assert row.user_group == owner
-    assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))  # The other fields were saved.
+    # The other fields were saved.
+    assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))
 
 
 def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_db):
     user_group = UserGroupFactory()
 
-    # Another connection deletes the user group just before the bookmark is inserted.
+    # Another connection deletes the user group just before the bookmark is
+    # inserted.
     with concurrently(
-        'INSERT INTO "bookmarks_bookmark"', f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}"
+        'INSERT INTO "bookmarks_bookmark"',
+        f"DELETE FROM usergroups_usergroup WHERE id = {user_group.pk}",
     ):
-        page = admin_client.post(url("bookmarks_bookmark_add"), bookmark_form(user_group))
+        page = admin_client.post(
+            url("bookmarks_bookmark_add"), bookmark_form(user_group)
+        )
 
     assert page.context["adminform"].errors.keys() == {"user_group"}
     assert "was added" not in page.content.decode()
@@ -193,13 +265,20 @@ def test_a_failed_addition_is_not_reported_as_added(admin_client, transactional_
 
 
 def two_bookmarks(**fields):
-    """Return the bookmark that was added last, and the one that was added before it with a later ``created_at``."""
+    """Return the bookmark that was added last, and the one that was added
+    before it with a later ``created_at``.
+    """
     now = timezone.now()
     created_last = BookmarkFactory(title="A Title", created_at=now, **fields)
-    return BookmarkFactory(title="A Title", created_at=now - timedelta(hours=1), **fields), created_last
+    return (
+        BookmarkFactory(title="A Title", created_at=now - timedelta(hours=1), **fields),
+        created_last,
+    )
 
 
-def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(admin_client):
+def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(
+    admin_client,
+):
     added_last, created_last = two_bookmarks()
     BookmarkFactory(title="Other")
 
@@ -210,23 +289,41 @@ def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(adm
 
 
 @pytest.mark.parametrize("filtered_by", ["user_group", "collection"])
-def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(admin_client, filtered_by):
+def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(
+    admin_client, filtered_by
+):
     collection = CollectionFactory()
-    added_last, created_last = two_bookmarks(user_group=collection.user_group, collection=collection)
-    key = {"user_group": collection.user_group_id, "collection": collection.pk}[filtered_by]
+    added_last, created_last = two_bookmarks(
+        user_group=collection.user_group, collection=collection
+    )
+    key = {"user_group": collection.user_group_id, "collection": collection.pk}[
+        filtered_by
+    ]
 
-    page = admin_client.get(url("bookmarks_bookmark_changelist"), {f"{filtered_by}__id__exact": key})
+    page = admin_client.get(
+        url("bookmarks_bookmark_changelist"), {f"{filtered_by}__id__exact": key}
+    )
 
     assert list(page.context["cl"].result_list) == [created_last, added_last]
 
 
-@pytest.mark.parametrize("model", ["usergroups_team", "usergroups_usergroup", "bookmarks_collection"])
-def test_a_deletion_that_takes_too_long_for_a_page_is_refused(admin_client, monkeypatch, model):
+@pytest.mark.parametrize(
+    "model", ["usergroups_team", "usergroups_usergroup", "bookmarks_collection"]
+)
+def test_a_deletion_that_takes_too_long_for_a_page_is_refused(
+    admin_client, monkeypatch, model
+):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
     collection = CollectionFactory()
-    BookmarkFactory.create_batch(5, user_group=collection.user_group, collection=collection)
+    BookmarkFactory.create_batch(
+        5, user_group=collection.user_group, collection=collection
+    )
     group = collection.user_group
-    row = {"usergroups_team": group.team, "usergroups_usergroup": group, "bookmarks_collection": collection}[model]
+    row = {
+        "usergroups_team": group.team,
+        "usergroups_usergroup": group,
+        "bookmarks_collection": collection,
+    }[model]
 
     page = admin_client.post(url(f"{model}_delete", row.pk), {"post": "yes"})
 

@@ -1,4 +1,6 @@
-"""The admin in Chromium, with the mouse and with the keyboard alone, with the data of ``browser.FILL``."""
+"""The admin in Chromium, with the mouse and with the keyboard alone, with the
+data of ``browser.FILL``.
+"""
 
 import re
 from pathlib import Path
@@ -6,7 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import choose, clipboard, needs_chromium, new_context, new_page
+from tests.admin.browser import (
+    choose,
+    clipboard,
+    needs_chromium,
+    new_context,
+    new_page,
+)
 
 pytestmark = [needs_chromium, pytest.mark.database_independent]
 
@@ -20,7 +28,9 @@ def copied(page):
 
 def update_user_group(service, secret, **fields):
     body = {"user_group_id": "example_1", **fields}
-    return service.request("PUT", "/api/user", json=body, headers={"Authorization": f"Token {secret}"})
+    return service.request(
+        "PUT", "/api/user", json=body, headers={"Authorization": f"Token {secret}"}
+    )
 
 
 def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
@@ -36,7 +46,8 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     secret = copied(page)
     assert update_user_group(service, secret).status_code == 200
 
-    # Reloading the page, and going back and forward, neither shows the secret again nor issues another token.
+    # Reloading the page, and going back and forward, neither shows the secret
+    # again nor issues another token.
     heading = page.get_by_role("heading", name="Nightly sync")
     page.reload()
     expect(heading).to_be_visible()
@@ -63,23 +74,31 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
     page.get_by_role("button", name="Rotate").click()
     successor = copied(page)
     assert successor != secret
-    assert [update_user_group(service, each).status_code for each in (secret, successor)] == [200, 200]
+    assert [
+        update_user_group(service, each).status_code for each in (secret, successor)
+    ] == [200, 200]
 
-    # The page of the successor shows its last use. It is revoked with two clicks, and the API refuses it.
+    # The page of the successor shows its last use. It is revoked with two
+    # clicks, and the API refuses it.
     page.locator("#secrets tbody a").first.click()
     expect(page.locator(".field-last_used_address .readonly")).to_have_text("127.0.0.1")
-    expect(page.locator(".field-last_used_agent .readonly")).to_contain_text("python-httpx")
+    expect(page.locator(".field-last_used_agent .readonly")).to_contain_text(
+        "python-httpx"
+    )
     page.get_by_role("button", name="Revoke", exact=True).click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
     expect(page.get_by_text(re.compile("127.0.0.1 · python-httpx"))).to_be_visible()
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("Revoked: 1.")).to_be_visible()
-    assert [update_user_group(service, each).status_code for each in (secret, successor)] == [200, 401]
+    assert [
+        update_user_group(service, each).status_code for each in (secret, successor)
+    ] == [200, 401]
     expect(page.locator(".sentence .badge")).to_have_text("Revoked")
 
 
 def test_all_rotated_secrets_are_copied_at_once(service, page):
-    page.goto("/admin/usergroups/apitoken/?q=Many")  # the 20 tokens "Many 0" to "Many 19" of the team Demo
+    # the 20 tokens "Many 0" to "Many 19" of the team Demo
+    page.goto("/admin/usergroups/apitoken/?q=Many")
     page.locator("#action-toggle").check()
     page.get_by_label("Action:").select_option("Rotate selected API tokens")
     page.locator(".actions button[name=index]").click()
@@ -88,14 +107,17 @@ def test_all_rotated_secrets_are_copied_at_once(service, page):
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     rows = [line.split("\t") for line in clipboard(page).strip().splitlines()]
     assert [row[0] for row in rows] == page.locator(".secret code").all_text_contents()
-    assert (len(rows), {len(row) for row in rows}) == (20, {3})  # a secret, its token and the replaced token
+    # a secret, its token and the replaced token
+    assert (len(rows), {len(row) for row in rows}) == (20, {3})
     assert {update_user_group(service, row[0]).status_code for row in rows} == {200}
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(service, page):
+def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(
+    service, page
+):
     secret, _ = service.printed.split()  # of the tokens "Going back" and "Forgotten"
     methods = []
     page.goto("/admin/usergroups/apitoken/?q=Going")
@@ -112,7 +134,8 @@ def test_the_back_button_leads_to_the_confirmation_and_sends_nothing_again(servi
     expect(page.locator("#result_list")).to_be_visible()
     assert "q=Going" in page.url
     assert set(methods) <= {"GET"}
-    assert update_user_group(service, secret).status_code == 200  # The grace period has not ended.
+    # The grace period has not ended.
+    assert update_user_group(service, secret).status_code == 200
 
 
 def test_a_page_warns_before_unsaved_changes_are_lost(page):
@@ -155,16 +178,22 @@ def test_a_leaked_secret_is_found_without_being_in_an_address(service, page):
     expect(page.locator("#find-text")).to_be_focused()
     page.keyboard.type(service.api_token)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()  # the name of the token
+    # the name of the token
+    expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
 
-    # In the search field of a list, the key is typed as usual, and a secret is passed on to Find.
+    # In the search field of a list, the key is typed as usual, and a secret is
+    # passed on to Find.
     page.goto("/admin/usergroups/usergroup/")
     page.locator("#searchbar").press_sequentially("a/b")
     expect(page.locator("#searchbar")).to_have_value("a/b")
     page.locator("#searchbar").fill(f" {service.access_token}")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("heading", name="quickstart")).to_be_visible()
-    assert [each for each in addresses if service.api_token in each or service.access_token in each] == []
+    assert [
+        each
+        for each in addresses
+        if service.api_token in each or service.access_token in each
+    ] == []
 
     # The back button leads to the results again.
     page.get_by_role("searchbox", name="Find").fill("quickstart")
@@ -180,12 +209,18 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     page.get_by_role("link", name="Example 1").first.click()
     page.get_by_label("Properties").fill('{"plan": "pro", "seats": 1e999}')
     page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("The JSON contains a number that is too large.")).to_be_visible()
+    expect(
+        page.get_by_text("The JSON contains a number that is too large.")
+    ).to_be_visible()
 
-    page.get_by_label("Properties").fill('{"plan": "pro", "seats": 12345678901234567890}')
+    page.get_by_label("Properties").fill(
+        '{"plan": "pro", "seats": 12345678901234567890}'
+    )
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
-    expect(page.get_by_label("Properties")).to_have_value('{\n  "plan": "pro",\n  "seats": 12345678901234567890\n}')
+    expect(page.get_by_label("Properties")).to_have_value(
+        '{\n  "plan": "pro",\n  "seats": 12345678901234567890\n}'
+    )
     group = update_user_group(service, service.api_token).json()["user_group"]
     assert group["properties"] == {"plan": "pro", "seats": 12345678901234567890}
 
@@ -202,10 +237,15 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     page.get_by_role("button", name="Rotate token").click()
     page.get_by_role("button", name="Rotate").click()
     expect(page.get_by_text("User group tokens rotated: 1.")).to_be_visible()
-    assert update_user_group(service, service.api_token).json()["user_group"]["token"] != group["token"]
+    assert (
+        update_user_group(service, service.api_token).json()["user_group"]["token"]
+        != group["token"]
+    )
 
 
-def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_were_opened(page):
+def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_were_opened(
+    page,
+):
     # From the team's page to a new user group.
     page.goto("/admin/usergroups/team/?q=Demo")
     page.get_by_role("link", name="Demo", exact=True).first.click()
@@ -226,7 +266,8 @@ def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_wer
     page.get_by_label("URL").fill("https://example.com/walk")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    # The bookmark is moved to the collection, where no other group's collection is offered, and exported.
+    # The bookmark is moved to the collection, where no other group's
+    # collection is offered, and exported.
     page.get_by_role("link", name="https://example.com/walk").first.click()
     page.get_by_role("button", name="Move").click()
     page.locator("#id_collection + .select2").click()
@@ -254,11 +295,16 @@ FOCUSED = """
   };
 }
 """
-"""Returns the name and the HTML of the focused element, and whether its focus is visible."""
+"""Returns the name and the HTML of the focused element, and whether its focus
+is visible.
+"""
 
 
 def tab_to(page, name, key="Tab"):
-    """Press the key until the element with this name has the focus. Fail if one on the way does not show its focus."""
+    """Press the key until the element with this name has the focus.
+
+    Fail if one on the way does not show its focus.
+    """
     for _ in range(150):
         page.keyboard.press(key)
         focused = page.evaluate(FOCUSED)
@@ -269,7 +315,8 @@ def tab_to(page, name, key="Tab"):
 
 
 def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
-    _, secret = service.printed.split()  # of the token "Forgotten", the only one of the team Keys
+    # of the token "Forgotten", the only one of the team Keys
+    _, secret = service.printed.split()
     with new_context(browser, service) as context, new_page(context) as page:
         page.emulate_media(color_scheme="dark")
         page.goto("/admin/")
@@ -289,7 +336,9 @@ def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
         page.keyboard.press("Enter")
         expect(page.locator(".select2-search__field")).to_be_focused()
         page.keyboard.type("Keys")
-        expect(page.locator(".select2-results__option--highlighted")).to_have_text("Keys")
+        expect(page.locator(".select2-results__option--highlighted")).to_have_text(
+            "Keys"
+        )
         page.keyboard.press("Enter")
         rows = page.locator("#result_list tbody tr")
         expect(rows).to_have_count(1)
@@ -308,4 +357,9 @@ def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
         expect(page.get_by_text("Revoked: 1.")).to_be_visible()
 
     headers = {"Authorization": f"Token {secret}"}
-    assert service.request("PUT", "/api/user", json={"user_group_id": "any"}, headers=headers).status_code == 401
+    assert (
+        service.request(
+            "PUT", "/api/user", json={"user_group_id": "any"}, headers=headers
+        ).status_code
+        == 401
+    )

@@ -20,21 +20,28 @@ from tests.usergroups.factories import UserGroupFactory
 pytestmark = pytest.mark.django_db
 
 IMPORT, EXPORT, LIST = (
-    reverse(f"admin:bookmarks_bookmark_{name}") for name in ("import", "export", "changelist")
-)  # fmt: skip
+    reverse(f"admin:bookmarks_bookmark_{name}")
+    for name in ("import", "export", "changelist")
+)
 
 
 def upload(client, user_group, name, content, **fields):
     file = SimpleUploadedFile(name, content)
-    return client.post(IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True)
+    return client.post(
+        IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True
+    )
 
 
 @pytest.mark.parametrize("may_import", [True, False])
-def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(client, user_group, may_import):
+def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(
+    client, user_group, may_import
+):
     permissions = ["add_bookmark", "add_collection"] if may_import else ["add_bookmark"]
     log_in_with(client, "view_usergroup", "view_bookmark", *permissions)
 
-    page = client.get(reverse("admin:usergroups_usergroup_change", args=[user_group.pk])).content.decode()
+    page = client.get(
+        reverse("admin:usergroups_usergroup_change", args=[user_group.pk])
+    ).content.decode()
     assert (IMPORT in page) == may_import
 
 
@@ -43,7 +50,10 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     BookmarkFactory(user_group=user_group, url="https://a/")
 
     page = upload(
-        admin_client, user_group, "A.HTM", b'<A HREF="https://a/">1</A>\n<A HREF="https://b/">2</A>\n<A HREF="x">3'
+        admin_client,
+        user_group,
+        "A.HTM",
+        b'<A HREF="https://a/">1</A>\n<A HREF="https://b/">2</A>\n<A HREF="x">3',
     )
 
     text = page.content.decode()
@@ -54,7 +64,12 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("a.csv", b"url\n"), ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"), ("a.jsonl", b"\n")]
+    ("name", "content"),
+    [
+        ("a.csv", b"url\n"),
+        ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"),
+        ("a.jsonl", b"\n"),
+    ],
 )
 def test_a_file_without_bookmarks_is_reported(admin_client, name, content):
     page = upload(admin_client, UserGroupFactory(), name, content)
@@ -66,10 +81,18 @@ def test_a_file_without_bookmarks_is_reported(admin_client, name, content):
 
 
 def test_refusals_are_shown_by_reason(admin_client):
-    page = upload(admin_client, UserGroupFactory(), "a.csv", b"url\n" + b"x\n" * 150 + b"ftp://a/\n").content.decode()
+    page = upload(
+        admin_client,
+        UserGroupFactory(),
+        "a.csv",
+        b"url\n" + b"x\n" * 150 + b"ftp://a/\n",
+    ).content.decode()
 
     assert "151 refused" in page
-    assert "<li>Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 140 more: The URL has no scheme such as https://.</li>" in page
+    assert (
+        "<li>Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 140 more: The URL has no scheme "
+        "such as https://.</li>" in page
+    )
     assert "<li>Line 152: The URL is neither http nor https.</li>" in page
 
 
@@ -79,23 +102,38 @@ https://b/,B,Known
 x,A title,
 ,=1+1,
 """
-"""Two rows that are stored, and two that are refused: one with an invalid URL and one without a URL."""
+"""Two rows that are stored, and two that are refused: one with an invalid URL
+and one without a URL.
+"""
 
 
-def test_a_check_says_what_an_import_would_do_and_stores_nothing(admin_client, user_group):
+def test_a_check_says_what_an_import_would_do_and_stores_nothing(
+    admin_client, user_group
+):
     Collection.objects.create(user_group=user_group, name="Known")
     BookmarkFactory(user_group=user_group, url="https://c/")
 
-    page = upload(admin_client, user_group, "a.csv", ROWS + b"https://c/,,\n", check="1").content.decode()
+    page = upload(
+        admin_client, user_group, "a.csv", ROWS + b"https://c/,,\n", check="1"
+    ).content.decode()
 
     assert "nothing has been imported yet" in page
-    assert all(f"<li>{count}</li>" in page for count in ("2 new", "1 already existed", "2 refused"))
+    assert all(
+        f"<li>{count}</li>" in page
+        for count in ("2 new", "1 already existed", "2 refused")
+    )
     assert "New collections: New</p>" in page
-    assert (Bookmark.objects.count(), Collection.objects.count(), LogEntry.objects.count()) == (1, 1, 0)
+    assert (
+        Bookmark.objects.count(),
+        Collection.objects.count(),
+        LogEntry.objects.count(),
+    ) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("fields", [{}, {"check": "1"}], ids=["import", "check"])
-def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(admin_client, client, user_group, fields):
+def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(
+    admin_client, client, user_group, fields
+):
     page = upload(admin_client, user_group, "a.csv", ROWS, **fields)
     [(address, status)] = page.redirect_chain
     client.force_login(get_user_model().objects.create_superuser("other"))
@@ -107,22 +145,33 @@ def test_the_report_can_be_reloaded_and_is_only_for_the_operator_who_made_it(adm
     assert "refused" not in admin_client.get(IMPORT).content.decode()
 
 
-def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(admin_client, user_group):
+def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(
+    admin_client, user_group
+):
     page = upload(admin_client, user_group, "a.csv", ROWS)
 
     file = admin_client.get(f"{IMPORT}?report=csv")
 
-    assert re.search(">4</td><td [^>]+>x</td><td [^>]+>A title</td><td [^>]+>The URL has no", page.content.decode())
+    assert re.search(
+        ">4</td><td [^>]+>x</td><td [^>]+>A title</td><td [^>]+>The URL has no",
+        page.content.decode(),
+    )
     assert file["Content-Disposition"] == 'attachment; filename="refused.csv"'
     header, *lines = csv.reader(io.StringIO(file.content.decode()))
     assert header == ["line", "url", "title", "reason"]
-    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]  # not a formula
+    # not a formula
+    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]
 
 
 def test_the_report_is_bounded(admin_client, user_group):
     long = b"x" * 2000
 
-    page = upload(admin_client, user_group, "a.csv", b"url,title\n" + (long + b"," + long + b"\n") * 300)
+    page = upload(
+        admin_client,
+        user_group,
+        "a.csv",
+        b"url,title\n" + (long + b"," + long + b"\n") * 300,
+    )
 
     assert "300 refused" in page.content.decode()
     assert "Download the first 200 refused lines" in page.content.decode()
@@ -131,8 +180,12 @@ def test_the_report_is_bounded(admin_client, user_group):
     assert all(len(text) <= 500 for _, *texts in records for text in texts)
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")])
-def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name, content):
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")]
+)
+def test_an_empty_file_or_one_of_an_unknown_format_is_refused(
+    admin_client, name, content
+):
     page = upload(admin_client, UserGroupFactory(), name, content)
 
     assert page.context["form"].errors.keys() == {"file"}
@@ -147,13 +200,18 @@ def test_an_empty_file_or_one_of_an_unknown_format_is_refused(admin_client, name
         (["add_bookmark", "add_collection"], 200, 403),
     ],
 )
-def test_import_and_export_require_their_permissions(client, user_group, permissions, import_status, export_status):
+def test_import_and_export_require_their_permissions(
+    client, user_group, permissions, import_status, export_status
+):
     log_in_with(client, *permissions)
     query = {"user_group": user_group.pk, "format": "csv"}
 
     exported = client.get(EXPORT, query)
     exported.getvalue()  # Reading the file to its end closes it.
-    assert (client.get(IMPORT).status_code, exported.status_code) == (import_status, export_status)
+    assert (client.get(IMPORT).status_code, exported.status_code) == (
+        import_status,
+        export_status,
+    )
 
 
 def test_an_export_contains_the_bookmarks_and_the_empty_collections_of_the_user_group(
@@ -164,39 +222,69 @@ def test_an_export_contains_the_bookmarks_and_the_empty_collections_of_the_user_
     CollectionFactory(user_group=user_group)
     BookmarkFactory()
 
-    response = admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "jsonl"})
+    response = admin_client.get(
+        EXPORT, {"user_group": user_group.pk, "format": "jsonl"}
+    )
 
     lines = [json.loads(line) for line in b"".join(response).decode().splitlines()]
     # The line of the empty collection has no URL.
-    assert [line.get("url") for line in lines] == [*(bookmark.url for bookmark in bookmarks), None]
+    assert [line.get("url") for line in lines] == [
+        *(bookmark.url for bookmark in bookmarks),
+        None,
+    ]
     name = user_group.name.lower().replace(" ", "-")
     assert response["Content-Disposition"] == f'attachment; filename="{name}.jsonl"'
 
 
-@pytest.mark.parametrize("query", [{"format": "json"}, {"format": ""}, {"user_group": "4711"}, {"user_group": ""}])
-def test_an_export_of_an_unknown_group_or_format_is_not_found(admin_client, user_group, query):
-    assert admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "csv", **query}).status_code == 404
+@pytest.mark.parametrize(
+    "query",
+    [{"format": "json"}, {"format": ""}, {"user_group": "4711"}, {"user_group": ""}],
+)
+def test_an_export_of_an_unknown_group_or_format_is_not_found(
+    admin_client, user_group, query
+):
+    assert (
+        admin_client.get(
+            EXPORT, {"user_group": user_group.pk, "format": "csv", **query}
+        ).status_code
+        == 404
+    )
 
 
-def test_a_full_disk_is_reported_on_the_page_of_the_user_group(admin_client, user_group, monkeypatch):
+def test_a_full_disk_is_reported_on_the_page_of_the_user_group(
+    admin_client, user_group, monkeypatch
+):
     def full(**kwargs):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(exporting, "TemporaryFile", full)
 
-    response = admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True)
+    response = admin_client.get(
+        EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True
+    )
 
-    assert response.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
-    assert "The server cannot store the file. Try again later." in response.content.decode()
+    assert response.redirect_chain == [
+        (url("usergroups_usergroup_change", user_group.pk), 302)
+    ]
+    assert (
+        "The server cannot store the file. Try again later."
+        in response.content.decode()
+    )
 
 
-def test_an_export_that_takes_too_long_is_reported_on_the_page_of_the_user_group(admin_client, user_group, settings):
+def test_an_export_that_takes_too_long_is_reported_on_the_page_of_the_user_group(
+    admin_client, user_group, settings
+):
     settings.USERGROUPS_CALL_TIME_LIMIT = 0
     BookmarkFactory(user_group=user_group)
 
-    response = admin_client.get(EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True)
+    response = admin_client.get(
+        EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True
+    )
 
-    assert response.redirect_chain == [(url("usergroups_usergroup_change", user_group.pk), 302)]
+    assert response.redirect_chain == [
+        (url("usergroups_usergroup_change", user_group.pk), 302)
+    ]
     assert "The export took too long." in response.content.decode()
 
 

@@ -1,4 +1,7 @@
-"""Find, the search field in the header. The fixture ``everything`` is a dict with a "Findable" object of each model."""
+"""Find, the search field in the header.
+
+The fixture ``everything`` is a dict with a "Findable" object of each model.
+"""
 
 import logging
 import re
@@ -12,7 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import allow_only, url
 from tests.admin.test_lists import MODELS, fill
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.queries import TRANSACTION_CONTROL
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
@@ -44,42 +51,73 @@ def test_a_secret_leads_to_its_token_in_any_state(admin_client, factory, state):
     factory(), UserGroupFactory()  # which must not be found
     token = factory(**{state: True})
 
-    for text in (token.secret, f"\n {token.secret}\t", f"Authorization: Bearer {token.secret}", token.public_id):
+    for text in (
+        token.secret,
+        f"\n {token.secret}\t",
+        f"Authorization: Bearer {token.secret}",
+        token.public_id,
+    ):
         assert find(admin_client, text).url == page_of(token)
 
 
 @pytest.mark.parametrize("factory", [ApiTokenFactory, AccessTokenFactory])
-def test_the_beginning_of_a_secret_is_found_in_every_form_in_which_it_is_shown(admin_client, factory):
+def test_the_beginning_of_a_secret_is_found_in_every_form_in_which_it_is_shown(
+    admin_client, factory
+):
     factory(name="Other")
     token = factory(name="Nightly sync")
     hint = token.hint
 
-    for text in (hint, f"{hint}…", f"{hint}...", str(token), f"API token: {token}", token.secret[:20],
-                 f"Issued as the successor of {hint}…", "Nightly sync", "nightly", hint[:7]):  # fmt: skip
+    for text in (
+        hint,
+        f"{hint}…",
+        f"{hint}...",
+        str(token),
+        f"API token: {token}",
+        token.secret[:20],
+        f"Issued as the successor of {hint}…",
+        "Nightly sync",
+        "nightly",
+        hint[:7],
+    ):
         response = find(admin_client, text)
         assert response.status_code == 302, text
         assert response.url == page_of(token), text
 
 
-@pytest.mark.parametrize("length", [4, 29, 30, 37])  # Find takes 30 characters and more for a secret.
+# Find takes 30 characters and more for a secret.
+@pytest.mark.parametrize("length", [4, 29, 30, 37])
 def test_a_secret_that_was_cut_off_is_found(admin_client, length):
     token = ApiTokenFactory()
     ApiTokenFactory()
 
-    assert find(admin_client, token.secret[: len("uga_") + length]).url == page_of(token)
+    assert find(admin_client, token.secret[: len("uga_") + length]).url == page_of(
+        token
+    )
 
 
 def test_user_groups_are_found_by_token_id_and_name(admin_client):
-    user_group = UserGroupFactory(provided_id="customer-1", name="First, and (only)", environment="Testing")
+    user_group = UserGroupFactory(
+        provided_id="customer-1", name="First, and (only)", environment="Testing"
+    )
     UserGroupFactory(provided_id="customer-10", name="Second")
 
-    for text in (user_group.token, "customer-1", " customer-1\n", "First, and (only)", "first"):
+    for text in (
+        user_group.token,
+        "customer-1",
+        " customer-1\n",
+        "First, and (only)",
+        "first",
+    ):
         assert find(admin_client, text).url == page_of(user_group), text
     assert len(found(find(admin_client, "customer"))) == 2
 
 
 def test_teams_and_collections_are_found_by_name_and_id(admin_client):
-    team, collection = TeamFactory(name="Demo", pk=4711), CollectionFactory(name="Reading list")
+    team, collection = (
+        TeamFactory(name="Demo", pk=4711),
+        CollectionFactory(name="Reading list"),
+    )
 
     for row in (team, collection):
         for text in (row.name, row.name.upper(), str(row.pk)):
@@ -89,19 +127,31 @@ def test_teams_and_collections_are_found_by_name_and_id(admin_client):
 def test_bookmarks_are_found_by_id_and_by_any_form_of_the_url(admin_client):
     bookmark = BookmarkFactory(url="http://example.com/")
 
-    for text in ("http://example.com/", "http://example.com", "HTTP://Example.com:80", str(bookmark.pk)):
+    for text in (
+        "http://example.com/",
+        "http://example.com",
+        "HTTP://Example.com:80",
+        str(bookmark.pk),
+    ):
         assert find(admin_client, text).url == page_of(bookmark)
 
 
 def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
-    tokens = [ApiTokenFactory(name="Twin", team__name="Red"), ApiTokenFactory(name="Twin", revoked=True)]
+    tokens = [
+        ApiTokenFactory(name="Twin", team__name="Red"),
+        ApiTokenFactory(name="Twin", revoked=True),
+    ]
     access_token = AccessTokenFactory(name="Twin", user_group__name="Owner")
 
     response = find(admin_client, "Twin")
 
     page = response.content.decode()
-    assert found(response) == [page_of(row) for row in [*reversed(tokens), access_token]]
-    assert [str(group["opts"].verbose_name_plural) for group in response.context["found"]] == [
+    assert found(response) == [
+        page_of(row) for row in [*reversed(tokens), access_token]
+    ]
+    assert [
+        str(group["opts"].verbose_name_plural) for group in response.context["found"]
+    ] == [
         "API tokens",
         "access tokens",
     ]
@@ -109,13 +159,17 @@ def test_several_rows_are_grouped_by_model_and_can_be_told_apart(admin_client):
         assert text in page
 
 
-def test_find_shows_ten_rows_of_a_model_and_links_to_the_list_that_has_all(admin_client):
+def test_find_shows_ten_rows_of_a_model_and_links_to_the_list_that_has_all(
+    admin_client,
+):
     UserGroupFactory.create_batch(11, name="Same & more")
 
     page = find(admin_client, "Same & more").content.decode()
 
     assert page.count("Same &amp; more (") == 10
-    assert f'href="{url("usergroups_usergroup_changelist")}?q=Same%20%26%20more"' in page
+    assert (
+        f'href="{url("usergroups_usergroup_changelist")}?q=Same%20%26%20more"' in page
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,10 +187,17 @@ def test_a_text_that_may_be_a_secret_is_not_shown_again(admin_client, text):
 
 
 def test_a_text_that_cannot_be_a_secret_is_shown_again(admin_client):
-    assert "Nothing was found for “&lt;nowhere&gt;”." in find(admin_client, "<nowhere>").content.decode()
+    assert (
+        "Nothing was found for “&lt;nowhere&gt;”."
+        in find(admin_client, "<nowhere>").content.decode()
+    )
 
 
-@pytest.mark.parametrize("text", [" \n", "no\0where", "x" * 1_000_000], ids=["blank", "null character", "megabyte"])
+@pytest.mark.parametrize(
+    "text",
+    [" \n", "no\0where", "x" * 1_000_000],
+    ids=["blank", "null character", "megabyte"],
+)
 def test_text_that_cannot_be_searched_for_finds_nothing(admin_client, everything, text):
     response = find(admin_client, text)
 
@@ -145,9 +206,26 @@ def test_text_that_cannot_be_searched_for_finds_nothing(admin_client, everything
     assert len(response.content) < 50_000
 
 
-HOSTILE = ["%", "_", "\\", "'", '"', "ü", "\u202e", "9" * 4300, "uga_", "uga_…", "(", "())", "http://[",
-           "https://a" * 500, "http://" + "ü" * 300 + ".de", "00000000-0000-0000-0000-000000000000", "\ufffd",
-           "x" * 10_000]  # fmt: skip
+HOSTILE = [
+    "%",
+    "_",
+    "\\",
+    "'",
+    '"',
+    "ü",
+    "\u202e",
+    "9" * 4300,
+    "uga_",
+    "uga_…",
+    "(",
+    "())",
+    "http://[",
+    "https://a" * 500,
+    "http://" + "ü" * 300 + ".de",
+    "00000000-0000-0000-0000-000000000000",
+    "\ufffd",
+    "x" * 10_000,
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -158,15 +236,28 @@ def test_any_text_has_a_page(admin_client, everything, text):
 @pytest.mark.parametrize("model", MODELS)
 def test_only_models_that_the_operator_may_view_are_found(client, everything, model):
     bookmark = everything["bookmarks_bookmark"]
-    secrets = [everything["usergroups_apitoken"].secret, everything["bookmarks_accesstoken"].secret,
-               everything["usergroups_usergroup"].token]  # fmt: skip
-    texts = ["Findable", *secrets, *(secret[:8] for secret in secrets), bookmark.url, str(bookmark.pk)]
+    secrets = [
+        everything["usergroups_apitoken"].secret,
+        everything["bookmarks_accesstoken"].secret,
+        everything["usergroups_usergroup"].token,
+    ]
+    texts = [
+        "Findable",
+        *secrets,
+        *(secret[:8] for secret in secrets),
+        bookmark.url,
+        str(bookmark.pk),
+    ]
     allow_only(client, model, "view")
 
     pages = [find(client, text) for text in texts]
 
-    assert {page.url for page in pages if page.status_code == 302} == {page_of(everything[model])}
-    assert [found(page) for page in pages if page.status_code == 200 and found(page)] == []
+    assert {page.url for page in pages if page.status_code == 302} == {
+        page_of(everything[model])
+    }
+    assert [
+        found(page) for page in pages if page.status_code == 200 and found(page)
+    ] == []
 
 
 def test_visitors_must_log_in_before_they_use_find(client, everything):
@@ -177,12 +268,21 @@ def test_visitors_must_log_in_before_they_use_find(client, everything):
 
 
 @pytest.mark.parametrize(
-    "page", ["index", "usergroups_team_changelist", "usergroups_team_add", "password_change", "find"]
+    "page",
+    [
+        "index",
+        "usergroups_team_changelist",
+        "usergroups_team_add",
+        "password_change",
+        "find",
+    ],
 )
 def test_every_page_has_the_form_which_sends_the_text_by_post(admin_client, page):
     content = admin_client.get(url(page)).content.decode()
 
-    form = content.partition('<form method="post" action="/admin/find/"')[2].partition("</form>")[0]
+    form = content.partition('<form method="post" action="/admin/find/"')[2].partition(
+        "</form>"
+    )[0]
     assert 'type="search" name="text"' in form
     assert "csrfmiddlewaretoken" in form
     assert 'for="find-text"' in form
@@ -204,27 +304,47 @@ def queries_of_texts(client, texts):
     for kind, text in texts.items():
         with CaptureQueriesContext(connection) as captured:
             find(client, text)
-        statements = [each["sql"] for each in captured if not each["sql"].startswith(TRANSACTION_CONTROL)]
-        queries[kind] = [sql.partition(" FROM ")[2].split()[0].strip('"') for sql in statements if " FROM " in sql]
+        statements = [
+            each["sql"]
+            for each in captured
+            if not each["sql"].startswith(TRANSACTION_CONTROL)
+        ]
+        queries[kind] = [
+            sql.partition(" FROM ")[2].split()[0].strip('"')
+            for sql in statements
+            if " FROM " in sql
+        ]
     return queries
 
 
 SESSION = ["django_session", "auth_user"]
-TABLES = {model: model._meta.db_table for model in (Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)}
-ALL_BUT_BOOKMARKS = [TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)]
+TABLES = {
+    model: model._meta.db_table
+    for model in (Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)
+}
+ALL_BUT_BOOKMARKS = [
+    TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)
+]
 
 EXPECTED = {
     # The digest is compared with those of the tokens with this prefix.
     "secret": [*SESSION, TABLES[ApiToken]],
     "unknown secret": [*SESSION, TABLES[AccessToken]],
-    # Each table is searched for whole values. The bookmarks are searched only for a URL or an id.
+    # Each table is searched for whole values. The bookmarks are searched only
+    # for a URL or an id.
     "provided id": SESSION + ALL_BUT_BOOKMARKS,
     "hint": SESSION + ALL_BUT_BOOKMARKS,
     "url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark]],
-    # If no value is equal to the text, the tables are searched again, for values that contain it.
+    # If no value is equal to the text, the tables are searched again, for
+    # values that contain it.
     "nothing": SESSION + ALL_BUT_BOOKMARKS * 2,
     "part": SESSION + ALL_BUT_BOOKMARKS * 2,
-    "unknown url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark], *ALL_BUT_BOOKMARKS],
+    "unknown url": [
+        *SESSION,
+        *ALL_BUT_BOOKMARKS,
+        TABLES[Bookmark],
+        *ALL_BUT_BOOKMARKS,
+    ],
 }
 
 
@@ -237,8 +357,13 @@ class Sleep(Func):
     conditional = True
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for a statement")
-def test_a_search_that_takes_too_long_is_ended_and_named(admin_client, everything, monkeypatch):
+@pytest.mark.skipif(
+    connection.vendor != "postgresql",
+    reason="SQLite has no time limit for a statement",
+)
+def test_a_search_that_takes_too_long_is_ended_and_named(
+    admin_client, everything, monkeypatch
+):
     monkeypatch.setattr(find_site, "STATEMENT_LIMIT", "50ms")
     monkeypatch.setattr(TeamAdmin, "matching", lambda self, text, lookup: Q(Sleep()))
 
@@ -249,7 +374,10 @@ def test_a_search_that_takes_too_long_is_ended_and_named(admin_client, everythin
     assert found(response) == [page_of(everything["bookmarks_collection"])]
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no time limit for a statement")
+@pytest.mark.skipif(
+    connection.vendor != "postgresql",
+    reason="SQLite has no time limit for a statement",
+)
 @pytest.mark.django_db(transaction=True)
 def test_the_time_limit_ends_with_the_search(admin_client, everything):
     find(admin_client, "findable")
@@ -259,9 +387,13 @@ def test_the_time_limit_ends_with_the_search(admin_client, everything):
         assert cursor.fetchone() != ("1s",)
 
 
-def test_each_kind_of_text_takes_the_same_queries_for_few_and_for_many_rows(admin_client):
+def test_each_kind_of_text_takes_the_same_queries_for_few_and_for_many_rows(
+    admin_client,
+):
     token = ApiTokenFactory()
-    bookmark = BookmarkFactory(url="https://example.com/sought", user_group__provided_id="sought")
+    bookmark = BookmarkFactory(
+        url="https://example.com/sought", user_group__provided_id="sought"
+    )
     texts = {
         "secret": token.secret,
         "unknown secret": "bma_" + "x" * 38,

@@ -1,4 +1,7 @@
-"""Each page of the apps' admin in German. The fixture ``everything`` is a dict with one object of each model."""
+"""Each page of the apps' admin in German.
+
+The fixture ``everything`` is a dict with one object of each model.
+"""
 
 import json
 import re
@@ -9,7 +12,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.actions import act, address_of, allow_only, open_confirmation, save, url
+from tests.admin.actions import (
+    act,
+    address_of,
+    allow_only,
+    open_confirmation,
+    save,
+    url,
+)
 from tests.admin.german import GERMAN, in_english
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
@@ -22,7 +32,9 @@ TOKENS = ["usergroups_apitoken", "bookmarks_accesstoken"]
 
 
 def page_of(name, model, query="", of_object=True):
-    """Return a function that requests a page of a model, or of the object of the model."""
+    """Return a function that requests a page of a model, or of the object of
+    the model.
+    """
 
     def get(client, everything):
         keys = [everything[model].pk] if of_object else []
@@ -32,14 +44,22 @@ def page_of(name, model, query="", of_object=True):
 
 
 def confirmation(model, action):
-    return lambda client, everything: open_confirmation(client, model, action, everything[model])
+    return lambda client, everything: open_confirmation(
+        client, model, action, everything[model]
+    )
 
 
 def add(model, **data):
-    """Return a function that submits the form of a new object. A value may be a function of the existing objects."""
+    """Return a function that submits the form of a new object.
+
+    A value may be a function of the existing objects.
+    """
 
     def submit(client, everything):
-        fields = {key: value(everything) if callable(value) else value for key, value in data.items()}
+        fields = {
+            key: value(everything) if callable(value) else value
+            for key, value in data.items()
+        }
         return client.post(url(f"{model}_add"), fields, follow=True)
 
     return submit
@@ -48,7 +68,13 @@ def add(model, **data):
 def history_of_changes(client, everything):
     """Save new values, which differ at each call, and return the history."""
     user_group = everything["usergroups_usergroup"]
-    save(client, user_group, name=f"{timezone.now()}", mapping=json.dumps({"1": f"{timezone.now()}"}), properties="{}")
+    save(
+        client,
+        user_group,
+        name=f"{timezone.now()}",
+        mapping=json.dumps({"1": f"{timezone.now()}"}),
+        properties="{}",
+    )
     return client.get(url("usergroups_usergroup_history", user_group.pk), follow=True)
 
 
@@ -60,27 +86,51 @@ def history_of_tokens(client, everything):
     act(client, "usergroups_apitoken", "rotate", token, grace="24")
     act(client, "usergroups_apitoken", "revoke", token)
     successor = ApiToken.objects.filter(name=fields["name"]).exclude(pk=token.pk).get()
-    page, other = (client.get(url("usergroups_apitoken_history", each.pk), follow=True) for each in (token, successor))
+    page, other = (
+        client.get(url("usergroups_apitoken_history", each.pk), follow=True)
+        for each in (token, successor)
+    )
     page.content += other.content
     return page
 
 
 def history_after_an_import_and_a_rotation(client, everything):
     import_a_file(client, everything)
-    act(client, "usergroups_usergroup", "rotate_token", everything["usergroups_usergroup"])
-    return client.get(url("usergroups_usergroup_history", key_of_group(everything)), follow=True)
+    act(
+        client,
+        "usergroups_usergroup",
+        "rotate_token",
+        everything["usergroups_usergroup"],
+    )
+    return client.get(
+        url("usergroups_usergroup_history", key_of_group(everything)), follow=True
+    )
 
 
 def rotated(client, everything):
-    return act(client, "usergroups_apitoken", "rotate", ApiTokenFactory(name="", environment="Testing"), grace="24")
+    return act(
+        client,
+        "usergroups_apitoken",
+        "rotate",
+        ApiTokenFactory(name="", environment="Testing"),
+        grace="24",
+    )
 
 
 def not_rotated(client, everything):
-    return act(client, "usergroups_apitoken", "rotate", ApiTokenFactory(revoked=True), grace="24")
+    return act(
+        client,
+        "usergroups_apitoken",
+        "rotate",
+        ApiTokenFactory(revoked=True),
+        grace="24",
+    )
 
 
 def revoked(client, everything):
-    return act(client, "bookmarks_accesstoken", "revoke", everything["bookmarks_accesstoken"])
+    return act(
+        client, "bookmarks_accesstoken", "revoke", everything["bookmarks_accesstoken"]
+    )
 
 
 def deleted(client, everything):
@@ -96,36 +146,57 @@ def deleted_meanwhile(client, everything):
 
 def many_rows(client, everything):
     """Return a page that lists twenty rows, followed by "and 2 more"."""
-    return open_confirmation(client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22))
+    return open_confirmation(
+        client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22)
+    )
 
 
 def token_states(client, everything):
     now = timezone.now()
     for state in ("expired", "expiring", "revoked"):
         ApiTokenFactory(read_only=True, **{state: True})
-    ApiTokenFactory(expires_at=now + timedelta(days=90), last_used_at=now - timedelta(hours=5))
+    ApiTokenFactory(
+        expires_at=now + timedelta(days=90), last_used_at=now - timedelta(hours=5)
+    )
     return client.get(url("usergroups_apitoken_changelist") + "?state=expired")
 
 
 def viewed(client, everything):
     """Return the page of a user group for an operator who cannot change it."""
     allow_only(client, "usergroups_usergroup", "view")
-    return client.get(url("usergroups_usergroup_change", everything["usergroups_usergroup"].pk))
+    return client.get(
+        url("usergroups_usergroup_change", everything["usergroups_usergroup"].pk)
+    )
 
 
 def import_a_file(client, everything):
-    """Import rows with many kinds of problems, and more refused rows of one kind than the report lists."""
-    lines = ["url,title,created_at", "https://a/,A,", "https://a/,A,", "x,A,", f"https://b/,{'x' * 1001},", ",D,",
-             "https://c/,C,yesterday", "ftp://e/,E,", " https://f/,F,", '"https://g\x01/",G,']  # fmt: skip
+    """Import rows with many kinds of problems, and more refused rows of one
+    kind than the report lists.
+    """
+    lines = [
+        "url,title,created_at",
+        "https://a/,A,",
+        "https://a/,A,",
+        "x,A,",
+        f"https://b/,{'x' * 1001},",
+        ",D,",
+        "https://c/,C,yesterday",
+        "ftp://e/,E,",
+        " https://f/,F,",
+        '"https://g\x01/",G,',
+    ]
     file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
     return client.post(
-        reverse("admin:bookmarks_bookmark_import"), {"user_group": key_of_group(everything), "file": file}, follow=True
+        reverse("admin:bookmarks_bookmark_import"),
+        {"user_group": key_of_group(everything), "file": file},
+        follow=True,
     )
 
 
 def not_imported(client, everything):
     return client.post(
-        reverse("admin:bookmarks_bookmark_import"), {"file": SimpleUploadedFile("a.txt", b"https://a.example/")}
+        reverse("admin:bookmarks_bookmark_import"),
+        {"file": SimpleUploadedFile("a.txt", b"https://a.example/")},
     )
 
 
@@ -139,26 +210,54 @@ def moved_to_a_foreign_collection(client, everything):
 
 
 def user_group_with(**fields):
-    return lambda client, everything: save(client, everything["usergroups_usergroup"], **fields)
+    return lambda client, everything: save(
+        client, everything["usergroups_usergroup"], **fields
+    )
 
 
 PAGES = {
-    **{f"list of {model}": page_of("changelist", model, of_object=False) for model in MODELS},
-    **{f"empty search of {model}": page_of("changelist", model, "?q=qqq", of_object=False) for model in MODELS},
-    **{f"form of a new {model}": page_of("add", model, of_object=False) for model in MODELS},
+    **{
+        f"list of {model}": page_of("changelist", model, of_object=False)
+        for model in MODELS
+    },
+    **{
+        f"empty search of {model}": page_of(
+            "changelist", model, "?q=qqq", of_object=False
+        )
+        for model in MODELS
+    },
+    **{
+        f"form of a new {model}": page_of("add", model, of_object=False)
+        for model in MODELS
+    },
     **{f"page of {model}": page_of("change", model) for model in MODELS},
-    **{f"confirmation of deleting {model}": confirmation(model, "delete_selected") for model in MODELS},
-    **{f"confirmation of revoking {model}": confirmation(model, "revoke") for model in TOKENS},
-    **{f"confirmation of rotating {model}": confirmation(model, "rotate") for model in TOKENS},
-    "confirmation of rotating usergroups_usergroup": confirmation("usergroups_usergroup", "rotate_token"),
+    **{
+        f"confirmation of deleting {model}": confirmation(model, "delete_selected")
+        for model in MODELS
+    },
+    **{
+        f"confirmation of revoking {model}": confirmation(model, "revoke")
+        for model in TOKENS
+    },
+    **{
+        f"confirmation of rotating {model}": confirmation(model, "rotate")
+        for model in TOKENS
+    },
+    "confirmation of rotating usergroups_usergroup": confirmation(
+        "usergroups_usergroup", "rotate_token"
+    ),
     "confirmation for many rows": many_rows,
     "history of changes": history_of_changes,
     "history of tokens": history_of_tokens,
     "history of a group": history_after_an_import_and_a_rotation,
     "tokens of each state": token_states,
     "a user group to view": viewed,
-    "a token is issued": add("usergroups_apitoken", team=lambda rows: rows["usergroups_team"].pk, name="CI"),
-    "an access token is issued": add("bookmarks_accesstoken", user_group=key_of_group, lifetime="30", read_only="on"),
+    "a token is issued": add(
+        "usergroups_apitoken", team=lambda rows: rows["usergroups_team"].pk, name="CI"
+    ),
+    "an access token is issued": add(
+        "bookmarks_accesstoken", user_group=key_of_group, lifetime="30", read_only="on"
+    ),
     "tokens are rotated": rotated,
     "a token is not rotated": not_rotated,
     "a token is revoked": revoked,
@@ -167,21 +266,36 @@ PAGES = {
     "import": page_of("import", "bookmarks_bookmark", of_object=False),
     "a file is imported": import_a_file,
     "a file of another format": not_imported,
-    "a duplicate collection": add("bookmarks_collection", user_group=key_of_group, name="Findable"),
+    "a duplicate collection": add(
+        "bookmarks_collection", user_group=key_of_group, name="Findable"
+    ),
     "a duplicate bookmark": add(
-        "bookmarks_bookmark", user_group=key_of_group, url="https://example.com/Findable",
+        "bookmarks_bookmark",
+        user_group=key_of_group,
+        url="https://example.com/Findable",
     ),
     "a foreign collection": moved_to_a_foreign_collection,
-    "an invalid URL": add("bookmarks_bookmark", user_group=key_of_group, url="mailto:a@example.com"),
+    "an invalid URL": add(
+        "bookmarks_bookmark", user_group=key_of_group, url="mailto:a@example.com"
+    ),
     "a duplicate user group": add(
-        "usergroups_usergroup", name="A", team=lambda rows: rows["usergroups_usergroup"].team_id,
+        "usergroups_usergroup",
+        name="A",
+        team=lambda rows: rows["usergroups_usergroup"].team_id,
         provided_id=lambda rows: rows["usergroups_usergroup"].provided_id,
     ),
     "JSON that is not an object": user_group_with(mapping="[]", properties="1e999"),
-    "JSON with invalid values": user_group_with(mapping='{"1": true}', properties="[" * 70),
-    "JSON that changed meanwhile": user_group_with(**{"mapping": '{"1": 2}', "initial-mapping": ""}),
-}  # fmt: skip
-"""Functions that return a page. The test calls each of them twice: in English and in German."""
+    "JSON with invalid values": user_group_with(
+        mapping='{"1": true}', properties="[" * 70
+    ),
+    "JSON that changed meanwhile": user_group_with(
+        **{"mapping": '{"1": 2}', "initial-mapping": ""}
+    ),
+}
+"""Functions that return a page.
+
+The test calls each of them twice: in English and in German.
+"""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -193,7 +307,8 @@ def test_no_english_text_is_left_on_a_german_page(admin_client, everything, name
 
     assert (english.status_code, german.status_code) == (200, 200)
     assert '<html lang="de" dir="ltr">' in german.content.decode()
-    assert in_english(english.content.decode())  # The page has texts that the catalogs translate.
+    # The page has texts that the catalogs translate.
+    assert in_english(english.content.decode())
     assert in_english(german.content.decode()) == set()
 
 
@@ -213,7 +328,13 @@ def test_numbers_and_times_have_the_german_format(admin_client):
     admin_client.defaults |= GERMAN
 
     tokens = admin_client.get(url("bookmarks_accesstoken_changelist")).content.decode()
-    deletion = open_confirmation(admin_client, "bookmarks_bookmark", "delete_selected", bookmark, select_across="1")
+    deletion = open_confirmation(
+        admin_client,
+        "bookmarks_bookmark",
+        "delete_selected",
+        bookmark,
+        select_across="1",
+    )
 
     assert re.search(r">3\sTage her<", tokens)
     assert "1.002 Lesezeichen löschen" in deletion.content.decode()

@@ -1,4 +1,6 @@
-"""The history of a row in the admin has the old and new values of changed fields, and no secrets."""
+"""The history of a row in the admin has the old and new values of changed
+fields, and no secrets.
+"""
 
 import json
 import re
@@ -29,15 +31,25 @@ def values(entry):
     ("changes", "message", "kept"),
     [
         ({"name": "New"}, "Changed Name.", {"name": ["A", "New"]}),
-        ({"properties": '{"b": 2}'}, "Changed Properties.", {"properties": [{"a": 1}, {"b": 2}]}),
+        (
+            {"properties": '{"b": 2}'},
+            "Changed Properties.",
+            {"properties": [{"a": 1}, {"b": 2}]},
+        ),
         (
             {"name": "New", "mapping": '{"40": "x"}', "properties": ""},
             "Changed Name, Mapping and Properties.",
-            {"name": ["A", "New"], "mapping": [{}, {"40": "x"}], "properties": [{"a": 1}, None]},
+            {
+                "name": ["A", "New"],
+                "mapping": [{}, {"40": "x"}],
+                "properties": [{"a": 1}, None],
+            },
         ),
     ],
 )
-def test_a_change_keeps_the_old_and_the_new_values(admin_client, changes, message, kept):
+def test_a_change_keeps_the_old_and_the_new_values(
+    admin_client, changes, message, kept
+):
     user_group = UserGroupFactory(name="A", properties={"a": 1})
 
     save(admin_client, user_group, **changes)
@@ -61,11 +73,15 @@ def test_the_history_is_shown_newest_first_with_values(admin_client):
 
 
 def test_values_that_are_too_long_are_not_kept(admin_client):
-    user_group = UserGroupFactory(name="A", properties={"a": "x" * 60_000})  # over 50,000 characters
+    # over 50,000 characters
+    user_group = UserGroupFactory(name="A", properties={"a": "x" * 60_000})
 
     save(admin_client, user_group, properties="", name="B")
 
-    assert values(LogEntry.objects.get()) == {"name": ["A", "B"], "properties": [None, None]}
+    assert values(LogEntry.objects.get()) == {
+        "name": ["A", "B"],
+        "properties": [None, None],
+    }
     page = history(admin_client, "usergroups_usergroup", user_group)
     assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["A", "B"]
 
@@ -83,7 +99,10 @@ def test_values_that_are_too_long_are_not_kept(admin_client):
 def test_restoring_fills_the_form_with_the_old_value(admin_client, before, change):
     user_group = UserGroupFactory(**before)
     save(admin_client, user_group, **change)
-    [link] = re.findall(r'href="([^"]+\?restore=\d+)"', history(admin_client, "usergroups_usergroup", user_group))
+    [link] = re.findall(
+        r'href="([^"]+\?restore=\d+)"',
+        history(admin_client, "usergroups_usergroup", user_group),
+    )
 
     form = shown_form(admin_client, user_group, link)
     admin_client.post(url("usergroups_usergroup_change", user_group.pk), form)
@@ -98,7 +117,9 @@ def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
     user_group = UserGroupFactory(name="A")
     save(admin_client, user_group, name="B")
     address = url("usergroups_usergroup_change", user_group.pk)
-    form = shown_form(admin_client, user_group, f"{address}?restore={LogEntry.objects.get().pk}")
+    form = shown_form(
+        admin_client, user_group, f"{address}?restore={LogEntry.objects.get().pk}"
+    )
     UserGroup.objects.filter(pk=user_group.pk).update(name="C")
 
     page = admin_client.post(address, form)
@@ -119,7 +140,9 @@ def test_a_collection_is_restored(admin_client):
     link = re.search(r'href="([^"]+\?restore=\d+)"', page)[1]
 
     assert "Shelf" in page
-    assert admin_client.get(link).context["adminform"].form.initial["collection"] == str(collection.pk)
+    assert admin_client.get(link).context["adminform"].form.initial[
+        "collection"
+    ] == str(collection.pk)
 
 
 @pytest.mark.parametrize("key", ["0", "x", "9" * 30, "of the other group"])
@@ -128,7 +151,9 @@ def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
     save(admin_client, other, name="B")
     key = key.replace("of the other group", str(LogEntry.objects.get().pk))
 
-    page = admin_client.get(f"{url('usergroups_usergroup_change', user_group.pk)}?restore={key}")
+    page = admin_client.get(
+        f"{url('usergroups_usergroup_change', user_group.pk)}?restore={key}"
+    )
 
     assert page.context["adminform"].form["name"].value() == "A"
 
@@ -136,11 +161,18 @@ def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
 def changed_objects(client, **query):
     """Return the names of the objects in the list of changes with this query."""
     return [
-        entry.object_repr for entry in client.get(url("admin_logentry_changelist"), query).context["cl"].result_list
+        entry.object_repr
+        for entry in (
+            client.get(url("admin_logentry_changelist"), query)
+            .context["cl"]
+            .result_list
+        )
     ]
 
 
-def test_all_changes_are_listed_also_of_deleted_objects(admin_client, admin_user, django_user_model):
+def test_all_changes_are_listed_also_of_deleted_objects(
+    admin_client, admin_user, django_user_model
+):
     user_group, token = UserGroupFactory(name="Kept"), ApiTokenFactory(name="CI")
     team = TeamFactory(name="Gone")
     save(admin_client, user_group, name="Renamed")
@@ -152,19 +184,30 @@ def test_all_changes_are_listed_also_of_deleted_objects(admin_client, admin_user
     page = admin_client.get(url("admin_logentry_changelist")).content.decode()
 
     assert changed_objects(admin_client) == [str(token), "Gone", renamed]
-    assert changed_objects(admin_client, user__id__exact=admin_user.pk) == ["Gone", renamed]
+    assert changed_objects(admin_client, user__id__exact=admin_user.pk) == [
+        "Gone",
+        renamed,
+    ]
     kind = ContentType.objects.get_for_model(UserGroup)
     assert changed_objects(admin_client, content_type=kind.pk) == [renamed]
     assert changed_objects(admin_client, action_flag__exact="3") == ["Gone"]
     assert changed_objects(admin_client, q="gon") == ["Gone"]
-    assert changed_objects(admin_client, action_time__gte="2999-01-01 00:00:00+00:00") == []
+    assert (
+        changed_objects(admin_client, action_time__gte="2999-01-01 00:00:00+00:00")
+        == []
+    )
     assert "<summary>Name</summary>" in page
     assert f'href="{url("usergroups_usergroup_change", user_group.pk)}"' in page
     assert url("usergroups_team_change", team.pk) not in page
-    assert url("admin_logentry_changelist") in admin_client.get(url("index")).content.decode()
+    assert (
+        url("admin_logentry_changelist")
+        in admin_client.get(url("index")).content.decode()
+    )
 
 
-def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(client, admin_client, user_group):
+def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(
+    client, admin_client, user_group
+):
     save(admin_client, user_group, name="Renamed")
     act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
     entry = LogEntry.objects.last()
@@ -174,12 +217,16 @@ def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(c
     for page in (url("admin_logentry_add"), url("admin_logentry_delete", entry.pk)):
         assert admin_client.get(page).status_code == 403
         assert admin_client.post(page, {"post": "yes"}).status_code == 403
-    assert admin_client.post(url("admin_logentry_change", entry.pk), {}).status_code == 403
+    assert (
+        admin_client.post(url("admin_logentry_change", entry.pk), {}).status_code == 403
+    )
     log_in_with(client)  # without permissions
     assert client.get(url("admin_logentry_changelist")).status_code == 403
 
 
-def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(admin_client, user_group):
+def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(
+    admin_client, user_group
+):
     address = url("admin_logentry_changelist")
     numbers = []
     for _ in range(3):  # The first round caches the content types.

@@ -1,4 +1,6 @@
-"""The layout of the lists in Debian's Chromium, with long names, on a desktop, a tablet and a phone."""
+"""The layout of the lists in Debian's Chromium, with long names, on a desktop,
+a tablet and a phone.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,18 +10,41 @@ from tests.admin.browser import LONG_NAMES_PK, needs_chromium
 pytestmark = [needs_chromium, pytest.mark.database_independent]
 
 COLUMNS = {
-    "usergroups/usergroup": ["name", "provided_id", "team_link", "environment_badge", "updated"],
+    "usergroups/usergroup": [
+        "name",
+        "provided_id",
+        "team_link",
+        "environment_badge",
+        "updated",
+    ],
     "usergroups/apitoken": [
-        "name_and_hint", "team_link", "environment_badge", "badge", "access", "expires", "last_used"
+        "name_and_hint",
+        "team_link",
+        "environment_badge",
+        "badge",
+        "access",
+        "expires",
+        "last_used",
     ],
     "bookmarks/accesstoken": [
-        "name_and_hint", "user_group_link", "team_link", "badge", "access", "expires", "last_used"
+        "name_and_hint",
+        "user_group_link",
+        "team_link",
+        "badge",
+        "access",
+        "expires",
+        "last_used",
     ],
     "bookmarks/collection": ["name", "user_group_link", "team_link", "created"],
     "bookmarks/bookmark": [
-        "url", "title", "user_group_link", "team_link", "in_collection", "created"
+        "url",
+        "title",
+        "user_group_link",
+        "team_link",
+        "in_collection",
+        "created",
     ],
-}  # fmt: skip
+}
 
 
 SCREENS = {1440: "light", 1024: "dark"}
@@ -47,13 +72,20 @@ def test_a_chosen_filter_does_not_change_the_layout(page):
     for model, query in (
         ("usergroups/apitoken", f"team__id__exact={LONG_NAMES_PK}"),
         ("bookmarks/accesstoken", f"user_group__id__exact={LONG_NAMES_PK}"),
-        ("bookmarks/bookmark", f"user_group__id__exact={LONG_NAMES_PK}&user_group__team__id__exact={LONG_NAMES_PK}"),
+        (
+            "bookmarks/bookmark",
+            f"user_group__id__exact={LONG_NAMES_PK}&user_group__team__id__exact={LONG_NAMES_PK}",
+        ),
     ):
         layouts = []
         for suffix in ("", f"?{query}"):
             page.goto(f"/admin/{model}/{suffix}")
             expect(page.locator("#filters .select2").first).to_be_visible()
-            boxes = [box(page, each) for _ in screens(page) for each in (".results", "#filters", "#toolbar")]
+            boxes = [
+                box(page, each)
+                for _ in screens(page)
+                for each in (".results", "#filters", "#toolbar")
+            ]
             layouts.append([(each["x"], each["width"]) for each in boxes])
         assert layouts[0] == layouts[1], model
 
@@ -65,10 +97,14 @@ def test_the_columns_fit_the_screen(page):
             edge = right_edge(page, ".results")
             assert edge <= width
             for column in columns:
-                assert right_edge(page, f"#result_list .column-{column}") <= edge, (model, column)
+                assert right_edge(page, f"#result_list .column-{column}") <= edge, (
+                    model,
+                    column,
+                )
             scrolls = "element => element.scrollWidth > element.clientWidth"
             assert not page.locator(".results").evaluate(scrolls), model
-            # The table is as wide as the page without its margins, and the filters are above it.
+            # The table is as wide as the page without its margins, and the
+            # filters are above it.
             assert box(page, ".results")["width"] > width - 100
             assert box(page, "#filters")["y"] < box(page, ".results")["y"]
 
@@ -82,14 +118,24 @@ def test_ids_and_dates_are_on_one_line(page):
     page.goto("/admin/usergroups/usergroup/?q=Consolidated")
     for _ in screens(page):
         for column in ("provided_id", "environment_badge .badge", "updated time"):
-            assert page.locator(f"#result_list .field-{column}").first.evaluate(NUMBER_OF_LINES) == 1, column
+            assert (
+                page.locator(f"#result_list .field-{column}").first.evaluate(
+                    NUMBER_OF_LINES
+                )
+                == 1
+            ), column
     expect(page.locator("#result_list .badge")).to_have_text("Customer")
 
 
 HEADINGS = """cells => cells.map(cell => [cell.dataset.column, getComputedStyle(cell, "::before").content])"""
-"""Returns the heading that each cell of a row should have on a phone, and the one that CSS shows."""
+"""Returns the heading that each cell of a row should have on a phone, and the
+one that CSS shows.
+"""
 
-OVERFLOWING = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.className)"
+OVERFLOWING = (
+    "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => "
+    "cell.className)"
+)
 
 
 def test_a_long_id_without_hyphens_is_not_cut_off_on_the_page_of_its_object(page):
@@ -110,10 +156,18 @@ def test_a_phone_shows_rows_as_cards_below_the_filters(page):
         expect(page.locator("#filters")).to_be_in_viewport()
         assert box(page, "#filters")["y"] < box(page, "#result_list")["y"]
 
-        # The cells of a row are below each other, each with the heading of its column.
-        cells = page.locator("#result_list tbody tr:first-child [data-column]:not([data-column=''])")
+        # The cells of a row are below each other, each with the heading of its
+        # column.
+        cells = page.locator(
+            "#result_list tbody tr:first-child [data-column]:not([data-column=''])"
+        )
         headings = cells.evaluate_all(HEADINGS)
         assert len(headings) == len(columns)
-        assert all(heading and content == f'"{heading}"' for heading, content in headings)
+        assert all(
+            heading and content == f'"{heading}"' for heading, content in headings
+        )
         assert cells.evaluate_all(OVERFLOWING) == [], model
-        assert box(page, "#result_list tbody tr")["height"] > 2 * box(page, "#result_list tbody th")["height"]
+        assert (
+            box(page, "#result_list tbody tr")["height"]
+            > 2 * box(page, "#result_list tbody th")["height"]
+        )

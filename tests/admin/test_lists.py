@@ -1,4 +1,7 @@
-"""The lists and pages of the admin. The fixture ``everything`` is a dict with a "Findable" object of each model."""
+"""The lists and pages of the admin.
+
+The fixture ``everything`` is a dict with a "Findable" object of each model.
+"""
 
 import html
 import re
@@ -44,12 +47,18 @@ def test_each_model_is_listed_searched_and_read(admin_client, everything, model)
     assert form.status_code == 200
 
 
-@pytest.mark.parametrize("text", ["a" * 100, "a b c d e", '"a b" c d e f'], ids=["characters", "words", "quoted"])
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 100, "a b c d e", '"a b" c d e f'],
+    ids=["characters", "words", "quoted"],
+)
 def test_a_list_is_searched_for_texts_up_to_a_limit(admin_client, user_group, text):
     assert listed(admin_client, text) == []
 
 
-@pytest.mark.parametrize("text", ["a" * 101, "a b c d e f"], ids=["characters", "words"])
+@pytest.mark.parametrize(
+    "text", ["a" * 101, "a b c d e f"], ids=["characters", "words"]
+)
 def test_a_longer_text_is_not_searched_for(admin_client, user_group, text):
     page = admin_client.get(url("usergroups_usergroup_changelist"), {"q": text})
 
@@ -59,10 +68,17 @@ def test_a_longer_text_is_not_searched_for(admin_client, user_group, text):
 
 def test_a_longer_text_finds_nothing_in_an_autocomplete_field(admin_client, user_group):
     UserGroup.objects.filter(pk=user_group.pk).update(name="a" * 101)
-    query = {"app_label": "bookmarks", "model_name": "bookmark", "field_name": "user_group"}
+    query = {
+        "app_label": "bookmarks",
+        "model_name": "bookmark",
+        "field_name": "user_group",
+    }
     address = url("autocomplete")
 
-    found = [admin_client.get(address, {**query, "term": "a" * length}).json()["results"] for length in (100, 101)]
+    found = [
+        admin_client.get(address, {**query, "term": "a" * length}).json()["results"]
+        for length in (100, 101)
+    ]
 
     assert [len(results) for results in found] == [1, 0]
 
@@ -73,41 +89,68 @@ def listed(client, text, **query):
     return list(page.context["cl"].queryset)
 
 
-@pytest.mark.parametrize(("number", "is_found"), [(4, True), (5, False)], ids=["as many", "one more"])
-def test_a_search_reads_a_limited_number_of_rows(admin_client, user_group, monkeypatch, number, is_found):
+@pytest.mark.parametrize(
+    ("number", "is_found"), [(4, True), (5, False)], ids=["as many", "one more"]
+)
+def test_a_search_reads_a_limited_number_of_rows(
+    admin_client, user_group, monkeypatch, number, is_found
+):
     monkeypatch.setattr(lists, "MAX_LISTED", 4)
     UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
     others = UserGroupFactory.create_batch(number - 1, team=user_group.team)
 
     page = admin_client.get(url("usergroups_usergroup_changelist"), {"q": "needle"})
-    filtered = listed(admin_client, "needle", team__id__exact=user_group.team_id, environment__exact="")
+    filtered = listed(
+        admin_client,
+        "needle",
+        team__id__exact=user_group.team_id,
+        environment__exact="",
+    )
 
-    assert list(page.context["cl"].queryset) == filtered == ([user_group] if is_found else [])
+    assert (
+        list(page.context["cl"].queryset)
+        == filtered
+        == ([user_group] if is_found else [])
+    )
     assert ("Only the first 4 were searched." in page.content.decode()) is not is_found
     UserGroup.objects.filter(pk=others[0].pk).update(environment="Testing")
     assert listed(admin_client, "needle", environment__exact="") == [user_group]
 
 
-@pytest.mark.parametrize("is_filtered", [False, True], ids=["all", "of a group"])  # in different orders
+# in different orders
+@pytest.mark.parametrize("is_filtered", [False, True], ids=["all", "of a group"])
 @pytest.mark.parametrize("missing", [0, 1], ids=["as much", "one character more"])
-def test_a_search_reads_a_limited_amount_of_text(admin_client, user_group, monkeypatch, missing, is_filtered):
+def test_a_search_reads_a_limited_amount_of_text(
+    admin_client, user_group, monkeypatch, missing, is_filtered
+):
     oldest = BookmarkFactory(user_group=user_group, url="https://needle.test/")
     BookmarkFactory.create_batch(2, user_group=user_group, title="a" * 100)
-    size = sum(len(bookmark.url) + len(bookmark.title) for bookmark in Bookmark.objects.all())
+    size = sum(
+        len(bookmark.url) + len(bookmark.title) for bookmark in Bookmark.objects.all()
+    )
     monkeypatch.setattr(lists, "MAX_SEARCHED_SIZE", size - missing)
 
     filters = {"user_group__id__exact": user_group.pk} if is_filtered else {}
-    page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "needle", **filters})
+    page = admin_client.get(
+        url("bookmarks_bookmark_changelist"), {"q": "needle", **filters}
+    )
 
     assert list(page.context["cl"].queryset) == ([oldest] if not missing else [])
     assert ("Only the first 2 were searched." in page.content.decode()) is bool(missing)
 
 
 @pytest.mark.parametrize("model", ["bookmarks_bookmark", "admin_logentry"])
-def test_a_list_that_cannot_be_sorted_ignores_the_parameter_for_it(admin_client, everything, model):
-    addresses = [url(f"{model}_changelist") + query for query in ("", "?o=1", "?o=-1.2")]
+def test_a_list_that_cannot_be_sorted_ignores_the_parameter_for_it(
+    admin_client, everything, model
+):
+    addresses = [
+        url(f"{model}_changelist") + query for query in ("", "?o=1", "?o=-1.2")
+    ]
 
-    orders = [admin_client.get(address).context["cl"].queryset.query.order_by for address in addresses]
+    orders = [
+        admin_client.get(address).context["cl"].queryset.query.order_by
+        for address in addresses
+    ]
 
     assert [{*order} for order in orders] == [{"-id"}] * 3
 
@@ -118,7 +161,8 @@ def test_a_list_that_can_be_sorted_is_sorted(admin_client, user_group):
     assert page.context["cl"].queryset.query.order_by == ("name", "-id")
 
 
-@pytest.mark.parametrize("model", MODELS[:-1])  # The list of bookmarks has no such links.
+# The list of bookmarks has no such links.
+@pytest.mark.parametrize("model", MODELS[:-1])
 def test_every_link_that_filters_or_sorts_a_list_works(admin_client, everything, model):
     page = admin_client.get(url(f"{model}_changelist"))
 
@@ -134,22 +178,34 @@ NUMBERS = count()  # so that the names of rows are unique
 
 
 def fill(number):
-    """Create ``number`` rows of each model: teams with a user group each, and rows of the oldest user group.
+    """Create ``number`` rows of each model: teams with a user group each, and
+    rows of the oldest user group.
 
     Return the oldest row of each model, by model.
     """
     names = [f"e{next(NUMBERS)}" for _ in range(number)]
     teams = Team.objects.bulk_create(Team(name=name) for name in names)
-    UserGroup.objects.bulk_create(UserGroup(team=team, provided_id="a", name="A") for team in teams)
+    UserGroup.objects.bulk_create(
+        UserGroup(team=team, provided_id="a", name="A") for team in teams
+    )
     first = UserGroup.objects.order_by("pk")[0]
-    for model, owner in ((ApiToken, {"team": first.team}), (AccessToken, {"user_group": first})):
+    for model, owner in (
+        (ApiToken, {"team": first.team}),
+        (AccessToken, {"user_group": first}),
+    ):
         tokens = [model(**owner, name="e") for _ in names]
         for token in tokens:
             token.assign_secret()
         model.objects.bulk_create(tokens)
-    collections = Collection.objects.bulk_create(Collection(user_group=first, name=name) for name in names)
+    collections = Collection.objects.bulk_create(
+        Collection(user_group=first, name=name) for name in names
+    )
     Bookmark.objects.bulk_create(
-        Bookmark(user_group=first, collection=collection, url=f"https://example.com/{collection.name}")
+        Bookmark(
+            user_group=first,
+            collection=collection,
+            url=f"https://example.com/{collection.name}",
+        )
         for collection in collections
     )
     return {
@@ -171,7 +227,8 @@ def queries_of_pages(client, rows):
         pages[f"{model} page"] = url(f"{model}_change", row.pk)
         pages[f"{model} deletion"] = url(f"{model}_delete", row.pk)
     pages["bookmarks of a group"] = (
-        url("bookmarks_bookmark_changelist") + f"?user_group__id__exact={rows['usergroups_usergroup'].pk}"
+        url("bookmarks_bookmark_changelist")
+        + f"?user_group__id__exact={rows['usergroups_usergroup'].pk}"
     )
     queries = {}
     for name, address in pages.items():
@@ -183,26 +240,32 @@ def queries_of_pages(client, rows):
 
 
 EXPECTED = {
-    # Each page: the session and the user. The index: the last changes, the expiring and the unused tokens of two
-    # kinds, and each of the six first steps. Content types are cached.
+    # Each page: the session and the user. The index: the last changes, the
+    # expiring and the unused tokens of two kinds, and each of the six first
+    # steps. Content types are cached.
     "index": 13,
     # The count, up to 10,000, and the rows with their owners.
     "list": 4,
     # The same, and the sizes of the rows to search.
     "search": 5,
-    # The same as a list, and the user group that the filter shows, with its team.
+    # The same as a list, and the user group that the filter shows, with its
+    # team.
     "bookmarks of a group": 5,
-    # The row with its owners, and a count for each list of related rows. For a bookmark, its collection.
+    # The row with its owners, and a count for each list of related rows. For a
+    # bookmark, its collection.
     "usergroups_team page": 8,
     "usergroups_usergroup page": 7,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
     "bookmarks_bookmark page": 4,
-    # The group with its team, and the counts of its bookmarks, collections and tokens.
+    # The group with its team, and the counts of its bookmarks, collections and
+    # tokens.
     "usergroups_usergroup deletion": 6,
 }
-"""The number of queries, by the name of a page, or by its last word for the pages of each model."""
+"""The number of queries, by the name of a page, or by its last word for the
+pages of each model.
+"""
 
 
 def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
@@ -216,14 +279,21 @@ def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
     for page, queries in many.items():
         number = EXPECTED.get(page) or EXPECTED.get(page.rpartition(" ")[2])
         assert number in (None, len(queries)), (page, queries)
-        for query in queries:  # A list counts up to 10,000 rows, and a deletion up to 100,001.
-            assert "COUNT(*)" not in query or re.search(r"LIMIT (10000|100001)\)", query), query
+        # A list counts up to 10,000 rows, and a deletion up to 100,001.
+        for query in queries:
+            assert "COUNT(*)" not in query or re.search(
+                r"LIMIT (10000|100001)\)", query
+            ), query
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_empty_list_explains_itself_and_a_search_without_results_links_to_all_rows(admin_client, model):
+def test_an_empty_list_explains_itself_and_a_search_without_results_links_to_all_rows(
+    admin_client, model
+):
     page = admin_client.get(url(f"{model}_changelist")).content.decode()
-    searched = admin_client.get(url(f"{model}_changelist"), {"q": "nowhere"}).content.decode()
+    searched = admin_client.get(
+        url(f"{model}_changelist"), {"q": "nowhere"}
+    ).content.decode()
 
     assert re.search(r'<p class="empty">Nothing here yet\. .{30,}', page)
     assert '<p class="empty">Nothing matches.' in searched
@@ -241,11 +311,17 @@ OWNERS = {
 
 
 def cell(page, column):
-    return re.search(rf'<td class="field-{column}"[^>]*>(.*?)</td>', page.content.decode(), re.DOTALL)[1]
+    return re.search(
+        rf'<td class="field-{column}"[^>]*>(.*?)</td>',
+        page.content.decode(),
+        re.DOTALL,
+    )[1]
 
 
 @pytest.mark.parametrize(("model", "columns"), OWNERS.items())
-def test_the_owners_of_a_row_link_to_their_pages(admin_client, everything, model, columns):
+def test_the_owners_of_a_row_link_to_their_pages(
+    admin_client, everything, model, columns
+):
     page = admin_client.get(url(f"{model}_changelist"), {"q": "findable"})
 
     user_group = everything["usergroups_usergroup"]
@@ -264,7 +340,9 @@ def test_names_are_escaped_in_the_cells_of_owners(admin_client, everything):
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"))
 
-    assert '&lt;script&gt; <small class="second-line">&lt;b&gt;' in cell(page, "user_group_link")
+    assert '&lt;script&gt; <small class="second-line">&lt;b&gt;' in cell(
+        page, "user_group_link"
+    )
 
 
 def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
@@ -277,8 +355,13 @@ def test_saving_leads_back_to_the_filtered_list(admin_client, user_group):
 
 
 def related(client, model, row):
-    """Return, by name, the lists that the page of a row links to, with the number of their rows and their links."""
-    return {each["name"]: each for each in client.get(url(f"{model}_change", row.pk)).context["related"]}
+    """Return, by name, the lists that the page of a row links to, with the
+    number of their rows and their links.
+    """
+    return {
+        each["name"]: each
+        for each in client.get(url(f"{model}_change", row.pk)).context["related"]
+    }
 
 
 def test_the_page_of_a_team_counts_and_links_everything(admin_client, everything):
@@ -290,28 +373,46 @@ def test_the_page_of_a_team_counts_and_links_everything(admin_client, everything
     links = related(admin_client, "usergroups_team", group.team)
 
     assert {name: each["count"] for name, each in links.items()} == {
-        "user groups": "2", "API tokens": "1", "access tokens": "2", "collections": "1", "bookmarks": "1"
-    }  # fmt: skip
+        "user groups": "2",
+        "API tokens": "1",
+        "access tokens": "2",
+        "collections": "1",
+        "bookmarks": "1",
+    }
     for each in links.values():
-        assert str(admin_client.get(each["url"]).context["cl"].result_count) == each["count"]
+        assert (
+            str(admin_client.get(each["url"]).context["cl"].result_count)
+            == each["count"]
+        )
 
 
 def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_group):
     links = related(admin_client, "usergroups_usergroup", user_group)
 
-    assert {name: [label for label, _ in each.get("links", [])] for name, each in links.items()} == {
+    assert {
+        name: [label for label, _ in each.get("links", [])]
+        for name, each in links.items()
+    } == {
         "access tokens": ["Add access token here"],
         "collections": ["Add collection here"],
         "bookmarks": [
-            "Add bookmark here", "Import", "Export as HTML", "Export as JSONL", "Export as CSV"
+            "Add bookmark here",
+            "Import",
+            "Export as HTML",
+            "Export as JSONL",
+            "Export as CSV",
         ],
         "API tokens of its team and environment": [],
-    }  # fmt: skip
-    for label, link in [link for each in links.values() for link in each.get("links", [])]:
+    }
+    for label, link in [
+        link for each in links.values() for link in each.get("links", [])
+    ]:
         response = admin_client.get(link)
         content = response.getvalue().decode()
         assert response.status_code == 200
-        assert label.startswith("Export") or f'value="{user_group.pk}" selected' in content
+        assert (
+            label.startswith("Export") or f'value="{user_group.pk}" selected' in content
+        )
 
 
 def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group):
@@ -319,7 +420,9 @@ def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group)
 
     links = related(client, "usergroups_team", user_group.team)
 
-    assert {name: [label for label, _ in each["links"]] for name, each in links.items()} == {
+    assert {
+        name: [label for label, _ in each["links"]] for name, each in links.items()
+    } == {
         "user groups": ["Add user group here"],
         "bookmarks": [],
     }
@@ -332,7 +435,9 @@ def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
     groups = UserGroup.objects.bulk_create(
         UserGroup(team=group.team, provided_id=f"g{n}", name="G") for n in range(500)
     )
-    Bookmark.objects.bulk_create(Bookmark(user_group=each, url="https://example.com/") for each in groups)
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=each, url="https://example.com/") for each in groups
+    )
 
     many = queries_of(admin_client.get, address)
 

@@ -6,7 +6,15 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import act, address_of, allow_only, confirm, open_confirmation, open_confirmation_on_page, url
+from tests.admin.actions import (
+    act,
+    address_of,
+    allow_only,
+    confirm,
+    open_confirmation,
+    open_confirmation_on_page,
+    url,
+)
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, queries_of
 
@@ -37,24 +45,39 @@ def test_selected_bookmarks_are_moved(admin_client, collection, bookmarks):
     done = confirm(admin_client, page, collection=collection.pk)
 
     assert (
-        f"Moved to “{collection.name}”: 2. Already there: 0. Not moved because of a duplicate: 0."
-        in done.content.decode()
+        f"Moved to “{collection.name}”: 2. Already there: 0. Not moved because of a "
+        "duplicate: 0." in done.content.decode()
     )
     assert collections_of(*bookmarks) == [collection, collection, None]
     assert Bookmark.objects.get(pk=bookmarks[0].pk).updated_at > bookmarks[0].updated_at
     assert [str(entry) for entry in LogEntry.objects.all()] == [
-        f"Changed “{bookmark.url}” — Changed Collection." for bookmark in reversed(bookmarks[:2])
+        f"Changed “{bookmark.url}” — Changed Collection."
+        for bookmark in reversed(bookmarks[:2])
     ]
 
 
-def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_group, collection):
-    bookmarks = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
+def test_bookmarks_are_moved_out_of_a_filtered_collection(
+    admin_client, user_group, collection
+):
+    bookmarks = BookmarkFactory.create_batch(
+        2, user_group=user_group, collection=collection
+    )
     query = f"?collection__id__exact={collection.pk}"
-    page = open_confirmation(admin_client, BOOKMARK, "move", bookmarks[0], query=query, select_across="1", index="0")
+    page = open_confirmation(
+        admin_client,
+        BOOKMARK,
+        "move",
+        bookmarks[0],
+        query=query,
+        select_across="1",
+        index="0",
+    )
 
     for neither_or_both in ({}, {"collection": collection.pk, "no_collection": "on"}):
         refused = confirm(admin_client, page, **neither_or_both)
-        assert "Choose a collection, or else “No collection”." in str(refused.context["form"].errors["collection"])
+        assert "Choose a collection, or else “No collection”." in str(
+            refused.context["form"].errors["collection"]
+        )
         assert collections_of(*bookmarks) == [collection, collection]
     done = confirm(admin_client, page, no_collection="on")
 
@@ -63,21 +86,39 @@ def test_bookmarks_are_moved_out_of_a_filtered_collection(admin_client, user_gro
     assert done.redirect_chain[-1][0] == url(f"{BOOKMARK}_changelist") + query
 
 
-def test_duplicates_and_bookmarks_that_are_already_there_are_counted(admin_client, user_group, collection, bookmarks):
-    already_there = BookmarkFactory(user_group=user_group, collection=collection, url=bookmarks[0].url)
+def test_duplicates_and_bookmarks_that_are_already_there_are_counted(
+    admin_client, user_group, collection, bookmarks
+):
+    already_there = BookmarkFactory(
+        user_group=user_group, collection=collection, url=bookmarks[0].url
+    )
 
-    done = act(admin_client, BOOKMARK, "move", *bookmarks, already_there, collection=collection.pk)
+    done = act(
+        admin_client,
+        BOOKMARK,
+        "move",
+        *bookmarks,
+        already_there,
+        collection=collection.pk,
+    )
 
     assert (
-        f"Moved to “{collection.name}”: 2. Already there: 1. Not moved because of a duplicate: 1."
-        in done.content.decode()
+        f"Moved to “{collection.name}”: 2. Already there: 1. Not moved because of a "
+        "duplicate: 1." in done.content.decode()
     )
-    assert collections_of(*bookmarks, already_there) == [None, collection, collection, collection]
+    assert collections_of(*bookmarks, already_there) == [
+        None,
+        collection,
+        collection,
+        collection,
+    ]
     assert LogEntry.objects.count() == 2
 
 
 def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks):
-    shown = admin_client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content.decode()
+    shown = admin_client.get(
+        url(f"{BOOKMARK}_change", bookmarks[0].pk)
+    ).content.decode()
     assert re.search(r'<button [^>]*name="action" value="move">Move</button>', shown)
 
     page = open_confirmation_on_page(admin_client, BOOKMARK, "move", bookmarks[0])
@@ -88,9 +129,13 @@ def test_one_bookmark_is_moved_from_its_page(admin_client, collection, bookmarks
 
 
 def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, bookmarks):
-    page = open_confirmation(admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory())
+    page = open_confirmation(
+        admin_client, BOOKMARK, "move", bookmarks[0], BookmarkFactory()
+    )
     keys = f"{bookmarks[0].pk},{BookmarkFactory().pk}"
-    forced = admin_client.post(address_of(page), {"confirmed": keys, "collection": collection.pk})
+    forced = admin_client.post(
+        address_of(page), {"confirmed": keys, "collection": collection.pk}
+    )
 
     for refusal in (page, forced):
         assert "Select the bookmarks of one user group." in refusal.content.decode()
@@ -98,7 +143,9 @@ def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, boo
     assert not Bookmark.objects.exclude(collection=None).exists()
 
 
-@pytest.mark.parametrize("value", ["zzz", "\0", "9" * 30, "00000000-0000-7000-8000-000000000000", "foreign"])
+@pytest.mark.parametrize(
+    "value", ["zzz", "\0", "9" * 30, "00000000-0000-7000-8000-000000000000", "foreign"]
+)
 def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, value):
     page = open_confirmation(admin_client, BOOKMARK, "move", *bookmarks)
     key = {"foreign": CollectionFactory().pk}.get(value, value)
@@ -109,11 +156,18 @@ def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, v
     assert collections_of(*bookmarks) == [None, None, None]
 
 
-@pytest.mark.parametrize(("verbs", "moved"), [(["view"], False), (["view", "change"], True)])
-def test_moving_requires_the_permission_to_change(client, collection, bookmarks, verbs, moved):
+@pytest.mark.parametrize(
+    ("verbs", "moved"), [(["view"], False), (["view", "change"], True)]
+)
+def test_moving_requires_the_permission_to_change(
+    client, collection, bookmarks, verbs, moved
+):
     allow_only(client, BOOKMARK, *verbs)
 
-    offered = b'value="move"' in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
+    offered = (
+        b'value="move"'
+        in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
+    )
     address = f"{url(f'{BOOKMARK}_confirm')}?action=move"
     client.post(address, {"confirmed": bookmarks[0].pk, "collection": collection.pk})
 
@@ -121,11 +175,17 @@ def test_moving_requires_the_permission_to_change(client, collection, bookmarks,
     assert (collections_of(bookmarks[0]) == [collection]) == moved
 
 
-def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client, transactional_db, user_group):
-    bookmark, collection = BookmarkFactory(user_group=user_group), CollectionFactory(user_group=user_group)
+def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(
+    admin_client, transactional_db, user_group
+):
+    bookmark, collection = (
+        BookmarkFactory(user_group=user_group),
+        CollectionFactory(user_group=user_group),
+    )
     page = open_confirmation(admin_client, BOOKMARK, "move", bookmark)
 
-    # Another connection deletes the collection just before the bookmarks are read.
+    # Another connection deletes the collection just before the bookmarks are
+    # read.
     with concurrently(
         'SELECT "bookmarks_bookmark"."created_at"',
         f"DELETE FROM bookmarks_collection WHERE id = '{collection.pk}'",
@@ -138,16 +198,29 @@ def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(admin_client
     assert not LogEntry.objects.exists()
 
 
-def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(admin_client, user_group, collection):
+def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(
+    admin_client, user_group, collection
+):
     numbers = []
-    for number in (1, 2, 100):  # The first round caches the content type of the history.
+    # The first round caches the content type of the history.
+    for number in (1, 2, 100):
         bookmarks = Bookmark.objects.bulk_create(
-            Bookmark(user_group=user_group, url=f"https://example.com/{number}/{n}") for n in range(number)
+            Bookmark(user_group=user_group, url=f"https://example.com/{number}/{n}")
+            for n in range(number)
         )
         keys = ",".join(str(bookmark.pk) for bookmark in bookmarks)
         form = {"confirmed": keys, "collection": collection.pk}
-        numbers.append(len(queries_of(admin_client.post, f"{url(f'{BOOKMARK}_confirm')}?action=move", form)))
+        numbers.append(
+            len(
+                queries_of(
+                    admin_client.post,
+                    f"{url(f'{BOOKMARK}_confirm')}?action=move",
+                    form,
+                )
+            )
+        )
 
-    # Session and user. The rows and the chosen collection. The rows and the collection, locked. To move: the rows
-    # again, the bookmarks with these URLs, and the update. The history.
+    # Session and user. The rows and the chosen collection. The rows and the
+    # collection, locked. To move: the rows again, the bookmarks with these
+    # URLs, and the update. The history.
     assert numbers[1:] == [10, 10]

@@ -7,7 +7,11 @@ import pytest
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import act, issue, save, secrets_on, url
 from tests.admin.test_files import upload
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.signals import expected, recorded
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken, Team, UserGroup
@@ -35,7 +39,16 @@ def operator(admin_user):
     ("model", "fields"),
     [
         (Team, {"name": "Acme"}),
-        (UserGroup, {"team": 1, "provided_id": "a", "name": "A", "mapping": "", "properties": ""}),
+        (
+            UserGroup,
+            {
+                "team": 1,
+                "provided_id": "a",
+                "name": "A",
+                "mapping": "",
+                "properties": "",
+            },
+        ),
         (Collection, {"user_group": 1, "name": "A"}),
         (Bookmark, {"user_group": 1, "url": URL}),
     ],
@@ -45,9 +58,15 @@ def test_an_added_row_is_announced(admin_client, operator, model, fields):
     existing = set(model.objects.values_list("pk", flat=True))
 
     with recorded() as sent:
-        admin_client.post(url(f"{model._meta.app_label}_{model._meta.model_name}_add"), fields)
+        admin_client.post(
+            url(f"{model._meta.app_label}_{model._meta.model_name}_add"), fields
+        )
 
-    assert sent == [expected("created", model.objects.exclude(pk__in=existing).get(), actor=operator)]
+    assert sent == [
+        expected(
+            "created", model.objects.exclude(pk__in=existing).get(), actor=operator
+        )
+    ]
 
 
 @pytest.mark.parametrize("model", [ApiToken, AccessToken])
@@ -56,7 +75,12 @@ def test_an_issued_token_is_announced_without_its_secret(admin_client, operator,
 
     with recorded() as sent:
         # Each of the two forms has one of these fields.
-        page = issue(admin_client, f"{model._meta.app_label}_{model._meta.model_name}", team=1, user_group=1)
+        page = issue(
+            admin_client,
+            f"{model._meta.app_label}_{model._meta.model_name}",
+            team=1,
+            user_group=1,
+        )
 
     token = model.objects.get()
     assert sent == [expected("created", token, actor=operator)]
@@ -70,7 +94,9 @@ def assert_no_secret(page, sent):
     assert secret not in repr(sent)
 
 
-def test_an_edited_group_is_announced_with_the_changed_fields(admin_client, operator, user_group):
+def test_an_edited_group_is_announced_with_the_changed_fields(
+    admin_client, operator, user_group
+):
     with recorded() as sent:
         save(admin_client, user_group, name="New")
 
@@ -78,14 +104,19 @@ def test_an_edited_group_is_announced_with_the_changed_fields(admin_client, oper
 
 
 @pytest.mark.parametrize("model", FACTORIES)
-def test_rows_that_an_action_deletes_are_announced_with_all_fields(admin_client, operator, model):
+def test_rows_that_an_action_deletes_are_announced_with_all_fields(
+    admin_client, operator, model
+):
     objects = FACTORIES[model].create_batch(2)
 
     with recorded() as sent:
         act(admin_client, model, "delete_selected", *objects)
 
     assert sent == [expected("deleted", *objects, actor=operator)]
-    assert [each.get_deferred_fields() for each in sent[0].arguments["instances"]] == [set(), set()]
+    assert [each.get_deferred_fields() for each in sent[0].arguments["instances"]] == [
+        set(),
+        set(),
+    ]
 
 
 @pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])
@@ -99,7 +130,9 @@ def test_revoked_tokens_are_announced(admin_client, operator, model):
 
 
 @pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])
-def test_a_rotated_token_is_announced_without_the_secret_of_its_successor(admin_client, operator, model):
+def test_a_rotated_token_is_announced_without_the_secret_of_its_successor(
+    admin_client, operator, model
+):
     token = FACTORIES[model]()
 
     with recorded() as sent:
@@ -122,7 +155,12 @@ def test_a_rotated_user_group_token_is_announced(admin_client, operator, user_gr
 
 def test_an_import_is_announced(admin_client, operator, user_group):
     with recorded() as sent:
-        upload(admin_client, user_group, "a.csv", f"url,collection\n{URL},Folder\n".encode())
+        upload(
+            admin_client,
+            user_group,
+            "a.csv",
+            f"url,collection\n{URL},Folder\n".encode(),
+        )
 
     assert sent == [
         expected("created", Collection.objects.get(), actor=operator),

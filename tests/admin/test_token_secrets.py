@@ -1,4 +1,6 @@
-"""Tokens are issued and rotated, and their secrets are shown once, in the response to the form."""
+"""Tokens are issued and rotated, and their secrets are shown once, in the
+response to the form.
+"""
 
 import re
 from datetime import timedelta
@@ -40,23 +42,34 @@ def team():
 
 @pytest.mark.parametrize("model", TOKEN_FORMS)
 @pytest.mark.parametrize("extra_field", ["_save", "_continue", "_addanother", "_popup"])
-def test_a_secret_is_only_in_the_response_to_the_form(admin_client, caplog, model, extra_field):
+def test_a_secret_is_only_in_the_response_to_the_form(
+    admin_client, caplog, model, extra_field
+):
     token_model, new_owner = TOKEN_FORMS[model]
 
     page = issue(admin_client, model, **new_owner(), name="CI", **{extra_field: "1"})
     reloaded = admin_client.get(url(f"{model}_add"))
 
-    assert (page.redirect_chain, page.status_code, reloaded.status_code) == ([], 200, 200)
+    assert (page.redirect_chain, page.status_code, reloaded.status_code) == (
+        [],
+        200,
+        200,
+    )
     assert "no-store" in page["Cache-Control"]
     [secret] = secrets_on(page)
     token = token_model.objects.authenticate(secret)
     assert (token.name, token_model.objects.count()) == ("CI", 1)
     places = shown_and_stored(admin_client, model, token, caplog=caplog)
-    assert [place for place in [reloaded.content.decode(), *places] if secret in place] == []
-    assert f'data-reload="{url(f"{model}_change", token.pk)}"' in page.content.decode()  # where reloading leads
+    assert [
+        place for place in [reloaded.content.decode(), *places] if secret in place
+    ] == []
+    # where reloading leads
+    assert f'data-reload="{url(f"{model}_change", token.pk)}"' in page.content.decode()
 
 
-@pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("", None)])
+@pytest.mark.parametrize(
+    ("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("", None)]
+)
 def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days):
     before = timezone.now()
 
@@ -70,7 +83,9 @@ def test_a_new_token_has_one_of_the_lifetimes(admin_client, team, lifetime, days
 
 
 @pytest.mark.parametrize("model", TOKEN_FORMS)
-def test_an_owner_has_a_limited_number_of_active_tokens(admin_client, model, monkeypatch):
+def test_an_owner_has_a_limited_number_of_active_tokens(
+    admin_client, model, monkeypatch
+):
     monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
     token_model, new_owner = TOKEN_FORMS[model]
     owner = new_owner()
@@ -78,11 +93,16 @@ def test_an_owner_has_a_limited_number_of_active_tokens(admin_client, model, mon
 
     page = issue(admin_client, model, **owner)
 
-    assert "There are already 1,000 active tokens. Revoke some of them first." in page.content.decode()
+    assert (
+        "There are already 1,000 active tokens. Revoke some of them first."
+        in page.content.decode()
+    )
     assert token_model.objects.count() == 1
 
 
-def test_a_token_is_rotated_although_its_owner_has_the_maximum(admin_client, monkeypatch):
+def test_a_token_is_rotated_although_its_owner_has_the_maximum(
+    admin_client, monkeypatch
+):
     monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
     token = ApiTokenFactory()
 
@@ -94,7 +114,13 @@ def test_a_token_is_rotated_although_its_owner_has_the_maximum(admin_client, mon
 def test_the_form_of_a_new_token_begins_with_its_name(admin_client):
     form = admin_client.get(url(f"{MODEL}_add")).context["adminform"].form
 
-    assert list(form.fields) == ["name", "team", "environment", "read_only", "lifetime"]
+    assert list(form.fields) == [
+        "name",
+        "team",
+        "environment",
+        "read_only",
+        "lifetime",
+    ]
 
 
 def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
@@ -105,27 +131,48 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
     text = " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
     for old, secret in zip(tokens, secrets_on(page), strict=True):
         new = AccessToken.objects.authenticate(secret)
-        described = f"{new} · {old.user_group} · Read, write · Active · expires: Never · last used: Never {old}"
+        described = (
+            f"{new} · {old.user_group} · Read, write · Active · expires: Never · last "
+            f"used: Never {old}"
+        )
         assert f"{secret} {described}" in text
 
 
-@pytest.mark.parametrize(("action", "queries", "fields"), [("rotate", 7, {"grace": "24"}), ("revoke", 7, {})])
-def test_an_action_takes_the_same_queries_for_any_number_of_tokens(admin_client, action, queries, fields):
+@pytest.mark.parametrize(
+    ("action", "queries", "fields"),
+    [("rotate", 7, {"grace": "24"}), ("revoke", 7, {})],
+)
+def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
+    admin_client, action, queries, fields
+):
     numbers = []
-    for number in (1, 2, 210):  # The first round caches the content type of the history.
+    # The first round caches the content type of the history.
+    for number in (1, 2, 210):
         tokens = ApiTokenFactory.create_batch(number)
-        page = open_confirmation(admin_client, MODEL, action, tokens[0], query="?state=active")
+        page = open_confirmation(
+            admin_client, MODEL, action, tokens[0], query="?state=active"
+        )
         form = {**fields, "confirmed": ",".join(str(token.pk) for token in tokens)}
         with CaptureQueriesContext(connection) as captured:
             done = admin_client.post(address_of(page), form)
-        statements = [each["sql"] for each in captured if not each["sql"].startswith(TRANSACTION_CONTROL)]
-        # Count the inserts into a table as one, because SQLite splits large ones.
-        inserts = {sql.partition("(")[0] for sql in statements if sql.startswith("INSERT")}
-        numbers.append(len([sql for sql in statements if not sql.startswith("INSERT")]) + len(inserts))
+        statements = [
+            each["sql"]
+            for each in captured
+            if not each["sql"].startswith(TRANSACTION_CONTROL)
+        ]
+        # Count the inserts into a table as one, because SQLite splits large
+        # ones.
+        inserts = {
+            sql.partition("(")[0] for sql in statements if sql.startswith("INSERT")
+        }
+        numbers.append(
+            len([sql for sql in statements if not sql.startswith("INSERT")])
+            + len(inserts)
+        )
         assert len(secrets_on(done)) == (0 if action == "revoke" else number)
 
-    # Session and user. The rows, unlocked and locked. The update. The new tokens, or the rows that can be revoked. The
-    # history.
+    # Session and user. The rows, unlocked and locked. The update. The new
+    # tokens, or the rows that can be revoked. The history.
     assert numbers[1:] == [queries, queries]
 
 
@@ -142,11 +189,15 @@ def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, 
     successor = type(token).objects.authenticate(secret)
     assert successor != token
     token.refresh_from_db()
-    assert successor.expires_at is None  # as the token had no expiry before its rotation
+    # as the token had no expiry before its rotation
+    assert successor.expires_at is None
     for field in ("name", "read_only", "owner", *own_fields):
         assert getattr(successor, field) == getattr(token, field)
     assert timedelta(hours=23) < token.expires_at - timezone.now() < timedelta(hours=24)
-    assert {(entry.object_id, entry.get_change_message()) for entry in LogEntry.objects.all()} == {
+    assert {
+        (entry.object_id, entry.get_change_message())
+        for entry in LogEntry.objects.all()
+    } == {
         (str(token.pk), f"Rotated. Successor: {successor.hint}…"),
         (str(successor.pk), f"Successor of: {token.hint}…"),
     }
@@ -165,7 +216,9 @@ def test_without_a_grace_period_the_old_token_expires_at_once(admin_client):
 
 def test_rotation_keeps_the_lifetime_and_never_extends_the_old_token(admin_client):
     now = timezone.now()
-    token = ApiTokenFactory(created_at=now - timedelta(days=29), expires_at=now + timedelta(days=1))
+    token = ApiTokenFactory(
+        created_at=now - timedelta(days=29), expires_at=now + timedelta(days=1)
+    )
 
     act(admin_client, "usergroups_apitoken", "rotate", token, grace=str(30 * 24))
 
@@ -180,7 +233,10 @@ def test_only_active_tokens_are_rotated(admin_client, state):
 
     page = act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
 
-    assert "Only active tokens without a successor can be rotated." in page.content.decode()
+    assert (
+        "Only active tokens without a successor can be rotated."
+        in page.content.decode()
+    )
     assert ApiToken.objects.count() == 1
 
 
@@ -201,16 +257,26 @@ def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
     assert not LogEntry.objects.exists()
 
 
-def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin_client):
+def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(
+    admin_client,
+):
     tokens = ApiTokenFactory.create_batch(30)
     for token in tokens:
         token.rotate(timedelta(hours=1))
 
     few, many = (
-        queries_of(open_confirmation, admin_client, "usergroups_apitoken", "revoke", *tokens[:number])
+        queries_of(
+            open_confirmation,
+            admin_client,
+            "usergroups_apitoken",
+            "revoke",
+            *tokens[:number],
+        )
         for number in (1, 30)
     )
-    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", *tokens).content.decode()
+    page = open_confirmation(
+        admin_client, "usergroups_apitoken", "revoke", *tokens
+    ).content.decode()
 
     assert len(few) == len(many)
     assert page.count("· Rotated ·") == 20
@@ -219,13 +285,23 @@ def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(admin
 
 def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
     token = ApiTokenFactory(
-        name="CI", environment="Testing", read_only=True, recently_used=True, last_used_address="192.0.2.7",
+        name="CI",
+        environment="Testing",
+        read_only=True,
+        recently_used=True,
+        last_used_address="192.0.2.7",
         last_used_agent="<b>curl</b>",
-    )  # fmt: skip
+    )
 
-    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token).content.decode()
+    page = open_confirmation(
+        admin_client, "usergroups_apitoken", "revoke", token
+    ).content.decode()
 
     [row] = re.findall(r'<li class="wrap">(.*?)</li>', page)
-    described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")  # without tags other than <b>
-    assert described == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
+    # without tags other than <b>
+    described, client = re.sub("<(?!b>).+?>", "", row).split(" · last used: ")
+    assert (
+        described
+        == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
+    )
     assert client.endswith("ago · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")

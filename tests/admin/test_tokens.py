@@ -1,4 +1,6 @@
-"""API and access tokens in the admin: their list, their page and their actions."""
+"""API and access tokens in the admin: their list, their page and their
+actions.
+"""
 
 import html
 import re
@@ -10,7 +12,14 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.utils import timezone
 
-from tests.admin.actions import TOKEN_FACTORIES, allow_only, confirm, listed, open_confirmation, url
+from tests.admin.actions import (
+    TOKEN_FACTORIES,
+    allow_only,
+    confirm,
+    listed,
+    open_confirmation,
+    url,
+)
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin_tools.base import ConfirmationForm
@@ -21,26 +30,52 @@ pytestmark = pytest.mark.django_db
 
 
 def test_tokens_are_filtered_by_state(admin_client):
-    active, revoked, expired = ApiTokenFactory(), ApiTokenFactory(revoked=True), ApiTokenFactory(expired=True)
+    active, revoked, expired = (
+        ApiTokenFactory(),
+        ApiTokenFactory(revoked=True),
+        ApiTokenFactory(expired=True),
+    )
     expiring = ApiTokenFactory(expiring=True)
 
     assert listed(admin_client, state="active") == {active}
     assert listed(admin_client, state="expiring") == {expiring}
     assert listed(admin_client, state="expired") == {expired}
     assert listed(admin_client, state="revoked") == {revoked}
-    assert listed(admin_client, state="unknown") == {active, expiring, expired, revoked}
+    assert listed(admin_client, state="unknown") == {
+        active,
+        expiring,
+        expired,
+        revoked,
+    }
 
 
 def test_only_the_name_of_a_token_can_be_changed(admin_client):
     token = ApiTokenFactory(environment="Testing", expiring=True)
-    other = {"team": TeamFactory().pk, "environment": "", "read_only": "on", "expires_at": "2099-01-01T12:00"}
+    other = {
+        "team": TeamFactory().pk,
+        "environment": "",
+        "read_only": "on",
+        "expires_at": "2099-01-01T12:00",
+    }
 
-    admin_client.post(url("usergroups_apitoken_change", token.pk), {**other, "name": "New name"})
+    admin_client.post(
+        url("usergroups_apitoken_change", token.pk), {**other, "name": "New name"}
+    )
 
     changed = ApiToken.objects.get()
-    assert (changed.team, changed.environment, changed.read_only, changed.name, changed.expires_at) == (
-        token.team, "Testing", False, "New name", token.expires_at,
-    )  # fmt: skip
+    assert (
+        changed.team,
+        changed.environment,
+        changed.read_only,
+        changed.name,
+        changed.expires_at,
+    ) == (
+        token.team,
+        "Testing",
+        False,
+        "New name",
+        token.expires_at,
+    )
     assert ApiToken.objects.authenticate(token.secret) == token
 
 
@@ -54,15 +89,22 @@ def test_saving_a_form_does_not_undo_a_concurrent_revocation(admin_client):
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(revoke_first):
-        admin_client.post(url("usergroups_apitoken_change", token.pk), {"name": "Renamed"})
+        admin_client.post(
+            url("usergroups_apitoken_change", token.pk), {"name": "Renamed"}
+        )
 
     token.refresh_from_db()
     assert (token.name, token.is_active) == ("Renamed", False)
 
 
 def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
-    user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme")
-    token, _ = AccessTokenFactory(user_group=user_group, name="Nightly sync"), AccessTokenFactory()
+    user_group = UserGroupFactory(
+        name="Berlin", provided_id="customer-7", team__name="Acme"
+    )
+    token, _ = (
+        AccessTokenFactory(user_group=user_group, name="Nightly sync"),
+        AccessTokenFactory(),
+    )
 
     for text in ("nightly", token.hint, "acme", "berlin", "customer-7"):
         assert listed(admin_client, "bookmarks_accesstoken", q=text) == {token}
@@ -89,7 +131,12 @@ def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_cl
     tokens = [*ApiTokenFactory.create_batch(3, unused=True), ApiTokenFactory()]
 
     page = open_confirmation(
-        admin_client, "usergroups_apitoken", "revoke", tokens[0], query="?state=unused", select_across="1"
+        admin_client,
+        "usergroups_apitoken",
+        "revoke",
+        tokens[0],
+        query="?state=unused",
+        select_across="1",
     )
     done = confirm(admin_client, page)
 
@@ -99,7 +146,14 @@ def test_tokens_that_leave_the_filter_when_they_are_revoked_are_counted(admin_cl
 
 def test_only_the_confirmed_tokens_are_revoked(admin_client):
     tokens = ApiTokenFactory.create_batch(3)
-    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    page = open_confirmation(
+        admin_client,
+        "usergroups_apitoken",
+        "revoke",
+        tokens[0],
+        select_across="1",
+        index="0",
+    )
     late = ApiTokenFactory()
 
     confirm(admin_client, page)
@@ -127,15 +181,27 @@ def test_an_action_reports_that_rows_no_longer_exist(admin_client):
 def test_the_buttons_depend_on_the_state_of_the_token(admin_client, state, buttons):
     token = ApiTokenFactory(**state)
 
-    page = admin_client.get(url("usergroups_apitoken_change", token.pk)).content.decode()
+    page = admin_client.get(
+        url("usergroups_apitoken_change", token.pk)
+    ).content.decode()
 
-    assert re.findall(r'<button type="submit"[^>]* form="object-actions"[^>]*>([\w ]+)</button>', page) == buttons
+    assert (
+        re.findall(
+            r'<button type="submit"[^>]* form="object-actions"[^>]*>([\w ]+)</button>',
+            page,
+        )
+        == buttons
+    )
 
 
 @pytest.mark.parametrize("model", TOKEN_FACTORIES)
 @pytest.mark.parametrize("action", ["revoke", "rotate", "delete_selected"])
 def test_each_action_requires_its_permissions(client, model, action):
-    needed = {"revoke": ["revoke"], "rotate": ["revoke", "add"], "delete_selected": ["delete"]}[action]
+    needed = {
+        "revoke": ["revoke"],
+        "rotate": ["revoke", "add"],
+        "delete_selected": ["delete"],
+    }[action]
     token = TOKEN_FACTORIES[model]()
 
     def opens_confirmation():
@@ -143,7 +209,9 @@ def test_each_action_requires_its_permissions(client, model, action):
         return "origin" in (page.context or {})  # which only the confirmation page has
 
     for lacking in needed:
-        allow_only(client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking})
+        allow_only(
+            client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking}
+        )
         assert not opens_confirmation()
         assert set(type(token).objects.active()) == {token}
     allow_only(client, model, "view", *needed)
@@ -152,58 +220,103 @@ def test_each_action_requires_its_permissions(client, model, action):
 
 def test_the_list_shows_access_expiry_and_last_use(admin_client):
     now = timezone.now()
-    ApiTokenFactory(read_only=True, expires_at=now + timedelta(days=3, hours=1), last_used_at=now - timedelta(hours=2))
+    ApiTokenFactory(
+        read_only=True,
+        expires_at=now + timedelta(days=3, hours=1),
+        last_used_at=now - timedelta(hours=2),
+    )
     ApiTokenFactory()
 
     page = admin_client.get(url("usergroups_apitoken_changelist")).content.decode()
 
     cells = [
-        re.findall(rf'<td class="field-{name}[^>]*>(.*?)</td>', page) for name in ("access", "expires", "last_used")
+        re.findall(rf'<td class="field-{name}[^>]*>(.*?)</td>', page)
+        for name in ("access", "expires", "last_used")
     ]
-    shown = [[re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column] for column in cells]
-    assert shown == [["Read, write", "Read"], ["Never", "in 3 days"], ["Never", "2 hours ago"]]
-    assert f'title="{now.strftime("%Y-")}' not in page  # The tooltip has the format of the language.
+    shown = [
+        [re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column]
+        for column in cells
+    ]
+    assert shown == [
+        ["Read, write", "Read"],
+        ["Never", "in 3 days"],
+        ["Never", "2 hours ago"],
+    ]
+    # The tooltip has the format of the language.
+    assert f'title="{now.strftime("%Y-")}' not in page
     assert page.count('<time datetime="') == 2
 
 
 def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
-    token, _ = ApiTokenFactory(read_only=True, environment="Testing"), ApiTokenFactory()
+    token, _ = (
+        ApiTokenFactory(read_only=True, environment="Testing"),
+        ApiTokenFactory(),
+    )
 
-    for query in ({"read_only__exact": 1}, {"team__id__exact": token.team.pk}, {"environment__exact": "Testing"}):
+    for query in (
+        {"read_only__exact": 1},
+        {"team__id__exact": token.team.pk},
+        {"environment__exact": "Testing"},
+    ):
         assert listed(admin_client, **query) == {token}
 
 
 def test_a_host_can_add_buttons_to_the_page_of_a_token(admin_client, monkeypatch):
-    monkeypatch.setattr(TokenAdmin, "object_actions", {**TokenAdmin.object_actions, "delete_selected": "Remove"})
+    monkeypatch.setattr(
+        TokenAdmin,
+        "object_actions",
+        {**TokenAdmin.object_actions, "delete_selected": "Remove"},
+    )
 
     page = admin_client.get(url("usergroups_apitoken_change", ApiTokenFactory().pk))
 
-    assert [label for _, label in page.context["buttons"]] == ["Rotate", "Revoke", "Remove"]
+    assert [label for _, label in page.context["buttons"]] == [
+        "Rotate",
+        "Revoke",
+        "Remove",
+    ]
 
 
 def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
     monkeypatch.setattr(ConfirmationForm, "max_rows", 2)
     tokens = ApiTokenFactory.create_batch(3)
 
-    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", tokens[0], select_across="1", index="0")
+    page = open_confirmation(
+        admin_client,
+        "usergroups_apitoken",
+        "revoke",
+        tokens[0],
+        select_across="1",
+        index="0",
+    )
     assert "Revoke 2 API tokens" in page.content.decode()
     assert "Only the first 2 are included." in page.content.decode()
-    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))  # three keys
+    # three keys
+    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
 
 
 def page_of(client, token):
-    return client.get(url(f"{token._meta.app_label}_{token._meta.model_name}_change", token.pk))
+    return client.get(
+        url(f"{token._meta.app_label}_{token._meta.model_name}_change", token.pk)
+    )
 
 
 def state_and_explanation(page):
-    """Return the text at the top of the page of a token: its state, what it means, and what to do."""
-    [text] = re.findall(r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL)
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
+    """Return the text at the top of the page of a token: its state, what it
+    means, and what to do.
+    """
+    [text] = re.findall(
+        r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL
+    )
+    return (
+        re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
+    )
 
 
-# Times in the future are an hour longer than the text says, because the page is rendered a moment later.
+# Times in the future are an hour longer than the text says, because the page
+# is rendered a moment later.
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
@@ -213,26 +326,48 @@ def state_and_explanation(page):
             {"expires_at": timedelta(days=3, hours=1)},
             "Expiring soon Expires in 3 days. It can read and write.",
         ),
-        ({"expires_at": timedelta(days=-61)}, "Expired Expired 2 months ago. Calls get 401. Issue a new token"),
-        ({"revoked_at": timedelta(hours=-2)}, "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token"),
         (
-            {"rotated_at": timedelta(hours=-1), "expires_at": timedelta(days=1, hours=1)},
-            "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both tokens work.",
+            {"expires_at": timedelta(days=-61)},
+            "Expired Expired 2 months ago. Calls get 401. Issue a new token",
+        ),
+        (
+            {"revoked_at": timedelta(hours=-2)},
+            "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token",
+        ),
+        (
+            {
+                "rotated_at": timedelta(hours=-1),
+                "expires_at": timedelta(days=1, hours=1),
+            },
+            (
+                "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both "
+                "tokens work."
+            ),
         ),
     ],
 )
-def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(admin_client, fields, shown):
+def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(
+    admin_client, fields, shown
+):
     now = timezone.now()
-    times = {name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
+    times = {
+        name: now + value if isinstance(value, timedelta) else value
+        for name, value in fields.items()
+    }
 
-    assert state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
+    assert (
+        state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
+    )
 
 
 @pytest.mark.parametrize("model", TOKEN_FACTORIES)
 def test_the_form_of_a_new_token_is_prefilled_from_the_old_one(admin_client, model):
     token = TOKEN_FACTORIES[model](name="CI", read_only=True, expired=True)
 
-    link = re.search(r'href="([^"]*/add/\?[^"]*)">Issue a new token', page_of(admin_client, token).content.decode())[1]
+    link = re.search(
+        r'href="([^"]*/add/\?[^"]*)">Issue a new token',
+        page_of(admin_client, token).content.decode(),
+    )[1]
     form = admin_client.get(html.unescape(link)).context["adminform"].form
 
     assert parse_qs(urlsplit(html.unescape(link)).query)["name"] == ["CI"]
@@ -240,20 +375,36 @@ def test_the_form_of_a_new_token_is_prefilled_from_the_old_one(admin_client, mod
     assert str(form[token.owner_field].value()) == str(token.owner.pk)
 
 
-def test_the_page_has_no_empty_rows_about_the_last_use_and_none_about_the_rotation(admin_client):
+def test_the_page_has_no_empty_rows_about_the_last_use_and_none_about_the_rotation(
+    admin_client,
+):
     token = ApiTokenFactory(name="CI")
-    used = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.7", last_used_agent="curl")
+    used = ApiTokenFactory(
+        recently_used=True, last_used_address="192.0.2.7", last_used_agent="curl"
+    )
     used.rotate(timedelta(hours=1))
 
     def rows(page):
         found = re.findall(r'class="form-row[^"]* field-(\w+)"', page.content.decode())
-        return [name for name in found if name not in ("name", "expires", "team", "environment", "access")]
+        return [
+            name
+            for name in found
+            if name not in ("name", "expires", "team", "environment", "access")
+        ]
 
     assert rows(page_of(admin_client, token)) == ["created_at"]
-    assert rows(page_of(admin_client, used)) == ["created_at", "last_used", "last_used_address", "last_used_agent"]
+    assert rows(page_of(admin_client, used)) == [
+        "created_at",
+        "last_used",
+        "last_used_address",
+        "last_used_agent",
+    ]
 
 
 def test_the_link_to_issue_a_new_token_requires_the_permission_to_issue_tokens(client):
     allow_only(client, "usergroups_apitoken", "view")
 
-    assert "Issue a new token" not in page_of(client, ApiTokenFactory(expired=True)).content.decode()
+    assert (
+        "Issue a new token"
+        not in page_of(client, ApiTokenFactory(expired=True)).content.decode()
+    )

@@ -1,4 +1,6 @@
-"""Uploads to the import page: those that are refused, and those that cannot be read to their end."""
+"""Uploads to the import page: those that are refused, and those that cannot be
+read to their end.
+"""
 
 import gzip
 
@@ -29,11 +31,15 @@ def user_group():
 
 @pytest.fixture
 def upload(admin_client, user_group):
-    """Return a function that uploads a file as an operator and returns the response and the text of the page."""
+    """Return a function that uploads a file as an operator and returns the
+    response and the text of the page.
+    """
 
     def upload(name="a.csv", content=CSV, client=admin_client, **fields):
         file = SimpleUploadedFile(name, content)
-        response = client.post(IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True)
+        response = client.post(
+            IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True
+        )
         return response, response.content.decode()
 
     return upload
@@ -71,7 +77,9 @@ def test_a_compressed_file_is_imported(upload):
     ],
     ids=["cut", "nonsense", "archive"],
 )
-def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(upload, content, problem, created):
+def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(
+    upload, content, problem, created
+):
     response, page = upload("a.csv.gz", content)
 
     assert response.status_code == 200
@@ -88,7 +96,10 @@ def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, se
     response, page = upload("a.csv.gz", gzip.compress(CSV))
 
     assert response.status_code == 200
-    assert f"The file is larger than {len(CSV) - 10} bytes when it is decompressed." in page
+    assert (
+        f"The file is larger than {len(CSV) - 10} bytes when it is decompressed."
+        in page
+    )
     assert "999 new" in page  # all but the last line, which is cut off
 
 
@@ -106,7 +117,11 @@ def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_gr
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_imported_before_the_database_fails_is_in_the_history(upload, monkeypatch, chunks_of_two):  # noqa: F811
+def test_what_was_imported_before_the_database_fails_is_in_the_history(
+    upload,
+    monkeypatch,
+    chunks_of_two,  # noqa: F811
+):
     def fail():
         raise OperationalError("The disk is full.")
 

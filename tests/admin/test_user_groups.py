@@ -1,4 +1,7 @@
-"""User groups in the admin, and their tokens. The fixture ``everything`` is a dict with an object of each model."""
+"""User groups in the admin, and their tokens.
+
+The fixture ``everything`` is a dict with an object of each model.
+"""
 
 import html
 import json
@@ -7,7 +10,15 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from tests.admin.actions import act, allow_only, log_in_with, open_confirmation, save, shown_form, url
+from tests.admin.actions import (
+    act,
+    allow_only,
+    log_in_with,
+    open_confirmation,
+    save,
+    shown_form,
+    url,
+)
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
@@ -17,7 +28,10 @@ from usergroups.models import Team, UserGroup
 pytestmark = pytest.mark.django_db
 
 EXACT = {
-    "properties": '{"z": 1, "a": [1e23, 12345678901234567890123, 1.0, true, null], "😀": {"\\u00e9": "  "}}',
+    "properties": (
+        '{"z": 1, "a": [1e23, 12345678901234567890123, 1.0, true, null], "😀": '
+        '{"\\u00e9": "  "}}'
+    ),
     "mapping": '{"40": "warehouse_eu", "7": 12345678901234567890123}',
 }
 """JSON whose numbers, order of keys and characters must not be changed."""
@@ -30,7 +44,9 @@ def test_json_is_stored_exactly_as_it_was_entered(admin_client, field):
     save(admin_client, user_group, **{field: EXACT[field]})
 
     user_group.refresh_from_db()
-    assert json.dumps(getattr(user_group, field)) == json.dumps(json.loads(EXACT[field]))
+    assert json.dumps(getattr(user_group, field)) == json.dumps(
+        json.loads(EXACT[field])
+    )
     [entry] = LogEntry.objects.all()
     assert entry.get_change_message() == f"Changed {field.capitalize()}."
 
@@ -45,15 +61,23 @@ def test_json_is_shown_indented(admin_client):
 
 
 def test_saving_an_unchanged_form_changes_nothing(admin_client):
-    user_group = UserGroupFactory(properties=json.loads(EXACT["properties"]), mapping=json.loads(EXACT["mapping"]))
+    user_group = UserGroupFactory(
+        properties=json.loads(EXACT["properties"]),
+        mapping=json.loads(EXACT["mapping"]),
+    )
 
     save(admin_client, user_group)
 
     assert UserGroup.objects.get().updated_at == user_group.updated_at
 
 
-@pytest.mark.parametrize(("before", "after"), [('{"a": 1}', '{"a": true}'), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')])
-def test_json_that_python_considers_equal_is_still_a_change(admin_client, before, after):
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('{"a": 1}', '{"a": true}'), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')],
+)
+def test_json_that_python_considers_equal_is_still_a_change(
+    admin_client, before, after
+):
     user_group = UserGroupFactory(properties=json.loads(before))
 
     save(admin_client, user_group, properties=after)
@@ -73,16 +97,44 @@ def test_json_can_be_emptied(admin_client, nothing):
 
 
 BAD = {
-    "properties": ["[]", "1", '"a"', "{", '{"a": NaN}', '{"a": 1e400}', '{"a": "\\u0000"}', '{"a": "\\ud800"}',
-                   '{"a": ' + "[" * 64 + "]" * 64 + "}", '{"a": ' + "[" * 63 + "]" * 63 + "}", "{'a': 1}", "\u00a0{}"],
-    "mapping": ["[]", '{"40": 1.5}', '{"40": ""}', '{"40": null}', '{"40": true}', '{"40": {}}',
-                '{"40": "' + "a" * 256 + '"}', "{"],
-}  # fmt: skip
-"""Invalid JSON, by field. At most 64 levels are allowed, of which the body of a call is the first."""
+    "properties": [
+        "[]",
+        "1",
+        '"a"',
+        "{",
+        '{"a": NaN}',
+        '{"a": 1e400}',
+        '{"a": "\\u0000"}',
+        '{"a": "\\ud800"}',
+        '{"a": ' + "[" * 64 + "]" * 64 + "}",
+        '{"a": ' + "[" * 63 + "]" * 63 + "}",
+        "{'a': 1}",
+        "\u00a0{}",
+    ],
+    "mapping": [
+        "[]",
+        '{"40": 1.5}',
+        '{"40": ""}',
+        '{"40": null}',
+        '{"40": true}',
+        '{"40": {}}',
+        '{"40": "' + "a" * 256 + '"}',
+        "{",
+    ],
+}
+"""Invalid JSON, by field.
+
+At most 64 levels are allowed, of which the body of a call is the first.
+"""
 
 
-@pytest.mark.parametrize(("field", "text"), [(field, text) for field, texts in BAD.items() for text in texts])
-def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, user_group, field, text):
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [(field, text) for field, texts in BAD.items() for text in texts],
+)
+def test_invalid_json_is_refused_as_in_a_call(
+    admin_client, update_user_group, user_group, field, text
+):
     body = f'{{"user_group_id": "{user_group.provided_id}", "{field}": {text}}}'
     called = update_user_group(body.encode())
     page = save(admin_client, user_group, **{field: text})
@@ -91,8 +143,11 @@ def test_invalid_json_is_refused_as_in_a_call(admin_client, update_user_group, u
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
     if problem["code"] != "parse_error":  # which is about the whole body of the call
-        # Of the path in ``attr``, such as "mapping.40", the form shows only the key within the field.
-        key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(": ")
+        # Of the path in ``attr``, such as "mapping.40", the form shows only
+        # the key within the field.
+        key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(
+            ": "
+        )
         assert error == f"{key}{problem['detail']}"
     assert text in page.context["adminform"].form[field].value()
     user_group.refresh_from_db()
@@ -104,16 +159,26 @@ def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_cl
     form = shown_form(admin_client, user_group)
     UserGroup.objects.update(name="The caller's")
 
-    admin_client.post(url("usergroups_usergroup_change", user_group.pk), {**form, "mapping": '{"40": 1}'})
+    admin_client.post(
+        url("usergroups_usergroup_change", user_group.pk),
+        {**form, "mapping": '{"40": 1}'},
+    )
 
     user_group.refresh_from_db()
-    assert (user_group.name, user_group.properties, user_group.mapping) == ("The caller's", {"plan": "free"}, {"40": 1})
+    assert (user_group.name, user_group.properties, user_group.mapping) == (
+        "The caller's",
+        {"plan": "free"},
+        {"40": 1},
+    )
     assert LogEntry.objects.get().get_change_message() == "Changed Mapping."
 
 
 def test_of_two_operators_who_rename_a_group_the_second_sees_both_names(admin_client):
     user_group = UserGroupFactory(name="Old")
-    first, second = shown_form(admin_client, user_group), shown_form(admin_client, user_group)
+    first, second = (
+        shown_form(admin_client, user_group),
+        shown_form(admin_client, user_group),
+    )
     address = url("usergroups_usergroup_change", user_group.pk)
     admin_client.post(address, {**first, "name": "First"})
 
@@ -130,19 +195,26 @@ def test_of_two_operators_who_rename_a_group_the_second_sees_both_names(admin_cl
 def sent_again(page):
     """Return the data of the form on a page, as a browser sends it."""
     form = page.context["adminform"].form
-    inputs = re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page.content.decode())
+    inputs = re.findall(
+        r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page.content.decode()
+    )
     return {
         **{name: form[name].value() for name in form.fields},
         **{name: html.unescape(text) for name, text in inputs},
     }
 
 
-@pytest.mark.parametrize("model", ["usergroups_team", "usergroups_apitoken", "bookmarks_collection"])
-def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(admin_client, everything, model):
+@pytest.mark.parametrize(
+    "model", ["usergroups_team", "usergroups_apitoken", "bookmarks_collection"]
+)
+def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(
+    admin_client, everything, model
+):
     row = everything[model]
     type(row).objects.filter(pk=row.pk).update(name="First")
 
-    sent = {"name": "Second", "initial-name": "Findable"}  # the name that ``everything`` gives the row
+    # the name that ``everything`` gives the row
+    sent = {"name": "Second", "initial-name": "Findable"}
     refused = admin_client.post(url(f"{model}_change", row.pk), sent)
 
     assert "It is now “First”." in str(refused.context["adminform"].errors["name"])
@@ -153,7 +225,9 @@ def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(admin_
 def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
-    page = open_confirmation(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    page = open_confirmation(
+        admin_client, "usergroups_usergroup", "rotate_token", user_group
+    )
     assert "Dashboards that use the old token stop working." in page.content.decode()
     assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
     act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
@@ -168,11 +242,21 @@ def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
 
 
 def test_groups_are_found_by_name_id_and_team(admin_client):
-    user_group = UserGroupFactory(name="Berlin", provided_id="customer-7", team__name="Acme", environment="Testing")
+    user_group = UserGroupFactory(
+        name="Berlin",
+        provided_id="customer-7",
+        team__name="Acme",
+        environment="Testing",
+    )
     UserGroupFactory()
 
-    for query in ({"q": "berlin"}, {"q": "customer-7"}, {"q": "acme"}, {"environment__exact": "Testing"},
-                  {"team__id__exact": user_group.team.pk}):  # fmt: skip
+    for query in (
+        {"q": "berlin"},
+        {"q": "customer-7"},
+        {"q": "acme"},
+        {"environment__exact": "Testing"},
+        {"team__id__exact": user_group.team.pk},
+    ):
         page = admin_client.get(url("usergroups_usergroup_changelist"), query)
         assert list(page.context["cl"].queryset) == [user_group]
 
@@ -191,17 +275,29 @@ def test_json_is_shown_without_permission_to_change(client):
     user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
     allow_only(client, "usergroups_usergroup", "view")
 
-    page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+    page = client.get(
+        url("usergroups_usergroup_change", user_group.pk)
+    ).content.decode()
 
-    shown = re.findall(r'field-(mapping|properties)">.*?<div class="readonly">(.*?)</div>', page, re.DOTALL)
+    shown = re.findall(
+        r'field-(mapping|properties)">.*?<div class="readonly">(.*?)</div>',
+        page,
+        re.DOTALL,
+    )
     assert {name: json.loads(html.unescape(text)) for name, text in shown} == {
-        "mapping": {"40": "a"}, "properties": {"<b>": {"a": 1}}
-    }  # fmt: skip
+        "mapping": {"40": "a"},
+        "properties": {"<b>": {"a": 1}},
+    }
 
 
 def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
     user_group = UserGroupFactory()
-    foreign = {"team": UserGroupFactory().team.pk, "environment": "Testing", "provided_id": "other", "token": "x"}
+    foreign = {
+        "team": UserGroupFactory().team.pk,
+        "environment": "Testing",
+        "provided_id": "other",
+        "token": "x",
+    }
 
     save(admin_client, user_group, **foreign, mapping='{"40": 1}')
 
@@ -213,21 +309,33 @@ def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
 
 def test_a_duplicate_group_is_refused_with_a_message(admin_client):
     user_group = UserGroupFactory()
-    form = {"team": user_group.team.pk, "environment": "", "provided_id": user_group.provided_id, "name": "B"}
+    form = {
+        "team": user_group.team.pk,
+        "environment": "",
+        "provided_id": user_group.provided_id,
+        "name": "B",
+    }
 
     page = admin_client.post(url("usergroups_usergroup_add"), form)
 
-    assert "User group with this Team, Environment and Provided id already exists." in str(
-        page.context["adminform"].errors
+    assert (
+        "User group with this Team, Environment and Provided id already exists."
+        in str(page.context["adminform"].errors)
     )
 
 
 def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client):
     for team, environment in (("Acme", ""), ("Acme", "Testing"), ("Other", "")):
         UserGroupFactory(
-            team=Team.objects.get_or_create(name=team)[0], environment=environment, provided_id="7", name="A"
+            team=Team.objects.get_or_create(name=team)[0],
+            environment=environment,
+            provided_id="7",
+            name="A",
         )
-    address = url("autocomplete") + "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
+    address = (
+        url("autocomplete")
+        + "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
+    )
 
     offered = {row["text"] for row in admin_client.get(address).json()["results"]}
 
@@ -236,7 +344,9 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
     assert len(queries_of(admin_client.get, address)) == 4
 
 
-def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_and_the_signal(admin_client):
+def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_and_the_signal(
+    admin_client,
+):
     user_group = UserGroupFactory(name="Old name")
     form = shown_form(admin_client, user_group)
     scope = {"team_id": user_group.team_id, "environment": ""}
@@ -244,7 +354,9 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
 
     with recorded() as sent:
         page = admin_client.post(
-            url("usergroups_usergroup_change", user_group.pk), {**form, "properties": '{"a": 2}'}, follow=True
+            url("usergroups_usergroup_change", user_group.pk),
+            {**form, "properties": '{"a": 2}'},
+            follow=True,
         )
 
     user_group.refresh_from_db()
@@ -252,14 +364,19 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
     assert "Old name" not in page.content.decode()
     assert LogEntry.objects.get().object_repr.startswith("New name")
     [(_, _, arguments)] = sent
-    assert (arguments["instances"][0].name, arguments["fields"]) == ("New name", {"properties"})
+    assert (arguments["instances"][0].name, arguments["fields"]) == (
+        "New name",
+        {"properties"},
+    )
 
 
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
     user_group = UserGroupFactory(properties={"a": 1})
     form = shown_form(admin_client, user_group)
     UserGroup.objects.change(
-        user_group.provided_id, {"team_id": user_group.team_id, "environment": ""}, properties={"a": True}
+        user_group.provided_id,
+        {"team_id": user_group.team_id, "environment": ""},
+        properties={"a": True},
     )
     address = url("usergroups_usergroup_change", user_group.pk)
 
@@ -276,7 +393,8 @@ def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
 
 
 def test_a_group_with_large_properties_can_be_renamed(admin_client):
-    properties = {"a": [100] * 250_000}  # almost 1 MiB as compact JSON, the most that a call can send by default
+    # almost 1 MiB as compact JSON, the most that a call can send by default
+    properties = {"a": [100] * 250_000}
     user_group = UserGroupFactory(properties=properties)
 
     assert save(admin_client, user_group, name="New").status_code == 302
@@ -286,13 +404,22 @@ def test_a_group_with_large_properties_can_be_renamed(admin_client):
 
 
 @pytest.mark.parametrize(
-    "model", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_collection", "bookmarks_bookmark"]
+    "model",
+    [
+        "usergroups_usergroup",
+        "bookmarks_accesstoken",
+        "bookmarks_collection",
+        "bookmarks_bookmark",
+    ],
 )
 def test_lists_do_not_load_mapping_and_properties(admin_client, everything, model):
     queries = queries_of(lambda: admin_client.get(url(f"{model}_changelist")))
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
-    assert admin_client.get(url(f"{model}_change", everything[model].pk)).status_code == 200
+    assert (
+        admin_client.get(url(f"{model}_change", everything[model].pk)).status_code
+        == 200
+    )
 
 
 MESSAGE = "Revealed the user group token."
@@ -310,17 +437,27 @@ def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_gro
         admin_client.post(change, {"name": ""}),
         admin_client.get(url("usergroups_usergroup_changelist")),
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
-        admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True),
-        open_confirmation(admin_client, "usergroups_usergroup", "rotate_token", user_group),
-        open_confirmation(admin_client, "usergroups_usergroup", "reveal_token", user_group),
-        open_confirmation(admin_client, "usergroups_usergroup", "delete_selected", user_group),
+        admin_client.get(
+            url("usergroups_usergroup_history", user_group.pk), follow=True
+        ),
+        open_confirmation(
+            admin_client, "usergroups_usergroup", "rotate_token", user_group
+        ),
+        open_confirmation(
+            admin_client, "usergroups_usergroup", "reveal_token", user_group
+        ),
+        open_confirmation(
+            admin_client, "usergroups_usergroup", "delete_selected", user_group
+        ),
         admin_client.get(url("index")),
     ):
         assert page.status_code == 200
         assert user_group.token not in page.content.decode()
 
 
-def test_a_revealed_token_is_in_the_response_only_and_in_the_history(admin_client, user_group, caplog):
+def test_a_revealed_token_is_in_the_response_only_and_in_the_history(
+    admin_client, user_group, caplog
+):
     response = reveal(admin_client, user_group)
 
     assert f">{user_group.token}</code>" in response.content.decode()
@@ -328,8 +465,18 @@ def test_a_revealed_token_is_in_the_response_only_and_in_the_history(admin_clien
     assert "no-store" in response["Cache-Control"]
     [entry] = LogEntry.objects.all()
     assert entry.get_change_message() == MESSAGE
-    assert MESSAGE in admin_client.get(url("usergroups_usergroup_history", user_group.pk), follow=True).content.decode()
-    stored = (LogEntry.objects.values().get(), dict(admin_client.session), response.cookies, caplog.text)
+    assert (
+        MESSAGE
+        in admin_client.get(
+            url("usergroups_usergroup_history", user_group.pk), follow=True
+        ).content.decode()
+    )
+    stored = (
+        LogEntry.objects.values().get(),
+        dict(admin_client.session),
+        response.cookies,
+        caplog.text,
+    )
     assert user_group.token not in str(stored)
 
 
@@ -351,11 +498,15 @@ def test_opening_the_address_reveals_nothing(admin_client, user_group, method):
         (["reveal_usergroup_token"], 403),
     ],
 )
-def test_revealing_requires_its_permission_and_the_permission_to_view(client, user_group, codenames, status):
+def test_revealing_requires_its_permission_and_the_permission_to_view(
+    client, user_group, codenames, status
+):
     log_in_with(client, *codenames)
 
     response = reveal(client, user_group)
-    page = client.get(url("usergroups_usergroup_change", user_group.pk)).content.decode()
+    page = client.get(
+        url("usergroups_usergroup_change", user_group.pk)
+    ).content.decode()
 
     assert response.status_code == status
     assert (user_group.token in response.content.decode()) == (status == 200)
@@ -364,10 +515,14 @@ def test_revealing_requires_its_permission_and_the_permission_to_view(client, us
 
 
 @pytest.mark.parametrize(
-    ("name", "sent", "saved"), [("a\nb", "ab", "a\nb"), ("a\r\nb", "ab", "a\r\nb"), ("\n", "x", "x")]
+    ("name", "sent", "saved"),
+    [("a\nb", "ab", "a\nb"), ("a\r\nb", "ab", "a\r\nb"), ("\n", "x", "x")],
 )
 def test_line_breaks_in_an_unedited_name_are_kept(admin_client, name, sent, saved):
-    """A browser sends the name without them. The last name must be edited, because a form refuses an empty one."""
+    """A browser sends the name without them.
+
+    The last name must be edited, because a form refuses an empty one.
+    """
     user_group = UserGroupFactory(name=name)
 
     save(admin_client, user_group, name=sent, mapping='{"40": 1}')

@@ -1,4 +1,7 @@
-"""Benchmarks: commands that print figures. ``rivals/`` has what ``operations`` compares the service with."""
+"""Benchmarks: commands that print figures.
+
+``rivals/`` has what ``operations`` compares the service with.
+"""
 
 import logging
 import os

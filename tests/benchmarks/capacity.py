@@ -18,15 +18,21 @@ from django.db import connection
 from tests.bookmarks_service.service import empty_database
 from usergroups.models import UserGroup
 
-# SQL expressions for the user group, the time and the collection of the bookmark with the number n. The collection uses
-# the hash of another number, so that it does not depend on the group.
+# SQL expressions for the user group, the time and the collection of the
+# bookmark with the number n. The collection uses the hash of another number,
+# so that it does not depend on the group.
 GROUP = "1 + abs(hashint4(n::int)::bigint) % {groups}"
 MOMENT = "'2025-11-22'::timestamptz + n * interval '1 year' / {bookmarks}"
 COLLECTION = "md5({group} || '/' || abs(hashint4((n + 7)::int)::bigint) % 10)::uuid"
-# Rows of different groups follow each other, and every index exists from the beginning, as in a service in use. Ids of
-# bookmarks are UUIDs of version 7, which begin with the time. Braces are doubled, because the statements are formatted.
+# Rows of different groups follow each other, and every index exists from the
+# beginning, as in a service in use. Ids of bookmarks are UUIDs of version 7,
+# which begin with the time. Braces are doubled, because the statements are
+# formatted.
 FILL = [
-    "INSERT INTO usergroups_team (name) SELECT 'Team ' || n FROM generate_series(1, {teams}) n",
+    (
+        "INSERT INTO usergroups_team (name) SELECT 'Team ' || n FROM "
+        "generate_series(1, {teams}) n"
+    ),
     """INSERT INTO usergroups_usergroup
         (team_id, environment, provided_id, name, token, mapping, properties, created_at, updated_at)
         SELECT 1 + n % {teams}, 'Customer', 'customer_' || n, 'Customer ' || n,
@@ -49,7 +55,7 @@ FILL = [
             {group},
             CASE WHEN n % 10 < 7 THEN {collection} END
         FROM generate_series(1, {bookmarks}) n""",
-]  # fmt: skip
+]
 SIZES = """
     SELECT t.relname, coalesce(i.relname, ''), pg_table_size(t.oid), pg_relation_size(i.oid) FROM pg_class t
     LEFT JOIN pg_index ON indrelid = t.oid LEFT JOIN pg_class i ON i.oid = indexrelid
@@ -68,7 +74,8 @@ def fill(bookmarks):
     values = {"bookmarks": bookmarks, "groups": groups, "teams": max(1, groups // 100)}
     values |= {"group": GROUP.format(**values), "moment": MOMENT.format(**values)}
     values["collection"] = COLLECTION.format(**values)
-    execute("SET session_replication_role = replica")  # without a lookup of each foreign key
+    # without a lookup of each foreign key
+    execute("SET session_replication_role = replica")
     for statement in FILL:
         execute(statement.format(**values))
     execute("RESET session_replication_role")
@@ -81,10 +88,14 @@ def print_sizes():
     for name, index, table_bytes, index_bytes in execute(SIZES):
         [(rows,)] = execute(f"SELECT count(*) FROM {name}")
         if name != table:
-            print(f"{name}: {rows:,} rows, {table_bytes / max(rows, 1):.0f} bytes a row")
+            print(
+                f"{name}: {rows:,} rows, {table_bytes / max(rows, 1):.0f} bytes a row"
+            )
         print(f"    {index}: {(index_bytes or 0) / max(rows, 1):.0f}")
         table = name
-    [(url, title)] = execute("SELECT avg(length(url)), avg(length(title)) FROM bookmarks_bookmark")
+    [(url, title)] = execute(
+        "SELECT avg(length(url)), avg(length(title)) FROM bookmarks_bookmark"
+    )
     print(f"URLs of {url:.0f} characters on average, titles of {title:.0f}")
 
 
@@ -93,11 +104,26 @@ def measure_import(folder, rows):
     title = "The title of a page, of the usual length"
     with path.open("w") as file:
         file.writelines(
-            json.dumps({"url": f"https://www.example.com/articles/2026/11/{n:040}", "title": title}) + "\n"
+            json.dumps(
+                {
+                    "url": f"https://www.example.com/articles/2026/11/{n:040}",
+                    "title": title,
+                }
+            )
+            + "\n"
             for n in range(rows)
         )
-    group = UserGroup.objects.filter(environment="Customer").select_related("team").first()
-    owner = ["--team", group.team.name, "--user-group", group.provided_id, "--environment", group.environment]
+    group = (
+        UserGroup.objects.filter(environment="Customer").select_related("team").first()
+    )
+    owner = [
+        "--team",
+        group.team.name,
+        "--user-group",
+        group.provided_id,
+        "--environment",
+        group.environment,
+    ]
     start = time.perf_counter()
     call_command("import_bookmarks", str(path), *owner)
     print(f"import_bookmarks: {rows / (time.perf_counter() - start):,.0f} bookmarks/s")

@@ -31,7 +31,12 @@ MEMBERS = {
 
 def body_of(size, member, beginning=b""):
     """Return a JSON object with a list of as many members as ``size`` allows."""
-    return b'{"a":[' + beginning + b",".join([member] * (size // (len(member) + 1))) + b"]}"
+    return (
+        b'{"a":['
+        + beginning
+        + b",".join([member] * (size // (len(member) + 1)))
+        + b"]}"
+    )
 
 
 def milliseconds(body):

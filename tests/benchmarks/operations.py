@@ -40,14 +40,23 @@ from tests.servers import TIMEOUT, listens, start_server, stop_server
 from usergroups.models import ApiToken, Team, UserGroup
 
 HERE = Path(__file__).parent
-PUT, POST, GET, LIST = "PUT /api/user", "POST /v1/bookmarks", "GET /v1/bookmarks/{id}", "GET /v1/bookmarks"
+PUT, POST, GET, LIST = (
+    "PUT /api/user",
+    "POST /v1/bookmarks",
+    "GET /v1/bookmarks/{id}",
+    "GET /v1/bookmarks",
+)
 RIVALS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}  # the operations of each
 GROUPS, BOOKMARKS_PER_GROUP = 50, 60
-PAUSE = 0.2  # seconds, in which a server completes the calls that wrk has abandoned at the end
+# seconds, in which a server completes the calls that wrk has abandoned at the
+# end
+PAUSE = 0.2
 COMMON = {"SECRET_KEY": "not-a-secret", "PYTHONPATH": f"{HERE}:{ROOT}"}
 SERVICE = {**COMMON, "USERGROUPS_CALL_RATE": "1000000000/min"}
-METRICS = {"calls/s": 0, "p50 ms": 2, "p99 ms": 2, "CPU ms": 3}  # with the digits to print after the point
-UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}  # the units that wrk prints, in milliseconds
+# with the digits to print after the point
+METRICS = {"calls/s": 0, "p50 ms": 2, "p99 ms": 2, "CPU ms": 3}
+# the units that wrk prints, in milliseconds
+UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}
 
 serial = count()
 
@@ -62,11 +71,17 @@ WRK = """
         return wrk.format(method, path, headers, method ~= "GET" and body or nil)
     end
 """
-"""A script for wrk, which sends the calls of a file in turn. A line has method, path, token and body, between tabs."""
+"""A script for wrk, which sends the calls of a file in turn.
+
+A line has method, path, token and body, between tabs.
+"""
 
 
 class Call(NamedTuple):
-    """A request. "UNIQUE" in the body stands for a text that is new in each call."""
+    """A request.
+
+    "UNIQUE" in the body stands for a text that is new in each call.
+    """
 
     method: str
     path: str
@@ -75,16 +90,28 @@ class Call(NamedTuple):
 
 
 def create_accounts():
-    """Create user groups with bookmarks, and return the calls of each operation, one for each group."""
+    """Create user groups with bookmarks, and return the calls of each
+    operation, one for each group.
+    """
     calls = defaultdict(list)
     for number in range(GROUPS):
-        team, _ = Team.objects.get_or_create(name=f"Team {number % 5}")  # so that no team has too many calls at once
-        group = UserGroup.objects.create(team=team, provided_id=f"customer_{number}", name="Customer")
-        items = [{"url": f"https://example.com/{n}", "title": f"Title {n}"} for n in range(BOOKMARKS_PER_GROUP)]
+        # so that no team has too many calls at once
+        team, _ = Team.objects.get_or_create(name=f"Team {number % 5}")
+        group = UserGroup.objects.create(
+            team=team, provided_id=f"customer_{number}", name="Customer"
+        )
+        items = [
+            {"url": f"https://example.com/{n}", "title": f"Title {n}"}
+            for n in range(BOOKMARKS_PER_GROUP)
+        ]
         bookmark, _ = Bookmark.objects.add_many(group, items)[0]
         api_token = f"Token {ApiToken.objects.issue(team=team)[1]}"
         access_token = f"Bearer {AccessToken.objects.issue(user_group=group)[1]}"
-        update = {"user_group_id": group.provided_id, "name": "UNIQUE", "properties": {"plan": "pro", "seats": 25}}
+        update = {
+            "user_group_id": group.provided_id,
+            "name": "UNIQUE",
+            "properties": {"plan": "pro", "seats": 25},
+        }
         url = f"https://www.example.com/articles/2026/11/22/{'x' * 20}/UNIQUE"
         new = {"url": url, "title": "The title of a page, of the usual length"}
         calls[PUT].append(Call("PUT", "/api/user", api_token, json.dumps(update)))
@@ -97,18 +124,29 @@ def create_accounts():
 
 
 class Rival(Service):
-    """One of the other applications, on gunicorn with as many processes and threads as the service has."""
+    """One of the other applications, on gunicorn with as many processes and
+    threads as the service has.
+    """
 
     def __init__(self, name, folder, url):
-        super().__init__(folder, url, **COMMON, RIVAL=name, DJANGO_SETTINGS_MODULE="rivals.settings")
+        super().__init__(
+            folder, url, **COMMON, RIVAL=name, DJANGO_SETTINGS_MODULE="rivals.settings"
+        )
         self.log = folder / f"{name}.log"
 
     def __enter__(self):
         application = "django.core.wsgi:get_wsgi_application()"
-        options = ["--workers=2", "--threads=8", "--no-control-socket", f"--bind=127.0.0.1:{self.port}"]
+        options = [
+            "--workers=2",
+            "--threads=8",
+            "--no-control-socket",
+            f"--bind=127.0.0.1:{self.port}",
+        ]
         command = [sys.executable, "-m", "gunicorn", *options, application]
         environ = environment(**{**self.variables, "DATABASE_URL": self.database_url})
-        self.process = start_server(command, self.log, lambda: listens(self.port), cwd=ROOT, env=environ)
+        self.process = start_server(
+            command, self.log, lambda: listens(self.port), cwd=ROOT, env=environ
+        )
         return self
 
     def __exit__(self, *exc_info):
@@ -116,16 +154,25 @@ class Rival(Service):
 
 
 def cpu_seconds(pids):
-    """Return the CPU time of processes: ``utime`` and ``stime`` of /proc, which count hundredths of a second."""
-    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    """Return the CPU time of processes: ``utime`` and ``stime`` of /proc,
+    which count hundredths of a second.
+    """
+    fields = [
+        Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids
+    ]
     return sum(int(each[11]) + int(each[12]) for each in fields) / 100
 
 
 def warm_up(server, calls):
-    """Make 16 calls at once, so that all threads of the server have imported everything and opened a connection."""
+    """Make 16 calls at once, so that all threads of the server have imported
+    everything and opened a connection.
+    """
 
     def make(call):
-        headers = {"Authorization": call.authorization, "Content-Type": "application/json"}
+        headers = {
+            "Authorization": call.authorization,
+            "Content-Type": "application/json",
+        }
         body = call.body.replace("UNIQUE", f"{os.getpid()}-{next(serial)}")
         response = server.request(call.method, call.path, content=body, headers=headers)
         assert response.status_code in (200, 201), response.text
@@ -136,25 +183,50 @@ def warm_up(server, calls):
 
 def load(server, calls, folder, seconds, connections=16):
     """Call a server with wrk and return the metrics."""
-    unique = f"{os.getpid()}-{next(serial)}-UNIQUE"  # The script replaces "UNIQUE" anew in each call.
-    (folder / "calls").write_text("".join("\t".join(call).replace("UNIQUE", unique) + "\n" for call in calls))
+    # The script replaces "UNIQUE" anew in each call.
+    unique = f"{os.getpid()}-{next(serial)}-UNIQUE"
+    (folder / "calls").write_text(
+        "".join("\t".join(call).replace("UNIQUE", unique) + "\n" for call in calls)
+    )
     (folder / "wrk.lua").write_text(WRK % (folder / "calls"))
-    options = [f"-c{connections}", f"-d{seconds}s", "--timeout=60s", "--latency", "-s", folder / "wrk.lua"]
+    options = [
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--timeout=60s",
+        "--latency",
+        "-s",
+        folder / "wrk.lua",
+    ]
     command = ["wrk", "-t1", *options, server.base_url]
     workers = server.worker_pids()
     before = cpu_seconds(workers)
     output = subprocess.check_output(command, text=True, timeout=TIMEOUT)
     cpu = cpu_seconds(workers) - before
-    number, rate = int(re.search(r"(\d+) requests in", output)[1]), float(re.search(r"Requests/sec: +(\S+)", output)[1])
-    assert number and "Non-2xx" not in output and "Socket errors" not in output, f"{server.log.name}: {output}"
+    number, rate = (
+        int(re.search(r"(\d+) requests in", output)[1]),
+        float(re.search(r"Requests/sec: +(\S+)", output)[1]),
+    )
+    assert number and "Non-2xx" not in output and "Socket errors" not in output, (
+        f"{server.log.name}: {output}"
+    )
     assert server.worker_pids() == workers, "a worker has been restarted"
-    p50, p99 = (float(value) * UNITS[unit] for value, unit in re.findall(r"(?:50|99)% +([\d.]+)([a-z]+)", output))
+    p50, p99 = (
+        float(value) * UNITS[unit]
+        for value, unit in re.findall(r"(?:50|99)% +([\d.]+)([a-z]+)", output)
+    )
     time.sleep(PAUSE)
-    return {"calls/s": rate, "p50 ms": p50, "p99 ms": p99, "CPU ms": cpu / number * 1000}
+    return {
+        "calls/s": rate,
+        "p50 ms": p50,
+        "p99 ms": p99,
+        "CPU ms": cpu / number * 1000,
+    }
 
 
 def ratios(values, base):
-    """Return the median and the quartiles of the ratios of the values to those of the same rounds in ``base``."""
+    """Return the median and the quartiles of the ratios of the values to those
+    of the same rounds in ``base``.
+    """
     found = [value / other for value, other in zip(values, base, strict=True)]
     found = found * 2 if len(found) == 1 else found  # quantiles() needs two values.
     low, median, high = statistics.quantiles(found, n=4, method="inclusive")
@@ -162,13 +234,20 @@ def ratios(values, base):
 
 
 def print_table(operation, found):
-    """Print a table. ``found`` has the metrics of each round by the server's name."""
+    """Print a table.
+
+    ``found`` has the metrics of each round by the server's name.
+    """
     print(f"\n{operation:22}", *(f"{name:>8} {'ratio to orm':>17}" for name in METRICS))
     for name, rounds in found.items():
         cells = []
         for metric, digits in METRICS.items():
-            values, base = ([each[metric] for each in rows] for rows in (rounds, found["orm"]))
-            cells.append(f"{statistics.median(values):8.{digits}f} {ratios(values, base):>17}")
+            values, base = (
+                [each[metric] for each in rows] for rows in (rounds, found["orm"])
+            )
+            cells.append(
+                f"{statistics.median(values):8.{digits}f} {ratios(values, base):>17}"
+            )
         print(f"{name:22}", *cells)
 
 
@@ -176,11 +255,16 @@ def compare(folder, url, calls, rounds, seconds):
     """Load the servers in turn, and print a table for each operation."""
     found = {operation: defaultdict(list) for operation in calls}
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(Rival(name, folder, url)) for name in RIVALS}
+        servers = {
+            name: stack.enter_context(Rival(name, folder, url)) for name in RIVALS
+        }
         servers["service"] = stack.enter_context(Service(folder, url, **SERVICE))
         for number in range(rounds + 1):
             for operation in calls:
-                names = [name for name in servers if operation in RIVALS.get(name, calls)]  # The service has all.
+                # The service has all.
+                names = [
+                    name for name in servers if operation in RIVALS.get(name, calls)
+                ]
                 for name in random.sample(names, len(names)):
                     if not number:
                         warm_up(servers[name], calls[operation])

@@ -18,7 +18,10 @@ from contextlib import suppress
 from bookmarks.files import importing
 from bookmarks.files.decompression import UnreadableFile
 
-LINK = '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" ADD_DATE="1700000000"{more}>Article {n}</A>\n'
+LINK = (
+    '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" '
+    'ADD_DATE="1700000000"{more}>Article {n}</A>\n'
+)
 ICON = f' ICON="data:image/png;base64,{"iVBORw0KGgo" * 150}="'
 ARTICLE = "<p>Text</p>" * 9_000
 
@@ -26,9 +29,18 @@ INPUTS = {
     "html": {
         "links": ("<DL>", lambda n: LINK.format(n=n, more="")),
         "links with icons": ("<DL>", lambda n: LINK.format(n=n, more=ICON)),
-        "links with descriptions": ("<DL>", lambda n: LINK.format(n=n, more="") + f"<DD>Text of <b>{n}</b>\n"),
-        "links in single quotes": ("<DL>", lambda n: LINK.replace('"', "'").format(n=n, more="")),
-        "links in folders": ("<DL>", lambda n: f"<DT><H3>{n}</H3>\n<DL>\n{LINK.format(n=n, more='')}</DL>\n"),
+        "links with descriptions": (
+            "<DL>",
+            lambda n: LINK.format(n=n, more="") + f"<DD>Text of <b>{n}</b>\n",
+        ),
+        "links in single quotes": (
+            "<DL>",
+            lambda n: LINK.replace('"', "'").format(n=n, more=""),
+        ),
+        "links in folders": (
+            "<DL>",
+            lambda n: f"<DT><H3>{n}</H3>\n<DL>\n{LINK.format(n=n, more='')}</DL>\n",
+        ),
         "<": ("", "<"),
         "<a ": ("", "<a "),
         '<a href="': ("", '<a href="'),
@@ -51,18 +63,43 @@ INPUTS = {
         "quotes": ("<a ", '"'),
     },
     "jsonl": {
-        "links": ("", lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}"}}\n'),
-        "other keys": ("", lambda n: f'{{"url": "https://example.com/{n}", "{n}": 1}}\n'),
+        "links": (
+            "",
+            lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}"}}\n',
+        ),
+        "other keys": (
+            "",
+            lambda n: f'{{"url": "https://example.com/{n}", "{n}": 1}}\n',
+        ),
         "one line": ("", "{"),
     },
     "json": {
-        "links": ("[", lambda n: f'{{"url": "https://example.com/{n}", "title": "Article {n}", "tags": ["a"]}},\n'),
+        "links": (
+            "[",
+            lambda n: (
+                f'{{"url": "https://example.com/{n}", "title": "Article {n}", "tags": '
+                '["a"]},\n'
+            ),
+        ),
         "links in folders": (
             '{"title": "", "children":[',
-            lambda n: f'{{"title": "{n}", "children": [{{"uri": "https://example.com/{n}", "annos": [{{"a": 1}}]}}]}},',
+            lambda n: (
+                f'{{"title": "{n}", "children": [{{"uri": "https://example.com/{n}", '
+                '"annos": [{"a": 1}]}]},'
+            ),
         ),
-        "articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{ARTICLE}"}},\n'),
-        "long articles": ("[", lambda n: f'{{"url": "https://example.com/{n}", "content": "{3 * ARTICLE}"}},\n'),
+        "articles": (
+            "[",
+            lambda n: (
+                f'{{"url": "https://example.com/{n}", "content": "{ARTICLE}"}},\n'
+            ),
+        ),
+        "long articles": (
+            "[",
+            lambda n: (
+                f'{{"url": "https://example.com/{n}", "content": "{3 * ARTICLE}"}},\n'
+            ),
+        ),
         "[": ("", "["),
         '{"a":': ("", '{"a":'),
         "quotes": ("[", '"'),
@@ -80,10 +117,22 @@ INPUTS = {
     },
     "csv": {
         "links": ("url,title\n", lambda n: f"https://example.com/{n},Article {n}\n"),
-        "links in quotes": ("url,title\n", lambda n: f'"https://example.com/{n}","Article ""{n}"""\n'),
-        "notes": ("url,title,note\n", lambda n: f'https://example.com/{n},Article {n},"Text\nof a ""note"""\n'),
-        "an open quote before links": ('url,title\n"', lambda n: f"https://example.com/{n},Article {n}\n"),
-        "open quotes in links": ("url,title\n", lambda n: f'https://example.com/{n},"Article {n}\n'),
+        "links in quotes": (
+            "url,title\n",
+            lambda n: f'"https://example.com/{n}","Article ""{n}"""\n',
+        ),
+        "notes": (
+            "url,title,note\n",
+            lambda n: f'https://example.com/{n},Article {n},"Text\nof a ""note"""\n',
+        ),
+        "an open quote before links": (
+            'url,title\n"',
+            lambda n: f"https://example.com/{n},Article {n}\n",
+        ),
+        "open quotes in links": (
+            "url,title\n",
+            lambda n: f'https://example.com/{n},"Article {n}\n',
+        ),
         "quotes": ("url,title\n", '"'),
         "quotes on lines": ("url,title\n", '"\n'),
         "quotes and commas on lines": ("url,title\n", '","\n'),
@@ -93,9 +142,11 @@ INPUTS = {
         "commas": ("url,title\n", ","),
     },
 }
-"""The files of each format by name: the text with which a file begins, and the part that follows again and again.
+"""The files of each format by name: the text with which a file begins, and the
+part that follows again and again.
 
-The part is a string, or a function that returns one for each of the numbers 0, 1, 2 and so on.
+The part is a string, or a function that returns one for each of the numbers 0,
+1, 2 and so on.
 """
 
 
@@ -103,8 +154,13 @@ class GeneratedFile(io.RawIOBase):
     """A file that is generated while it is read."""
 
     def __init__(self, beginning, part, size):
-        # Repeat short strings beforehand. To join them one by one would take longer than to read them.
-        parts = map(part, itertools.count()) if callable(part) else itertools.repeat(part * (4096 // len(part) + 1))
+        # Repeat short strings beforehand. To join them one by one would take
+        # longer than to read them.
+        parts = (
+            map(part, itertools.count())
+            if callable(part)
+            else itertools.repeat(part * (4096 // len(part) + 1))
+        )
         self.parts = itertools.chain([beginning], parts)
         self.remaining, self.buffer = size, b""
 
@@ -121,10 +177,15 @@ class GeneratedFile(io.RawIOBase):
 
 
 def read(format_name, name, size):
-    """Read a file and print the CPU time for each byte in nanoseconds, the additional memory and the records."""
+    """Read a file and print the CPU time for each byte in nanoseconds, the
+    additional memory and the records.
+    """
     beginning, part = INPUTS[format_name][name]
     file = io.BufferedReader(GeneratedFile(beginning, part, size), 1 << 20)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    before, start = (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        time.process_time(),
+    )
     records = 0
     with suppress(UnreadableFile):
         for _ in importing.read(file, format_name):
@@ -135,13 +196,30 @@ def read(format_name, name, size):
 
 
 def main(arguments):
-    sizes = [int(argument) for argument in arguments if argument.isdecimal()] or [1, 10, 100]
-    for format_name in [argument for argument in arguments if argument in INPUTS] or INPUTS:
+    sizes = [int(argument) for argument in arguments if argument.isdecimal()] or [
+        1,
+        10,
+        100,
+    ]
+    for format_name in [
+        argument for argument in arguments if argument in INPUTS
+    ] or INPUTS:
         for name in INPUTS[format_name]:
             for size in sizes:
-                code = f"from tests.benchmarks.readers import read; read({format_name!r}, {name!r}, {size * 10**6})"
-                result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-                print(f"{format_name}, {name}, {size} MB: {result.stdout.strip()}", flush=True)
+                code = (
+                    f"from tests.benchmarks.readers import read; read({format_name!r}, "
+                    f"{name!r}, {size * 10**6})"
+                )
+                result = subprocess.run(
+                    [sys.executable, "-c", code],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                print(
+                    f"{format_name}, {name}, {size} MB: {result.stdout.strip()}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -10,32 +10,49 @@ from tests.contract.conftest import valid_body  # noqa: F401
 
 @pytest.fixture(autouse=True)
 def in_english():
-    """Activate English, in which the tests expect the messages of models and imports, in any host project."""
+    """Activate English, in which the tests expect the messages of models and
+    imports, in any host project.
+    """
     with translation.override("en"):
         yield
 
 
 @pytest.fixture
 def access_token(user_group):
-    """Return an access token of ``user_group``. A call with it does not write the time of its last use."""
+    """Return an access token of ``user_group``.
+
+    A call with it does not write the time of its last use.
+    """
     return AccessTokenFactory(user_group=user_group, recently_used=True)
 
 
 @pytest.fixture
 def call_bookmarks(client, access_token):
-    """Return a function that calls the view with this URL name, with ``access_token`` by default."""
+    """Return a function that calls the view with this URL name, with
+    ``access_token`` by default.
+    """
 
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
         query = f"?{urlencode(query)}" if query else ""
-        return Caller(client, method, reverse(f"bookmarks:{url_name}", args=ids) + query, "Bearer", token)(body)
+        return Caller(
+            client,
+            method,
+            reverse(f"bookmarks:{url_name}", args=ids) + query,
+            "Bearer",
+            token,
+        )(body)
 
     return call
 
 
 @pytest.fixture
 def create_bookmark(client, access_token):
-    """Return a function that sends a body to ``POST v1/bookmarks`` with ``access_token``, its attribute ``token``."""
-    return Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token)
+    """Return a function that sends a body to ``POST v1/bookmarks`` with
+    ``access_token``, its attribute ``token``.
+    """
+    return Caller(
+        client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token
+    )
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from usergroups import transactions
 
 @pytest.fixture
 def chunks_of_two(monkeypatch):
-    """Let an import store only two rows, instead of 1,000, in each transaction."""
+    """Let an import store only two rows, instead of 1,000, in each
+    transaction.
+    """
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 2)
 
 
@@ -22,7 +24,9 @@ def imported(user_group, records, collection=None, update=False, deadline=None):
 
 
 def act_after_first_chunk(monkeypatch, action):
-    """Let an import run ``action`` between its first and its second transaction."""
+    """Let an import run ``action`` between its first and its second
+    transaction.
+    """
     results = []
 
     def retry_on_conflict(*args):  # An import calls it for each transaction.
@@ -35,5 +39,9 @@ def act_after_first_chunk(monkeypatch, action):
 
 
 def refusals(report):
-    """Return the line and the reason of each refused record that the report lists, in the order of the file."""
-    return sorted((line, refusal.reason) for refusal in report.refusals for line in refusal.lines)
+    """Return the line and the reason of each refused record that the report
+    lists, in the order of the file.
+    """
+    return sorted(
+        (line, refusal.reason) for refusal in report.refusals for line in refusal.lines
+    )

@@ -29,8 +29,13 @@ def access_token_json(token):
 
 @pytest.fixture
 def issue(client, api_token, user_group):
-    """Return a function that issues an access token of ``user_group``. Its arguments are further fields of the body."""
-    call = Caller(client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token)
+    """Return a function that issues an access token of ``user_group``.
+
+    Its arguments are further fields of the body.
+    """
+    call = Caller(
+        client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token
+    )
     return lambda **fields: call({"user_group_id": user_group.provided_id, **fields})
 
 
@@ -38,7 +43,13 @@ def issue(client, api_token, user_group):
 def list_tokens(client, api_token, user_group):
     def call(**query):
         query = urlencode({"user_group_id": user_group.provided_id, **query})
-        return Caller(client, "GET", f"{reverse('access_tokens:access-tokens')}?{query}", "Token", api_token)()
+        return Caller(
+            client,
+            "GET",
+            f"{reverse('access_tokens:access-tokens')}?{query}",
+            "Token",
+            api_token,
+        )()
 
     return call
 
@@ -46,7 +57,11 @@ def list_tokens(client, api_token, user_group):
 @pytest.fixture
 def revoke(client, api_token):
     return lambda public_id: Caller(
-        client, "DELETE", reverse("access_tokens:access-token", args=[public_id]), "Token", api_token
+        client,
+        "DELETE",
+        reverse("access_tokens:access-token", args=[public_id]),
+        "Token",
+        api_token,
     )()
 
 
@@ -61,25 +76,40 @@ def test_an_issued_token_authenticates_its_group(issue, client, user_group):
     token = AccessToken.objects.get()
     token.secret = issued["secret"]  # The model does not store it.
     assert issued == {**access_token_json(token), "secret": issued["secret"]}
-    assert (token.user_group, token.name, token.read_only, token.expires_at) == (user_group, "", False, None)
-    created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)({"url": "https://example.com/"})
+    assert (token.user_group, token.name, token.read_only, token.expires_at) == (
+        user_group,
+        "",
+        False,
+        None,
+    )
+    created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)(
+        {"url": "https://example.com/"}
+    )
     assert created.status_code == 201
 
 
 def test_the_location_lists_the_new_token(issue, client, api_token):
     response = issue()
 
-    listed = client.get(response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}").json()["access_tokens"]
+    listed = client.get(
+        response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}"
+    ).json()["access_tokens"]
     assert [token["id"] for token in listed] == [response.json()["access_token"]["id"]]
 
 
 def test_a_token_has_the_given_name_rights_and_lifetime(issue):
     before = timezone.now()
 
-    issued = issue(name=" Extension ", read_only=True, expires_in=60).json()["access_token"]
+    issued = issue(name=" Extension ", read_only=True, expires_in=60).json()[
+        "access_token"
+    ]
 
     assert (issued["name"], issued["read_only"]) == (" Extension ", True)
-    assert before <= datetime.fromisoformat(issued["expires_at"]) - timedelta(seconds=60) <= timezone.now()
+    assert (
+        before
+        <= datetime.fromisoformat(issued["expires_at"]) - timedelta(seconds=60)
+        <= timezone.now()
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +153,9 @@ def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group, monkey
     assert AccessToken.objects.active().filter(user_group=user_group).count() == 3
 
 
-def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group, monkeypatch):
+def test_a_token_can_be_issued_after_another_one_is_revoked(
+    issue, revoke, user_group, monkeypatch
+):
     monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
     token = AccessTokenFactory(user_group=user_group)
     assert issue().status_code == 409
@@ -159,7 +191,9 @@ def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
 # DELETE api/user/access-tokens/{id}
 
 
-def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, client, user_group):
+def test_a_revoked_token_is_refused_and_stays_in_the_list(
+    revoke, list_tokens, client, user_group
+):
     token = AccessTokenFactory(user_group=user_group, recently_used=True)
     read = Caller(client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
     assert read().status_code == 200
@@ -171,6 +205,8 @@ def test_a_revoked_token_is_refused_and_stays_in_the_list(revoke, list_tokens, c
     assert list_tokens().json()["access_tokens"][0]["revoked_at"] is not None
 
 
-@pytest.mark.parametrize("public_id", ["x", "ab", "a" * 65, "00" * 32, "\N{GRINNING FACE}", "%00"])
+@pytest.mark.parametrize(
+    "public_id", ["x", "ab", "a" * 65, "00" * 32, "\N{GRINNING FACE}", "%00"]
+)
 def test_an_unknown_or_malformed_id_of_a_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]

@@ -1,4 +1,6 @@
-"""Batches that delete or move bookmarks, and the validation of all batches of bookmarks."""
+"""Batches that delete or move bookmarks, and the validation of all batches of
+bookmarks.
+"""
 
 from uuid import uuid4
 
@@ -14,7 +16,9 @@ URL = "https://example.com/"
 
 @pytest.fixture
 def delete(call_bookmarks):
-    return lambda *ids: call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": list(map(str, ids))})
+    return lambda *ids: call_bookmarks(
+        "POST", "bookmarks-batch-delete", body={"ids": list(map(str, ids))}
+    )
 
 
 @pytest.fixture
@@ -22,7 +26,9 @@ def move(call_bookmarks):
     def call(collection, *ids):
         public_id = collection and str(collection.pk)
         return call_bookmarks(
-            "POST", "bookmarks-batch-move", body={"ids": list(map(str, ids)), "collection": public_id}
+            "POST",
+            "bookmarks-batch-move",
+            body={"ids": list(map(str, ids)), "collection": public_id},
         )
 
     return call
@@ -41,7 +47,11 @@ def failed(status, code, attr=None):
 
 def outcome(result):
     """Return the status, ``success`` and the errors of one item's result."""
-    return result["status"], result["success"], [(error["attr"], error["code"]) for error in result["errors"]]
+    return (
+        result["status"],
+        result["success"],
+        [(error["attr"], error["code"]) for error in result["errors"]],
+    )
 
 
 # Deletion
@@ -52,12 +62,18 @@ def test_bookmarks_are_deleted(delete, user_group):
 
     response = delete(*(bookmark.pk for bookmark in deleted))
 
-    assert response.json() == {"success": 1, "results": [{"status": 200, "success": 1}] * 3}
+    assert response.json() == {
+        "success": 1,
+        "results": [{"status": 200, "success": 1}] * 3,
+    }
     assert Bookmark.objects.get() == kept
 
 
 def test_each_id_has_its_own_result(delete, user_group):
-    bookmark, of_another_group = BookmarkFactory(user_group=user_group), BookmarkFactory()
+    bookmark, of_another_group = (
+        BookmarkFactory(user_group=user_group),
+        BookmarkFactory(),
+    )
 
     response = delete(uuid4(), bookmark.pk, "x", bookmark.pk, of_another_group.pk)
 
@@ -69,7 +85,9 @@ def test_each_id_has_its_own_result(delete, user_group):
 # Moves
 
 
-def test_bookmarks_are_moved_into_a_collection_and_out_of_it(move, user_group, collection):
+def test_bookmarks_are_moved_into_a_collection_and_out_of_it(
+    move, user_group, collection
+):
     bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
     ids = [bookmark.pk for bookmark in bookmarks]
 
@@ -79,15 +97,23 @@ def test_bookmarks_are_moved_into_a_collection_and_out_of_it(move, user_group, c
 
     assert moved_in.json() == {
         "success": 1,
-        "results": [{"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)} for bookmark in stored],
+        "results": [
+            {"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)}
+            for bookmark in stored
+        ],
     }
     assert {bookmark.collection for bookmark in stored} == {collection}
-    assert all(new.updated_at > old.updated_at for new, old in zip(stored, bookmarks, strict=True))
+    assert all(
+        new.updated_at > old.updated_at
+        for new, old in zip(stored, bookmarks, strict=True)
+    )
     assert statuses(moved_out) == [200] * 3
     assert set(Bookmark.objects.values_list("collection", flat=True)) == {None}
 
 
-def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(move, user_group, collection):
+def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(
+    move, user_group, collection
+):
     inside = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     duplicate = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     other = BookmarkFactory(user_group=user_group)
@@ -95,11 +121,15 @@ def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(move, user
     response = move(collection, duplicate.pk, inside.pk, other.pk, uuid4())
 
     assert statuses(response) == [409, 200, 200, 404]
-    assert outcome(response.json()["results"][0]) == failed(409, "already_exists", "collection")
+    assert outcome(response.json()["results"][0]) == failed(
+        409, "already_exists", "collection"
+    )
     assert set(Bookmark.objects.filter(collection=collection)) == {inside, other}
 
 
-def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(move, user_group, collection):
+def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(
+    move, user_group, collection
+):
     other_collection = CollectionFactory(user_group=user_group)
     older = BookmarkFactory(user_group=user_group, url=URL, collection=other_collection)
     newer = BookmarkFactory(user_group=user_group, url=URL)
@@ -111,17 +141,25 @@ def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(move, u
 
 
 def test_the_collection_is_required(call_bookmarks):
-    assert errors(call_bookmarks("POST", "bookmarks-batch-move", body={"ids": []})) == [("collection", "required")]
+    assert errors(call_bookmarks("POST", "bookmarks-batch-move", body={"ids": []})) == [
+        ("collection", "required")
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_duplicate_that_appears_during_the_move_is_refused(move, user_group, collection):
+def test_a_duplicate_that_appears_during_the_move_is_refused(
+    move, user_group, collection
+):
     bookmark = BookmarkFactory(user_group=user_group, url=URL)
     other = BookmarkFactory(user_group=user_group, url=f"{URL}other")
     table, digest = Bookmark._meta.db_table, bytes(bookmark.url_digest).hex()
-    update = f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = '{collection.pk}' WHERE id = '{other.pk}'"
+    update = (
+        f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = "
+        f"'{collection.pk}' WHERE id = '{other.pk}'"
+    )
 
-    # Another transaction makes the other bookmark the duplicate, right before the move is written.
+    # Another transaction makes the other bookmark the duplicate, right before
+    # the move is written.
     with concurrently(f'UPDATE "{table}"', update):
         response = move(collection, bookmark.pk)
 
@@ -133,21 +171,40 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(move, user_group, c
 
 @pytest.mark.parametrize(
     ("url_name", "field"),
-    [("bookmarks-batch", "bookmarks"), ("bookmarks-batch-delete", "ids"), ("bookmarks-batch-move", "ids")],
+    [
+        ("bookmarks-batch", "bookmarks"),
+        ("bookmarks-batch-delete", "ids"),
+        ("bookmarks-batch-move", "ids"),
+    ],
 )
-@pytest.mark.parametrize(("value", "code"), [(None, "null"), ("x", "not_a_list"), (["x"] * 1001, "max_length")])
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(None, "null"), ("x", "not_a_list"), (["x"] * 1001, "max_length")],
+)
 def test_invalid_lists_are_refused(call_bookmarks, url_name, field, value, code):
-    assert errors(call_bookmarks("POST", url_name, body={field: value, "collection": None})) == [(field, code)]
-    assert errors(call_bookmarks("POST", url_name, body={"collection": None})) == [(field, "required")]
+    assert errors(
+        call_bookmarks("POST", url_name, body={field: value, "collection": None})
+    ) == [(field, code)]
+    assert errors(call_bookmarks("POST", url_name, body={"collection": None})) == [
+        (field, "required")
+    ]
 
 
 @pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
-def test_an_empty_id_or_one_that_is_not_text_is_refused_for_its_item(call_bookmarks, user_group, url_name):
+def test_an_empty_id_or_one_that_is_not_text_is_refused_for_its_item(
+    call_bookmarks, user_group, url_name
+):
     bookmark = BookmarkFactory(user_group=user_group)
 
-    response = call_bookmarks("POST", url_name, body={"ids": [1, None, str(bookmark.pk), ""], "collection": None})
+    response = call_bookmarks(
+        "POST",
+        url_name,
+        body={"ids": [1, None, str(bookmark.pk), ""], "collection": None},
+    )
 
     assert statuses(response) == [400, 400, 200, 400]
     assert [outcome(response.json()["results"][n])[2] for n in (0, 1, 3)] == [
-        [(None, "invalid")], [(None, "null")], [(None, "blank")]
-    ]  # fmt: skip
+        [(None, "invalid")],
+        [(None, "null")],
+        [(None, "blank")],
+    ]

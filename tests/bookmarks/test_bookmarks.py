@@ -1,4 +1,6 @@
-"""The operations on bookmarks, except the creation of one and the batches that delete or move them."""
+"""The operations on bookmarks, except the creation of one and the batches that
+delete or move them.
+"""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -10,7 +12,11 @@ from django.utils import timezone
 
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
 from usergroups.contract import pagination
@@ -27,9 +33,14 @@ def bookmark(user_group):
 # Titles
 
 
-@pytest.mark.parametrize("title", ["", " spaced ", "ü\N{GRINNING FACE}", "a" * 1000, "e\u0301\n"])
+@pytest.mark.parametrize(
+    "title", ["", " spaced ", "ü\N{GRINNING FACE}", "a" * 1000, "e\u0301\n"]
+)
 def test_titles_come_back_as_they_were_sent(create_bookmark, title):
-    assert create_bookmark({"url": URL, "title": title}).json()["bookmark"]["title"] == title
+    assert (
+        create_bookmark({"url": URL, "title": title}).json()["bookmark"]["title"]
+        == title
+    )
 
 
 # One bookmark
@@ -38,25 +49,42 @@ def test_titles_come_back_as_they_were_sent(create_bookmark, title):
 def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, client):
     response = create_bookmark({"url": URL})
 
-    read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Bearer {create_bookmark.token.secret}")
+    read = client.get(
+        response["Location"],
+        HTTP_AUTHORIZATION=f"Bearer {create_bookmark.token.secret}",
+    )
     assert read.json()["bookmark"] == response.json()["bookmark"]
 
 
 def test_a_bookmark_is_read(call_bookmarks, bookmark):
     response = call_bookmarks("GET", "bookmark", bookmark.pk)
 
-    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(bookmark)})
+    assert (response.status_code, response.json()) == (
+        200,
+        {"success": 1, "bookmark": bookmark_json(bookmark)},
+    )
 
 
 @pytest.mark.parametrize(
-    "changes", [{"title": "New"}, {"title": ""}, {"url": "https://example.org/"}, {"url": "HTTPS://EXAMPLE.COM"}]
+    "changes",
+    [
+        {"title": "New"},
+        {"title": ""},
+        {"url": "https://example.org/"},
+        {"url": "HTTPS://EXAMPLE.COM"},
+    ],
 )
 def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, changes):
     read_only = {"id": "x", "created_at": 1}
-    response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={**changes, **read_only})
+    response = call_bookmarks(
+        "PATCH", "bookmark", bookmark.pk, body={**changes, **read_only}
+    )
 
     stored = Bookmark.objects.get()
-    assert (response.status_code, response.json()) == (200, {"success": 1, "bookmark": bookmark_json(stored)})
+    assert (response.status_code, response.json()) == (
+        200,
+        {"success": 1, "bookmark": bookmark_json(stored)},
+    )
     assert bookmark_json(stored) == {
         **bookmark_json(bookmark),
         **changes,
@@ -65,12 +93,20 @@ def test_an_update_changes_only_the_given_fields(call_bookmarks, bookmark, chang
     assert stored.updated_at > bookmark.updated_at
 
 
-def test_after_a_change_of_its_url_a_bookmark_is_found_only_by_the_new_one(call_bookmarks, create_bookmark, bookmark):
-    call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"url": "https://example.org/"})
+def test_after_a_change_of_its_url_a_bookmark_is_found_only_by_the_new_one(
+    call_bookmarks, create_bookmark, bookmark
+):
+    call_bookmarks(
+        "PATCH", "bookmark", bookmark.pk, body={"url": "https://example.org/"}
+    )
 
-    assert create_bookmark({"url": "HTTPS://example.ORG"}).json()["bookmark"]["id"] == str(bookmark.pk)
+    assert create_bookmark({"url": "HTTPS://example.ORG"}).json()["bookmark"][
+        "id"
+    ] == str(bookmark.pk)
     assert create_bookmark({"url": URL}).status_code == 201
-    found = call_bookmarks("GET", "bookmarks", query={"url": "https://example.org"}).json()["bookmarks"]
+    found = call_bookmarks(
+        "GET", "bookmarks", query={"url": "https://example.org"}
+    ).json()["bookmarks"]
     assert [each["id"] for each in found] == [str(bookmark.pk)]
 
 
@@ -78,22 +114,40 @@ def location_of(bookmark):
     return reverse("bookmarks:bookmark", args=[bookmark.pk])
 
 
-def test_changing_a_url_to_a_duplicate_is_a_conflict(call_bookmarks, user_group, bookmark, collection):
+def test_changing_a_url_to_a_duplicate_is_a_conflict(
+    call_bookmarks, user_group, bookmark, collection
+):
     other = BookmarkFactory(user_group=user_group, url="https://example.org/")
-    # Neither is a duplicate: one is in a collection, and the other belongs to another group.
-    BookmarkFactory(user_group=user_group, url="https://example.net/", collection=collection)
+    # Neither is a duplicate: one is in a collection, and the other belongs to
+    # another group.
+    BookmarkFactory(
+        user_group=user_group, url="https://example.net/", collection=collection
+    )
     BookmarkFactory(url="https://example.net/")
 
-    response = call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "HTTPS://EXAMPLE.com", "title": "New"})
+    response = call_bookmarks(
+        "PATCH",
+        "bookmark",
+        other.pk,
+        body={"url": "HTTPS://EXAMPLE.com", "title": "New"},
+    )
 
     assert errors(response, 409) == [("url", "already_exists")]
     assert response["Location"] == location_of(bookmark)
     assert bookmark_json(Bookmark.objects.get(pk=other.pk)) == bookmark_json(other)
-    assert call_bookmarks("PATCH", "bookmark", other.pk, body={"url": "https://example.net/"}).status_code == 200
+    assert (
+        call_bookmarks(
+            "PATCH", "bookmark", other.pk, body={"url": "https://example.net/"}
+        ).status_code
+        == 200
+    )
 
 
-def test_a_url_and_a_collection_are_changed_at_once(call_bookmarks, user_group, bookmark, collection):
-    BookmarkFactory(user_group=user_group, url="https://example.org/")  # which the new URL alone would duplicate
+def test_a_url_and_a_collection_are_changed_at_once(
+    call_bookmarks, user_group, bookmark, collection
+):
+    # which the new URL alone would duplicate
+    BookmarkFactory(user_group=user_group, url="https://example.org/")
     changes = {"url": "https://example.org/", "collection": str(collection.pk)}
 
     response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body=changes)
@@ -102,8 +156,12 @@ def test_a_url_and_a_collection_are_changed_at_once(call_bookmarks, user_group, 
     assert {name: response.json()["bookmark"][name] for name in changes} == changes
 
 
-def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, bookmark, collection):
-    moved = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
+def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(
+    call_bookmarks, bookmark, collection
+):
+    moved = call_bookmarks(
+        "PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)}
+    )
     out = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": None})
 
     assert moved.json()["bookmark"]["collection"] == str(collection.pk)
@@ -111,12 +169,19 @@ def test_a_bookmark_is_moved_into_a_collection_and_out_of_it(call_bookmarks, boo
     assert out.json()["bookmark"]["collection"] is None
 
 
-@pytest.mark.parametrize("is_moved_in", [True, False], ids=["into a collection", "out of a collection"])
-def test_moving_a_bookmark_to_where_its_url_already_is_conflicts(call_bookmarks, user_group, collection, is_moved_in):
+@pytest.mark.parametrize(
+    "is_moved_in", [True, False], ids=["into a collection", "out of a collection"]
+)
+def test_moving_a_bookmark_to_where_its_url_already_is_conflicts(
+    call_bookmarks, user_group, collection, is_moved_in
+):
     outside = BookmarkFactory(user_group=user_group, url="HTTPS://EXAMPLE.com")
     inside = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     moved, duplicate = (outside, inside) if is_moved_in else (inside, outside)
-    changes = {"collection": str(collection.pk) if is_moved_in else None, "title": "New"}
+    changes = {
+        "collection": str(collection.pk) if is_moved_in else None,
+        "title": "New",
+    }
 
     response = call_bookmarks("PATCH", "bookmark", moved.pk, body=changes)
 
@@ -133,7 +198,9 @@ def test_a_bookmark_is_deleted(call_bookmarks, bookmark):
 
     assert (response.status_code, response.json()) == (200, {"success": 1})
     assert list(Bookmark.objects.all()) == [other]
-    assert errors(call_bookmarks("DELETE", "bookmark", bookmark.pk), 404) == [(None, "bookmark_not_found")]
+    assert errors(call_bookmarks("DELETE", "bookmark", bookmark.pk), 404) == [
+        (None, "bookmark_not_found")
+    ]
 
 
 # The list
@@ -141,26 +208,36 @@ def test_a_bookmark_is_deleted(call_bookmarks, bookmark):
 
 def follow(call_bookmarks, link):
     """Return the page to which the link of another page refers."""
-    return call_bookmarks("GET", "bookmarks", query=dict(parse_qsl(urlsplit(link).query))).json()
+    return call_bookmarks(
+        "GET", "bookmarks", query=dict(parse_qsl(urlsplit(link).query))
+    ).json()
 
 
 def test_bookmarks_are_listed_oldest_first(call_bookmarks, user_group):
     bookmarks = BookmarkFactory.create_batch(5, user_group=user_group)
-    first = call_bookmarks("GET", "bookmarks", query={"order": "oldest", "limit": 2}).json()
+    first = call_bookmarks(
+        "GET", "bookmarks", query={"order": "oldest", "limit": 2}
+    ).json()
     second = follow(call_bookmarks, first["next"])
     back = follow(call_bookmarks, second["previous"])
 
-    assert [item["id"] for item in first["bookmarks"] + second["bookmarks"]] == [str(each.pk) for each in bookmarks[:4]]
+    assert [item["id"] for item in first["bookmarks"] + second["bookmarks"]] == [
+        str(each.pk) for each in bookmarks[:4]
+    ]
     assert back["bookmarks"] == first["bookmarks"]
     assert first["previous"] is None
 
 
 def test_bookmarks_are_filtered_by_time_of_change(call_bookmarks, user_group):
     changed = BookmarkFactory.create_batch(2, user_group=user_group)[1]
-    time = call_bookmarks("PATCH", "bookmark", changed.pk, body={"title": "New"}).json()["bookmark"]["updated_at"]
+    time = call_bookmarks(
+        "PATCH", "bookmark", changed.pk, body={"title": "New"}
+    ).json()["bookmark"]["updated_at"]
     created = BookmarkFactory(user_group=user_group)
 
-    found = call_bookmarks("GET", "bookmarks", query={"updated_since": time}).json()["bookmarks"]
+    found = call_bookmarks("GET", "bookmarks", query={"updated_since": time}).json()[
+        "bookmarks"
+    ]
 
     assert [item["id"] for item in found] == [str(created.pk), str(changed.pk)]
 
@@ -173,8 +250,12 @@ def urls_of(response):
 def test_bookmarks_are_filtered_by_collection(call_bookmarks, bookmark, collection):
     inside = BookmarkFactory(user_group=bookmark.user_group, collection=collection)
 
-    assert urls_of(call_bookmarks("GET", "bookmarks", query={"collection": collection.pk})) == {inside.url}
-    assert urls_of(call_bookmarks("GET", "bookmarks", query={"collection": ""})) == {bookmark.url}
+    assert urls_of(
+        call_bookmarks("GET", "bookmarks", query={"collection": collection.pk})
+    ) == {inside.url}
+    assert urls_of(call_bookmarks("GET", "bookmarks", query={"collection": ""})) == {
+        bookmark.url
+    }
 
 
 def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
@@ -182,7 +263,9 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
     BookmarkFactory(user_group=bookmark.user_group, url=URL, collection=collection)
     BookmarkFactory(url=URL)  # of another group
 
-    response = call_bookmarks("GET", "bookmarks", query={"url": "HTTPS://EXAMPLE.COM:443"})
+    response = call_bookmarks(
+        "GET", "bookmarks", query={"url": "HTTPS://EXAMPLE.COM:443"}
+    )
 
     assert [found["url"] for found in response.json()["bookmarks"]] == [URL, URL]
 
@@ -196,9 +279,13 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
         ({"created_since": "yesterday"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31T09:26:53"}, ("created_since", "no_offset")),
-        ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),  # no seconds
+        # no seconds
+        ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),
         ({"updated_since": "2026-01-31T09:26:53"}, ("updated_since", "no_offset")),
-        ({"created_since": "0001-01-01T00:00:00+14:00"}, ("created_since", "overflow")),
+        (
+            {"created_since": "0001-01-01T00:00:00+14:00"},
+            ("created_since", "overflow"),
+        ),
         ({"q": ""}, ("q", "blank")),
         ({"q": "a" * 101}, ("q", "max_length")),
         ({"order": "title"}, ("order", "invalid_choice")),
@@ -213,12 +300,22 @@ def test_invalid_queries_are_refused(call_bookmarks, query, error):
 @pytest.mark.parametrize("name", ["created_since", "updated_since"])
 def test_an_unescaped_plus_in_a_time_is_explained(call_bookmarks, name):
     """In a query string, it stands for a space."""
-    response = call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"})
+    response = call_bookmarks(
+        "GET", "bookmarks", query={name: "2026-01-31T09:26:53 01:00"}
+    )
 
     assert errors(response) == [(name, "invalid")]
     [error] = response.json()["errors"]
-    assert error["detail"] == "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B."
-    assert call_bookmarks("GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}).status_code == 200
+    assert (
+        error["detail"]
+        == "Not a date and time like 2026-01-31T09:26:53Z. In a URL, write + as %2B."
+    )
+    assert (
+        call_bookmarks(
+            "GET", "bookmarks", query={name: "2026-01-31T09:26:53+01:00"}
+        ).status_code
+        == 200
+    )
 
 
 def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
@@ -227,7 +324,9 @@ def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
     new = BookmarkFactory(user_group=user_group, created_at=now)
 
     for since in (now.isoformat(), now.isoformat().replace("+00:00", "Z")):
-        assert urls_of(call_bookmarks("GET", "bookmarks", query={"created_since": since})) == {new.url}
+        assert urls_of(
+            call_bookmarks("GET", "bookmarks", query={"created_since": since})
+        ) == {new.url}
 
 
 @pytest.mark.parametrize(
@@ -245,9 +344,15 @@ def test_bookmarks_are_filtered_by_time_of_creation(call_bookmarks, user_group):
         ("***:x", False),  # as a regular expression of PostgreSQL, the same as "x"
     ],
 )
-def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, text, is_found):
-    """Case is ignored, and the special characters of LIKE and of regular expressions stand for themselves."""
-    bookmark = BookmarkFactory(user_group=user_group, url="https://example.com/A/b", title="München (a|b) 50%")
+def test_the_search_finds_parts_of_urls_and_titles(
+    call_bookmarks, user_group, text, is_found
+):
+    """Case is ignored, and the special characters of LIKE and of regular
+    expressions stand for themselves.
+    """
+    bookmark = BookmarkFactory(
+        user_group=user_group, url="https://example.com/A/b", title="München (a|b) 50%"
+    )
     BookmarkFactory(user_group=user_group)
     BookmarkFactory(title=text)  # of another group
 
@@ -256,7 +361,9 @@ def test_the_search_finds_parts_of_urls_and_titles(call_bookmarks, user_group, t
     assert found_urls == ({bookmark.url} if is_found else set())
 
 
-def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, user_group, monkeypatch):
+def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(
+    call_bookmarks, user_group, monkeypatch
+):
     monkeypatch.setattr(pagination, "MAX_SCANNED", 10)
     BookmarkFactory.create_batch(15, user_group=user_group)
     BookmarkFactory(user_group=user_group, title="Needle")
@@ -270,17 +377,23 @@ def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(call_bookmarks, 
     assert third["next"] is None
 
 
-def test_concurrent_searches_and_batches_are_limited_per_owner(call_bookmarks, user_group):
+def test_concurrent_searches_and_batches_are_limited_per_owner(
+    call_bookmarks, user_group
+):
     token_of_another_group = AccessTokenFactory()
 
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
             begin_call(calls_in_progress, COSTLY_CALLS, user_group)
         refused = call_bookmarks("GET", "bookmarks", query={"q": "x"})
-        refused_batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": []})
+        refused_batch = call_bookmarks(
+            "POST", "bookmarks-batch", body={"bookmarks": []}
+        )
         answered = [
             call_bookmarks("GET", "bookmarks"),
-            call_bookmarks("GET", "bookmarks", query={"q": "x"}, token=token_of_another_group),
+            call_bookmarks(
+                "GET", "bookmarks", query={"q": "x"}, token=token_of_another_group
+            ),
         ]
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "1")
@@ -289,8 +402,14 @@ def test_concurrent_searches_and_batches_are_limited_per_owner(call_bookmarks, u
     assert call_bookmarks("GET", "bookmarks", query={"q": "x"}).status_code == 200
 
 
-@pytest.mark.parametrize(("max_size", "per_page"), [(250, [2, 2, 1]), (1, [1] * 5)], ids=["limited", "at least one"])
-def test_a_page_of_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_group, monkeypatch, max_size, per_page):
+@pytest.mark.parametrize(
+    ("max_size", "per_page"),
+    [(250, [2, 2, 1]), (1, [1] * 5)],
+    ids=["limited", "at least one"],
+)
+def test_a_page_of_a_search_scans_a_limited_amount_of_text(
+    call_bookmarks, user_group, monkeypatch, max_size, per_page
+):
     monkeypatch.setattr(pagination, "MAX_SCANNED_SIZE", max_size)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
@@ -302,10 +421,14 @@ def test_a_page_of_a_search_scans_a_limited_amount_of_text(call_bookmarks, user_
     assert [len(page["bookmarks"]) for page in pages] == per_page
 
 
-def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(call_bookmarks, user_group, monkeypatch):
+def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(
+    call_bookmarks, user_group, monkeypatch
+):
     monkeypatch.setattr(pagination, "MAX_SCANNED", 1)  # Each page scans one bookmark.
     for number, title in enumerate(["match", "other", "other", "match", "other"]):
-        BookmarkFactory(user_group=user_group, url=f"https://example.com/{number}", title=title)
+        BookmarkFactory(
+            user_group=user_group, url=f"https://example.com/{number}", title=title
+        )
 
     pages = [call_bookmarks("GET", "bookmarks", query={"q": "match"}).json()]
     while pages[-1]["next"]:
@@ -315,7 +438,9 @@ def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(call_bookm
         back.append(follow(call_bookmarks, back[-1]["previous"]))
 
     found = [bookmark["id"] for page in pages for bookmark in page["bookmarks"]]
-    assert found == [bookmark["id"] for page in reversed(back) for bookmark in page["bookmarks"]]
+    assert found == [
+        bookmark["id"] for page in reversed(back) for bookmark in page["bookmarks"]
+    ]
     assert len(found) == 2
 
 
@@ -340,10 +465,24 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
     inside = Bookmark.objects.get(collection=collection)
     results = response.json()["results"]
     assert response.status_code == 200
-    assert response.json()["user_group"]["provided_id"] == bookmark.user_group.provided_id
-    assert [result["status"] for result in results] == [201, 200, 201, 200, 400, 400, 400]
+    assert (
+        response.json()["user_group"]["provided_id"] == bookmark.user_group.provided_id
+    )
+    assert [result["status"] for result in results] == [
+        201,
+        200,
+        201,
+        200,
+        400,
+        400,
+        400,
+    ]
     assert results[0] == {"status": 201, "success": 1, "bookmark": bookmark_json(new)}
-    assert results[1] == {"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)}
+    assert results[1] == {
+        "status": 200,
+        "success": 1,
+        "bookmark": bookmark_json(bookmark),
+    }
     assert results[2]["bookmark"] == bookmark_json(inside)
     assert results[3]["bookmark"] == bookmark_json(new)
     assert {error["attr"] for error in results[4]["errors"]} == {"collection", "url"}
@@ -354,42 +493,58 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
 def test_a_batch_creates_bookmarks_in_the_order_of_its_items(call_bookmarks):
     urls = [f"{URL}{n}" for n in range(20)]
 
-    call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": url} for url in urls]})
+    call_bookmarks(
+        "POST", "bookmarks-batch", body={"bookmarks": [{"url": url} for url in urls]}
+    )
 
     listed = call_bookmarks("GET", "bookmarks").json()["bookmarks"]
     assert [bookmark["url"] for bookmark in listed] == urls[::-1]
 
 
 def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
-    """A query with a condition for each of 1,000 collections would fail on SQLite."""
+    """A query with a condition for each of 1,000 collections would fail on
+    SQLite.
+    """
     collections = CollectionFactory.create_batch(1000, user_group=user_group)
-    items = [{"url": URL, "collection": str(collection.pk)} for collection in collections]
+    items = [
+        {"url": URL, "collection": str(collection.pk)} for collection in collections
+    ]
     call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     results = response.json()["results"]
     assert {result["status"] for result in results} == {200}
-    assert [result["bookmark"]["collection"] for result in results] == [item["collection"] for item in items]
+    assert [result["bookmark"]["collection"] for result in results] == [
+        item["collection"] for item in items
+    ]
 
 
 # Conflicts
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_bookmark_cannot_be_moved_into_a_concurrently_deleted_collection(call_bookmarks, bookmark, collection):
-    with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):  # right before the UPDATE
-        response = call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)})
+def test_a_bookmark_cannot_be_moved_into_a_concurrently_deleted_collection(
+    call_bookmarks, bookmark, collection
+):
+    # right before the UPDATE
+    with concurrently("UPDATE", "DELETE FROM bookmarks_collection"):
+        response = call_bookmarks(
+            "PATCH", "bookmark", bookmark.pk, body={"collection": str(collection.pk)}
+        )
 
     assert errors(response) == [("collection", "does_not_exist")]
     assert Bookmark.objects.get().collection is None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(call_bookmarks, collection):
+def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(
+    call_bookmarks, collection
+):
     items = [{"url": URL}, {"url": URL, "collection": str(collection.pk)}]
 
-    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):  # right before the INSERT
+    # right before the INSERT
+    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     assert [result["status"] for result in response.json()["results"]] == [201, 400]
@@ -397,9 +552,13 @@ def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(call_
 
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark):
-    """Another release of can_ada, which serializes URLs, may give another digest for a stored URL."""
+    """Another release of can_ada, which serializes URLs, may give another
+    digest for a stored URL.
+    """
     Bookmark.objects.update(url="https://example.com/not-the-url-of-the-digest")
 
-    response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]})
+    response = call_bookmarks(
+        "POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]}
+    )
 
     assert response.json()["results"][0]["bookmark"]["id"] == str(bookmark.pk)

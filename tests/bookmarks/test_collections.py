@@ -15,29 +15,41 @@ URL = "https://example.com/"
 
 
 @pytest.mark.parametrize("name", ["a", " spaced ", "ü\N{GRINNING FACE}", "a" * 255])
-def test_a_collection_is_created_and_found_at_its_location(call_bookmarks, client, access_token, name):
+def test_a_collection_is_created_and_found_at_its_location(
+    call_bookmarks, client, access_token, name
+):
     response = call_bookmarks("POST", "collections", body={"name": name})
 
     collection = Collection.objects.get()
     assert response.status_code == 201
     assert response.json() == {"success": 1, "collection": collection_json(collection)}
     assert (collection.name, collection.user_group) == (name, access_token.user_group)
-    read = client.get(response["Location"], HTTP_AUTHORIZATION=f"Bearer {access_token.secret}")
+    read = client.get(
+        response["Location"], HTTP_AUTHORIZATION=f"Bearer {access_token.secret}"
+    )
     assert read.json() == response.json()
 
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [({"name": None}, "null"), ({"name": ""}, "blank"), ({"name": 1}, "invalid"),
-     ({"name": "a" * 256}, "max_length")],
-)  # fmt: skip
+    [
+        ({"name": None}, "null"),
+        ({"name": ""}, "blank"),
+        ({"name": 1}, "invalid"),
+        ({"name": "a" * 256}, "max_length"),
+    ],
+)
 def test_invalid_names_are_refused(call_bookmarks, collection, body, code):
     assert errors(call_bookmarks("POST", "collections", body=body)) == [("name", code)]
-    assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [("name", code)]
+    assert errors(call_bookmarks("PATCH", "collection", collection.pk, body=body)) == [
+        ("name", code)
+    ]
 
 
 def test_a_new_collection_needs_a_name(call_bookmarks):
-    assert errors(call_bookmarks("POST", "collections", body={})) == [("name", "required")]
+    assert errors(call_bookmarks("POST", "collections", body={})) == [
+        ("name", "required")
+    ]
 
 
 def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
@@ -49,30 +61,50 @@ def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
         call_bookmarks("PATCH", "collection", other.pk, body={"name": collection.name}),
     ):
         assert errors(response, 409) == [("name", "already_exists")]
-        assert response["Location"] == reverse("bookmarks:collection", args=[collection.pk])
-        in_the_way = call_bookmarks("GET", "collection", response["Location"].rpartition("/")[2])
+        assert response["Location"] == reverse(
+            "bookmarks:collection", args=[collection.pk]
+        )
+        in_the_way = call_bookmarks(
+            "GET", "collection", response["Location"].rpartition("/")[2]
+        )
         assert in_the_way.json()["collection"]["name"] == collection.name
-    assert call_bookmarks("POST", "collections", body={"name": "Of another group"}).status_code == 201
+    assert (
+        call_bookmarks(
+            "POST", "collections", body={"name": "Of another group"}
+        ).status_code
+        == 201
+    )
 
 
-@pytest.mark.parametrize(("name", "found"), [("Reading list", True), ("reading list", False), ("Reading", False)])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("Reading list", True), ("reading list", False), ("Reading", False)],
+)
 def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, found):
     CollectionFactory.create_batch(2, user_group=user_group)
     CollectionFactory(name="Reading list")  # of another group
     collection = CollectionFactory(user_group=user_group, name="Reading list")
 
-    listed = call_bookmarks("GET", "collections", query={"name": name}).json()["collections"]
+    listed = call_bookmarks("GET", "collections", query={"name": name}).json()[
+        "collections"
+    ]
 
     assert [each["id"] for each in listed] == ([str(collection.pk)] if found else [])
 
 
 def test_a_collection_is_renamed(call_bookmarks, collection):
-    response = call_bookmarks("PATCH", "collection", collection.pk, body={"name": "New"})
+    response = call_bookmarks(
+        "PATCH", "collection", collection.pk, body={"name": "New"}
+    )
     without_changes = call_bookmarks("PATCH", "collection", collection.pk, body={})
 
     stored = Collection.objects.get()
     expected = {"success": 1, "collection": {**collection_json(stored), "name": "New"}}
-    assert (response.status_code, response.json(), without_changes.json()) == (200, expected, expected)
+    assert (response.status_code, response.json(), without_changes.json()) == (
+        200,
+        expected,
+        expected,
+    )
     assert stored.updated_at > collection.updated_at
 
 
@@ -86,16 +118,24 @@ def test_collections_are_listed_newest_first(call_bookmarks, user_group):
         "success": 1,
         "next": None,
         "previous": None,
-        "collections": [collection_json(collection) for collection in reversed(collections)],
+        "collections": [
+            collection_json(collection) for collection in reversed(collections)
+        ],
     }
 
 
 # Deletion
 
 
-def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, user_group):
-    inside = BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
-    other = BookmarkFactory(user_group=user_group, collection=CollectionFactory(user_group=user_group))
+def test_deleting_a_collection_keeps_its_bookmarks(
+    call_bookmarks, collection, user_group
+):
+    inside = BookmarkFactory.create_batch(
+        2, user_group=user_group, collection=collection
+    )
+    other = BookmarkFactory(
+        user_group=user_group, collection=CollectionFactory(user_group=user_group)
+    )
 
     response = call_bookmarks("DELETE", "collection", collection.pk)
 
@@ -103,18 +143,33 @@ def test_deleting_a_collection_keeps_its_bookmarks(call_bookmarks, collection, u
     assert not Collection.objects.filter(pk=collection.pk).exists()
     assert set(Bookmark.objects.filter(collection=None)) == set(inside)
     assert Bookmark.objects.filter(collection__isnull=False).get() == other
-    assert errors(call_bookmarks("DELETE", "collection", collection.pk), 404) == [(None, "collection_not_found")]
+    assert errors(call_bookmarks("DELETE", "collection", collection.pk), 404) == [
+        (None, "collection_not_found")
+    ]
 
 
-@pytest.mark.parametrize("older_is_inside", [True, False], ids=["older inside", "older outside"])
+@pytest.mark.parametrize(
+    "older_is_inside", [True, False], ids=["older inside", "older outside"]
+)
 @pytest.mark.parametrize("day", [1, 2], ids=["same time", "another time"])
-def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, collection, older_is_inside, day):
-    """If both were created at the same time, the one with the lower id counts as older."""
+def test_deleting_a_collection_keeps_the_older_of_duplicates(
+    call_bookmarks, collection, older_is_inside, day
+):
+    """If both were created at the same time, the one with the lower id counts
+    as older.
+    """
     places = [collection, None] if older_is_inside else [None, collection]
     times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, day, tzinfo=UTC)]
     older, _ = (
-        BookmarkFactory(user_group=collection.user_group, url=url, collection=place, created_at=time)
-        for url, place, time in zip(("https://EXAMPLE.com", URL), places, times, strict=True)
+        BookmarkFactory(
+            user_group=collection.user_group,
+            url=url,
+            collection=place,
+            created_at=time,
+        )
+        for url, place, time in zip(
+            ("https://EXAMPLE.com", URL), places, times, strict=True
+        )
     )
     of_another_group = BookmarkFactory(url=URL)
 
@@ -124,7 +179,9 @@ def test_deleting_a_collection_keeps_the_older_of_duplicates(call_bookmarks, col
     assert (kept.pk, kept.collection) == (older.pk, None)
 
 
-def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group, collection):
+def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(
+    user_group, collection
+):
     BookmarkFactory(user_group=user_group, collection=collection)
 
     with connection.cursor() as cursor:
@@ -132,7 +189,8 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
 
     with pytest.raises(IntegrityError), transaction.atomic():
         connection.check_constraints()  # as a commit does
-    transaction.set_rollback(True)  # so that Django does not check them again after the test
+    # so that Django does not check them again after the test
+    transaction.set_rollback(True)
 
 
 # Ownership
@@ -141,16 +199,34 @@ def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(user_group
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 @pytest.mark.parametrize("url_name", ["bookmark", "collection"])
 @pytest.mark.parametrize(
-    "unknown", ["00000000-0000-7000-8000-000000000000", "x", "a" * 300, "\0", "{upper}", "{hex}", "{braces}"]
+    "unknown",
+    [
+        "00000000-0000-7000-8000-000000000000",
+        "x",
+        "a" * 300,
+        "\0",
+        "{upper}",
+        "{hex}",
+        "{braces}",
+    ],
 )
-def test_objects_of_another_group_are_answered_like_unknown_ones(call_bookmarks, user_group, method, url_name, unknown):
-    """An object's own id in another form than the canonical one is unknown, too."""
+def test_objects_of_another_group_are_answered_like_unknown_ones(
+    call_bookmarks, user_group, method, url_name, unknown
+):
+    """An object's own id in another form than the canonical one is unknown,
+    too.
+    """
     factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
     theirs, own = factory(), factory(user_group=user_group)
-    unknown = unknown.format(upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}")
+    unknown = unknown.format(
+        upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}"
+    )
 
     body = {"name": "New", "title": "New"}
-    answers = [call_bookmarks(method, url_name, public_id, body=body) for public_id in (theirs.pk, unknown)]
+    answers = [
+        call_bookmarks(method, url_name, public_id, body=body)
+        for public_id in (theirs.pk, unknown)
+    ]
 
     assert errors(answers[0], 404) == [(None, f"{url_name}_not_found")]
     assert comparable(answers[0]) == comparable(answers[1])

@@ -1,4 +1,6 @@
-"""The commands import_bookmarks and export_bookmarks: their options, and the files that they read and write."""
+"""The commands import_bookmarks and export_bookmarks: their options, and the
+files that they read and write.
+"""
 
 import gzip
 import os
@@ -32,7 +34,9 @@ def user_group():
 
 @pytest.fixture
 def import_file(user_group, tmp_path, capsys):
-    """Return a function that imports a CSV file into a group with one bookmark, and returns stdout and stderr."""
+    """Return a function that imports a CSV file into a group with one
+    bookmark, and returns stdout and stderr.
+    """
     BookmarkFactory(user_group=user_group, url="https://old/", title="Old")
 
     def run(content, *options):
@@ -46,28 +50,51 @@ def import_file(user_group, tmp_path, capsys):
 
 IMPORTS = {
     "refused": (
-        b"url,title\nhttps://a/,A\nx,B\nhttps://old/,C\nx,D\n", [],
-        ["1 created, 1 already existed, 2 refused.", "lines 3, 5: The URL has no scheme such as https://."],
+        b"url,title\nhttps://a/,A\nx,B\nhttps://old/,C\nx,D\n",
+        [],
+        [
+            "1 created, 1 already existed, 2 refused.",
+            "lines 3, 5: The URL has no scheme such as https://.",
+        ],
         {"Old", "A"},
     ),
     "dry run": (
-        b"url\nhttps://a/\nhttps://old/\nhttps://a\n", ["--dry-run"],
-        ["Dry run, nothing was changed: 1 created, 2 already existed, 0 refused.", ""], {"Old"},
+        b"url\nhttps://a/\nhttps://old/\nhttps://a\n",
+        ["--dry-run"],
+        ["Dry run, nothing was changed: 1 created, 2 already existed, 0 refused.", ""],
+        {"Old"},
     ),
     "update": (
-        b"url,title\nhttps://old/,New\n", ["--update"],
-        ["0 created, 1 updated, 0 already existed, 0 refused.", ""], {"New"},
+        b"url,title\nhttps://old/,New\n",
+        ["--update"],
+        ["0 created, 1 updated, 0 already existed, 0 refused.", ""],
+        {"New"},
     ),
-    "empty": (b"url\n", [], ["0 created, 0 already existed, 0 refused.", "The file contains no bookmarks."], {"Old"}),
+    "empty": (
+        b"url\n",
+        [],
+        [
+            "0 created, 0 already existed, 0 refused.",
+            "The file contains no bookmarks.",
+        ],
+        {"Old"},
+    ),
     "encoding": (
-        "url,title\nhttps://a/,Привет\n".encode("koi8-r"), ["--encoding", "koi"],  # a label of the WHATWG for KOI8-R
-        ["1 created, 0 already existed, 0 refused.", ""], {"Old", "Привет"},
+        # a label of the WHATWG for KOI8-R
+        "url,title\nhttps://a/,Привет\n".encode("koi8-r"),
+        ["--encoding", "koi"],
+        ["1 created, 0 already existed, 0 refused.", ""],
+        {"Old", "Привет"},
     ),
-}  # fmt: skip
-"""A file's content, options, what the command prints to stdout and stderr, and the titles that are stored then."""
+}
+"""A file's content, options, what the command prints to stdout and stderr, and
+the titles that are stored then.
+"""
 
 
-@pytest.mark.parametrize(("content", "options", "printed", "titles"), IMPORTS.values(), ids=IMPORTS)
+@pytest.mark.parametrize(
+    ("content", "options", "printed", "titles"), IMPORTS.values(), ids=IMPORTS
+)
 def test_an_import_prints_what_it_did(import_file, content, options, printed, titles):
     assert import_file(content, *options) == printed
     assert set(Bookmark.objects.values_list("title", flat=True)) == titles
@@ -79,8 +106,11 @@ def test_an_import_prints_what_it_did(import_file, content, options, printed, ti
         (b"url\nx\n", "All bookmarks were refused."),
         (
             gzip.compress(b"url\nhttps://a/\n") + b"garbage",
-            "The compressed file is damaged. What was read of it may contain errors. Only what comes before was read: "
-            "1 created, 0 already existed, 0 refused.",
+            (
+                "The compressed file is damaged. What was read of it may contain "
+                "errors. Only what comes before was read: 1 created, 0 already "
+                "existed, 0 refused."
+            ),
         ),
     ],
     ids=["refused", "damaged"],
@@ -92,7 +122,9 @@ def test_an_import_of_an_unusable_file_fails(import_file, content, message):
 
 
 def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
-    """The interrupt comes after nine rows, of which two transactions have stored four each."""
+    """The interrupt comes after nine rows, of which two transactions have
+    stored four each.
+    """
     content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
 
@@ -102,7 +134,9 @@ def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(import_bookmarks, "read", read)
-        with pytest.raises(CommandError, match=r"Interrupted.* Result so far: 8 created"):
+        with pytest.raises(
+            CommandError, match=r"Interrupted.* Result so far: 8 created"
+        ):
             import_file(content)
     assert import_file(content)[0] == "2 created, 8 already existed, 0 refused."
 
@@ -114,7 +148,9 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
         pipe.write(b'{"url": "https://example.com/"}\n')
     with open(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        call_command("import_bookmarks", "--format", "jsonl", *GROUP, path.format(reading))
+        call_command(
+            "import_bookmarks", "--format", "jsonl", *GROUP, path.format(reading)
+        )
 
     assert capsys.readouterr().out.startswith("1 created, 0 ")
 
@@ -127,9 +163,18 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
         (["-"], "Specify the file's format with --format"),
         (["missing/a.csv"], "No such file or directory: 'missing/a.csv'."),
         (["/", "--format", "csv"], "Is a directory: '/'."),
-        (["a.csv", "--collection", "x"], "The user group has no collection with the id 'x'."),
-        (["a.csv", "--user-group", "x"], "There is no user group 'x' of a team 'Acme' in no environment."),
-        (["a.csv", "--user-group", "\udcff"], "argument --user-group: invalid utf8 value"),
+        (
+            ["a.csv", "--collection", "x"],
+            "The user group has no collection with the id 'x'.",
+        ),
+        (
+            ["a.csv", "--user-group", "x"],
+            "There is no user group 'x' of a team 'Acme' in no environment.",
+        ),
+        (
+            ["a.csv", "--user-group", "\udcff"],
+            "argument --user-group: invalid utf8 value",
+        ),
     ],
 )
 def test_invalid_arguments_are_errors(command, arguments, message):
@@ -149,7 +194,9 @@ def test_an_export_replaces_the_content_of_the_file(user_group, tmp_path, name):
     call_command("export_bookmarks", str(file), *GROUP)
 
     with file.open(newline="") as text:
-        assert text.read() == "".join(EXPORT_FORMATS[name].write(exporting.load(user_group)))
+        assert text.read() == "".join(
+            EXPORT_FORMATS[name].write(exporting.load(user_group))
+        )
 
 
 def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
@@ -200,7 +247,15 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
     BookmarkFactory(user_group=user_group)
     inside = BookmarkFactory(user_group=user_group, collection=collection, title="ü")
 
-    call_command("export_bookmarks", "-", *GROUP, "--format", "jsonl", "--collection", str(collection.pk))
+    call_command(
+        "export_bookmarks",
+        "-",
+        *GROUP,
+        "--format",
+        "jsonl",
+        "--collection",
+        str(collection.pk),
+    )
 
     [line] = capfdbinary.readouterr().out.decode().splitlines()
     assert f'"url": "{inside.url}", "title": "ü"' in line
@@ -209,13 +264,23 @@ def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):
 @pytest.mark.parametrize(
     ("error", "message", "status"),
     [
-        (OperationalError("connection lost.\nDETAIL: A secret."), "The database failed: connection lost.", 1),
+        (
+            OperationalError("connection lost.\nDETAIL: A secret."),
+            "The database failed: connection lost.",
+            1,
+        ),
         (KeyboardInterrupt(), "Interrupted.", 130),  # 128 + SIGINT, as in a shell
-        (OSError(28, "No space left on device"), "[Errno 28] No space left on device.", 1),
+        (
+            OSError(28, "No space left on device"),
+            "[Errno 28] No space left on device.",
+            1,
+        ),
     ],
     ids=["database", "interrupt", "disk"],
 )
-def test_a_failed_export_says_so_in_one_line(monkeypatch, tmp_path, error, message, status):
+def test_a_failed_export_says_so_in_one_line(
+    monkeypatch, tmp_path, error, message, status
+):
     def load(*args):
         raise error
         yield  # makes this function a generator, as load() is
@@ -224,11 +289,18 @@ def test_a_failed_export_says_so_in_one_line(monkeypatch, tmp_path, error, messa
     with pytest.raises(CommandError) as raised:
         call_command("export_bookmarks", str(tmp_path / "a.csv"), *GROUP)
 
-    assert (str(raised.value), raised.value.returncode) == (f"{message} The export is not complete.", status)
+    assert (str(raised.value), raised.value.returncode) == (
+        f"{message} The export is not complete.",
+        status,
+    )
 
 
-@pytest.mark.parametrize("files", [{}, {"a.csv": "old"}], ids=["no file", "an older file"])
-def test_a_failed_export_leaves_the_folder_as_it_was(monkeypatch, tmp_path, user_group, files):
+@pytest.mark.parametrize(
+    "files", [{}, {"a.csv": "old"}], ids=["no file", "an older file"]
+)
+def test_a_failed_export_leaves_the_folder_as_it_was(
+    monkeypatch, tmp_path, user_group, files
+):
     for name, content in files.items():
         (tmp_path / name).write_text(content)
 

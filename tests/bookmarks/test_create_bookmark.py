@@ -45,18 +45,23 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
 
 
 def test_ids_are_uuids_of_version_7_in_the_order_of_creation(create_bookmark):
-    ids = [create_bookmark({"url": f"{URL}{n}"}).json()["bookmark"]["id"] for n in range(20)]
+    ids = [
+        create_bookmark({"url": f"{URL}{n}"}).json()["bookmark"]["id"]
+        for n in range(20)
+    ]
 
-    assert {(UUID(text).version, UUID(text).variant, str(UUID(text))) for text in ids} == {
-        (7, RFC_4122, text) for text in ids
-    }
+    assert {
+        (UUID(text).version, UUID(text).variant, str(UUID(text))) for text in ids
+    } == {(7, RFC_4122, text) for text in ids}
     assert ids == sorted(ids)
 
 
 def test_the_server_sets_the_times(create_bookmark):
     before = timezone.now()
 
-    bookmark = create_bookmark({"url": URL, "updated_at": "2020-01-01T00:00:00Z"}).json()["bookmark"]
+    bookmark = create_bookmark(
+        {"url": URL, "updated_at": "2020-01-01T00:00:00Z"}
+    ).json()["bookmark"]
 
     for name in ("created_at", "updated_at"):
         assert before <= datetime.fromisoformat(bookmark[name]) <= timezone.now()
@@ -87,8 +92,21 @@ def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):
         ("created_at", ["2999-01-01T00:00:00Z"], "in_future"),
         ("created_at", ["2020-01-01T00:00:00"], "no_offset"),
         ("created_at", ["0001-01-01T00:00:00+14:00"], "overflow"),
-        ("created_at", ["2020-01-01", "2020-01-01T00:00:00+01", "2020-01-01T00:00:00Z\n", "2020-02-30T00:00:00Z",
-                        "\N{FULLWIDTH DIGIT TWO}020-01-01T00:00:00Z", "yesterday", "", 1577836800, []], "invalid"),
+        (
+            "created_at",
+            [
+                "2020-01-01",
+                "2020-01-01T00:00:00+01",
+                "2020-01-01T00:00:00Z\n",
+                "2020-02-30T00:00:00Z",
+                "\N{FULLWIDTH DIGIT TWO}020-01-01T00:00:00Z",
+                "yesterday",
+                "",
+                1577836800,
+                [],
+            ],
+            "invalid",
+        ),
         ("title", [1, []], "invalid"),
         ("title", ["a" * 1001], "max_length"),
         ("url", [1, True, [URL], {"href": URL}], "invalid"),
@@ -96,15 +114,25 @@ def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):
         ("url", [URL.ljust(8001, "a")], "max_length"),
         *((name, [None], "null") for name in ("created_at", "title", "url")),
     ],
-)  # fmt: skip
+)
 def test_an_invalid_value_is_refused(create_bookmark, name, values, code):
-    assert [errors(create_bookmark({"url": URL, name: value})) for value in values] == [[(name, code)]] * len(values)
+    assert [errors(create_bookmark({"url": URL, name: value})) for value in values] == [
+        [(name, code)]
+    ] * len(values)
     assert errors(create_bookmark({})) == [("url", "required")]
     assert not Bookmark.objects.exists()
 
 
 def test_read_only_fields_are_ignored(create_bookmark, user_group):
-    response = create_bookmark({"url": URL, "id": str(uuid4()), "user_group": 0, "user_group_id": 0, "url_digest": "x"})
+    response = create_bookmark(
+        {
+            "url": URL,
+            "id": str(uuid4()),
+            "user_group": 0,
+            "user_group_id": 0,
+            "url_digest": "x",
+        }
+    )
 
     bookmark = Bookmark.objects.get()
     assert response.json()["bookmark"]["id"] == str(bookmark.pk)
@@ -128,9 +156,13 @@ def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
     "wrong",
     [
         pytest.param(lambda collection: str(uuid4()), id="unknown"),
-        pytest.param(lambda collection: str(CollectionFactory().pk), id="of another team"),
         pytest.param(
-            lambda collection: str(CollectionFactory(user_group__team=collection.user_group.team).pk),
+            lambda collection: str(CollectionFactory().pk), id="of another team"
+        ),
+        pytest.param(
+            lambda collection: str(
+                CollectionFactory(user_group__team=collection.user_group.team).pk
+            ),
             id="of another group",
         ),
         pytest.param(lambda collection: str(collection.pk).upper(), id="in upper case"),
@@ -149,7 +181,9 @@ def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
         pytest.param(lambda collection: {"id": str(collection.pk)}, id="object"),
     ],
 )
-def test_invalid_and_foreign_collections_are_answered_alike(create_bookmark, user_group, wrong):
+def test_invalid_and_foreign_collections_are_answered_alike(
+    create_bookmark, user_group, wrong
+):
     collection = CollectionFactory(user_group=user_group)
 
     response = create_bookmark({"url": URL, "collection": wrong(collection)})
@@ -165,14 +199,26 @@ def test_invalid_and_foreign_collections_are_answered_alike(create_bookmark, use
 @pytest.mark.parametrize(
     "url",
     [
-        "http://example.com", "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment", "http://intranet/",
-        "http://localhost:8000/", "http://127.0.0.1/", "http://[::1]:8000/", "http://user:password@example.com/",
-        "http://例え.テスト/パス?検索=値#断片", "http://xn--bcher-kva.example/", "https://example.com/a b",
-        "https://example.com/%", "https://example.com/\U0001f468\u200d\U0001f469", "https://example.com./",
-        "http:example.com", "http:\\\\example.com\\path", "http://example.com:65535/", "http://0x7f.1/",
+        "http://example.com",
+        "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment",
+        "http://intranet/",
+        "http://localhost:8000/",
+        "http://127.0.0.1/",
+        "http://[::1]:8000/",
+        "http://user:password@example.com/",
+        "http://例え.テスト/パス?検索=値#断片",
+        "http://xn--bcher-kva.example/",
+        "https://example.com/a b",
+        "https://example.com/%",
+        "https://example.com/\U0001f468\u200d\U0001f469",
+        "https://example.com./",
+        "http:example.com",
+        "http:\\\\example.com\\path",
+        "http://example.com:65535/",
+        "http://0x7f.1/",
         URL.ljust(8000, "a"),
     ],
-)  # fmt: skip
+)
 def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     response = create_bookmark({"url": url})
 
@@ -180,51 +226,117 @@ def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
 
 
-NO_SCHEME, NOT_HTTP = "The URL has no scheme such as https://.", "The URL is neither http nor https."
-WHITE_SPACE, CONTROL = "The URL has surrounding white space.", "The URL has control characters."
+NO_SCHEME, NOT_HTTP = (
+    "The URL has no scheme such as https://.",
+    "The URL is neither http nor https.",
+)
+WHITE_SPACE, CONTROL = (
+    "The URL has surrounding white space.",
+    "The URL has control characters.",
+)
 NOT_VALID, LONG_HOST = (
     "The URL is not valid by the WHATWG URL Standard.",
     "The host is longer than a domain name can be.",
 )
-CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))  # Encoding it as a host would take 0.2 s.
+# Encoding it as a host would take 0.2 s.
+CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))
 
 
 @pytest.mark.parametrize(
     ("reason", "urls"),
     [
         (NO_SCHEME, ["example.com", "//example.com/", "/path"]),
-        (NOT_HTTP, ["ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd",
-                    "ws://example.com/", "mailto:a@example.com", "blob:https://example.com/x", f"ftp:{CHINESE}"]),
-        (NOT_VALID, ["http://", "https:///", "http://?", "http://exa mple.com/", "http://example.com:65536/",
-                     "http://example.com:x/", "http://[::1/", "http://[::g]/", "http://1.2.3.256/",
-                     "http://exa<mple.com/", "http://%00/"]),
-        (WHITE_SPACE, [" https://example.com/", "https://example.com/ ", "\u00a0https://example.com/",
-                       "https://example.com/\u3000"]),
-        (CONTROL, ["https://exam\tple.com/", "https://example.com/\n", "https://example.com/a\rb",
-                   "https://example.com/\x1f", "https://example.com/\x7f", "https://example.com/\x85x"]),
-        (LONG_HOST, [f"https://{CHINESE}", "https://user@" + "\u4e00" * 256]),  # at most 255 characters
+        (
+            NOT_HTTP,
+            [
+                "ftp://example.com/",
+                "javascript:alert(1)",
+                "data:text/html,x",
+                "file:///etc/passwd",
+                "ws://example.com/",
+                "mailto:a@example.com",
+                "blob:https://example.com/x",
+                f"ftp:{CHINESE}",
+            ],
+        ),
+        (
+            NOT_VALID,
+            [
+                "http://",
+                "https:///",
+                "http://?",
+                "http://exa mple.com/",
+                "http://example.com:65536/",
+                "http://example.com:x/",
+                "http://[::1/",
+                "http://[::g]/",
+                "http://1.2.3.256/",
+                "http://exa<mple.com/",
+                "http://%00/",
+            ],
+        ),
+        (
+            WHITE_SPACE,
+            [
+                " https://example.com/",
+                "https://example.com/ ",
+                "\u00a0https://example.com/",
+                "https://example.com/\u3000",
+            ],
+        ),
+        (
+            CONTROL,
+            [
+                "https://exam\tple.com/",
+                "https://example.com/\n",
+                "https://example.com/a\rb",
+                "https://example.com/\x1f",
+                "https://example.com/\x7f",
+                "https://example.com/\x85x",
+            ],
+        ),
+        # at most 255 characters
+        (LONG_HOST, [f"https://{CHINESE}", "https://user@" + "\u4e00" * 256]),
     ],
-    ids=["no scheme", "not http", "not valid", "white space", "control characters", "long host"],
-)  # fmt: skip
+    ids=[
+        "no scheme",
+        "not http",
+        "not valid",
+        "white space",
+        "control characters",
+        "long host",
+    ],
+)
 def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, reason, urls):
     responses = [create_bookmark({"url": url}) for url in urls]
 
-    assert [errors(response) for response in responses] == [[("url", "invalid")]] * len(urls)
-    assert {response.json()["errors"][0]["detail"] for response in responses} == {reason}
+    assert [errors(response) for response in responses] == [[("url", "invalid")]] * len(
+        urls
+    )
+    assert {response.json()["errors"][0]["detail"] for response in responses} == {
+        reason
+    }
     assert not Bookmark.objects.exists()
 
 
 def test_all_errors_are_reported_at_once(create_bookmark):
     response = create_bookmark({"url": "x", "collection": "x", "title": 1})
 
-    assert set(errors(response)) == {("url", "invalid"), ("collection", "does_not_exist"), ("title", "invalid")}
+    assert set(errors(response)) == {
+        ("url", "invalid"),
+        ("collection", "does_not_exist"),
+        ("title", "invalid"),
+    }
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
+@given(
+    rest=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50)
+)
 def test_urls_come_back_as_they_were_sent(create_bookmark, rest):
     Bookmark.objects.all().delete()  # that of the previous example
-    url = f"https://example.com/?{rest}#x"  # ends in x, because white space at the end is refused
+    # ends in x, because white space at the end is refused
+    url = f"https://example.com/?{rest}#x"
 
     response = create_bookmark({"url": url})
 
@@ -282,20 +394,36 @@ def test_different_urls_are_different_bookmarks(create_bookmark, other):
     assert create_bookmark({"url": other}).status_code == 201
 
 
-def test_the_same_url_may_be_in_each_collection_and_each_group(create_bookmark, user_group):
+def test_the_same_url_may_be_in_each_collection_and_each_group(
+    create_bookmark, user_group
+):
     one, two = CollectionFactory.create_batch(2, user_group=user_group)
     BookmarkFactory(url=URL)  # of another group
     places = [None, str(one.pk), str(two.pk)]
 
-    assert [create_bookmark({"url": URL, "collection": place}).status_code for place in places] == [201, 201, 201]
-    assert [create_bookmark({"url": URL, "collection": place}).status_code for place in places] == [200, 200, 200]
+    assert [
+        create_bookmark({"url": URL, "collection": place}).status_code
+        for place in places
+    ] == [201, 201, 201]
+    assert [
+        create_bookmark({"url": URL, "collection": place}).status_code
+        for place in places
+    ] == [200, 200, 200]
 
 
-@pytest.mark.parametrize("make_collection", [lambda **_: None, CollectionFactory], ids=["no collection", "collection"])
+@pytest.mark.parametrize(
+    "make_collection",
+    [lambda **_: None, CollectionFactory],
+    ids=["no collection", "collection"],
+)
 def test_the_database_refuses_duplicates(user_group, make_collection):
     collection = make_collection(user_group=user_group)
-    BookmarkFactory(user_group=user_group, collection=collection, url="http://example.com/")
-    same = Bookmark(user_group=user_group, collection=collection, url="HTTP://EXAMPLE.com:80")
+    BookmarkFactory(
+        user_group=user_group, collection=collection, url="http://example.com/"
+    )
+    same = Bookmark(
+        user_group=user_group, collection=collection, url="HTTP://EXAMPLE.com:80"
+    )
 
     with pytest.raises(IntegrityError), transaction.atomic():
         Bookmark.objects.bulk_create([same])
@@ -307,10 +435,13 @@ def test_the_model_refuses_invalid_urls(user_group):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(create_bookmark, user_group):
+def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(
+    create_bookmark, user_group
+):
     collection = CollectionFactory(user_group=user_group)
 
-    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):  # right before the INSERT
+    # right before the INSERT
+    with concurrently("INSERT", "DELETE FROM bookmarks_collection"):
         response = create_bookmark({"url": URL, "collection": str(collection.pk)})
 
     assert errors(response) == [("collection", "does_not_exist")]
@@ -319,8 +450,13 @@ def test_a_concurrently_deleted_collection_is_answered_like_an_unknown_one(creat
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_bookmark):
-    # Another connection deletes the token and the group right before the INSERT.
-    with concurrently("INSERT", "DELETE FROM bookmarks_accesstoken", "DELETE FROM usergroups_usergroup"):
+    # Another connection deletes the token and the group right before the
+    # INSERT.
+    with concurrently(
+        "INSERT",
+        "DELETE FROM bookmarks_accesstoken",
+        "DELETE FROM usergroups_usergroup",
+    ):
         response = create_bookmark({"url": URL})
 
     assert response.status_code == 401
@@ -329,7 +465,9 @@ def test_a_concurrent_deletion_of_the_user_group_is_answered_with_401(create_boo
 
 @pytest.mark.django_db(transaction=True)
 def test_a_bookmark_is_created_after_a_deadlock(create_bookmark, user_group):
-    """Another transaction locks the collection and then inserts the same bookmark, so that each waits for the other."""
+    """Another transaction locks the collection and then inserts the same
+    bookmark, so that each waits for the other.
+    """
     collection = CollectionFactory(user_group=user_group)
     same = Bookmark(user_group=user_group, collection=collection, url=URL)
 

@@ -17,12 +17,17 @@ MISPLACED = "Not CSV: a quotation mark is missing or misplaced."
 
 
 def read(text):
-    return list(read_file(io.BytesIO(text if isinstance(text, bytes) else text.encode())))
+    return list(
+        read_file(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+    )
 
 
 def titles(records):
     """Return the title of each record, or its line number if it is refused."""
-    return [record.line if isinstance(record, InvalidRecord) else record.title for record in records]
+    return [
+        record.line if isinstance(record, InvalidRecord) else record.title
+        for record in records
+    ]
 
 
 # Quotation marks
@@ -31,34 +36,76 @@ def titles(records):
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        pytest.param(['https://a/,"b', "", "c", 'd"', "https://e/,f"], ["b\n\nc\nd", "f"], id="four lines"),
-        pytest.param(['https://a/,"b', 'https://c/"'], ["b\nhttps://c/"], id="an address"),
-        pytest.param(['https://a/,"b', 'c"",d', '"', "https://e/,f"], ['b\nc",d\n', "f"], id="a quotation mark"),
+        pytest.param(
+            ['https://a/,"b', "", "c", 'd"', "https://e/,f"],
+            ["b\n\nc\nd", "f"],
+            id="four lines",
+        ),
+        pytest.param(
+            ['https://a/,"b', 'https://c/"'], ["b\nhttps://c/"], id="an address"
+        ),
+        pytest.param(
+            ['https://a/,"b', 'c"",d', '"', "https://e/,f"],
+            ['b\nc",d\n', "f"],
+            id="a quotation mark",
+        ),
     ],
 )
-def test_a_quoted_cell_may_contain_line_breaks_addresses_and_quotation_marks(lines, expected):
+def test_a_quoted_cell_may_contain_line_breaks_addresses_and_quotation_marks(
+    lines, expected
+):
     assert titles(read("\n".join(["url,title", *lines]))) == expected
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        pytest.param(['https://a/,"b', "https://c/,d", "https://e/,f"], [2, "d", "f"], id="not closed"),
-        pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,"f"'], [2, "d", "f"], id="before a quoted cell"),
-        pytest.param(['https://a/,"b', "https://c/,d", 'https://e/,f"'], [2, "d", 4], id="missing, later misplaced"),
-        pytest.param(['https://a/,b"', "https://c/,d"], [2, "d"], id="in an unquoted cell"),
-        pytest.param(['https://a/,"b"c', "https://c/,d"], [2, "d"], id="followed by text"),
+        pytest.param(
+            ['https://a/,"b', "https://c/,d", "https://e/,f"],
+            [2, "d", "f"],
+            id="not closed",
+        ),
+        pytest.param(
+            ['https://a/,"b', "https://c/,d", 'https://e/,"f"'],
+            [2, "d", "f"],
+            id="before a quoted cell",
+        ),
+        pytest.param(
+            ['https://a/,"b', "https://c/,d", 'https://e/,f"'],
+            [2, "d", 4],
+            id="missing, later misplaced",
+        ),
+        pytest.param(
+            ['https://a/,b"', "https://c/,d"], [2, "d"], id="in an unquoted cell"
+        ),
+        pytest.param(
+            ['https://a/,"b"c', "https://c/,d"], [2, "d"], id="followed by text"
+        ),
         pytest.param(['https://a/, "b"', "https://c/,d"], [2, "d"], id="after a space"),
-        pytest.param(['"https://a/,b', '"https://c/,d', "https://e/,f"], [2, 3, "f"], id="on each line"),
-        pytest.param(['https://a/,"b', 'c","d"', "https://e/,f"], [2, 3, "f"], id="too many cells on two lines"),
-        pytest.param(['https://a/,"b" ', "https://c/,d"], [2, "d"], id="followed by a space"),
+        pytest.param(
+            ['"https://a/,b', '"https://c/,d', "https://e/,f"],
+            [2, 3, "f"],
+            id="on each line",
+        ),
+        pytest.param(
+            ['https://a/,"b', 'c","d"', "https://e/,f"],
+            [2, 3, "f"],
+            id="too many cells on two lines",
+        ),
+        pytest.param(
+            ['https://a/,"b" ', "https://c/,d"], [2, "d"], id="followed by a space"
+        ),
     ],
 )
-def test_only_rows_with_a_missing_or_misplaced_quotation_mark_are_refused(lines, expected):
+def test_only_rows_with_a_missing_or_misplaced_quotation_mark_are_refused(
+    lines, expected
+):
     records = read("\n".join(["url,title", *lines]))
 
     assert titles(records) == expected
-    assert {record.reason for record in records if isinstance(record, InvalidRecord)} == {MISPLACED}
+    assert {
+        record.reason for record in records if isinstance(record, InvalidRecord)
+    } == {MISPLACED}
 
 
 def test_a_line_longer_than_a_mebibyte_is_refused():
@@ -73,13 +120,18 @@ def test_lines_are_read_at_most_twice(monkeypatch, seed):
     """Otherwise reading would take quadratic time."""
     calls = []
     take = comma_separated.RowReader.take  # returns the next line
-    monkeypatch.setattr(comma_separated.RowReader, "take", lambda self: calls.append(1) or take(self))
-    parts = random.Random(seed).choices(['"', ",", "a", "\n", '"",', "https://a/,b\n"], k=5000)
+    monkeypatch.setattr(
+        comma_separated.RowReader, "take", lambda self: calls.append(1) or take(self)
+    )
+    parts = random.Random(seed).choices(
+        ['"', ",", "a", "\n", '"",', "https://a/,b\n"], k=5000
+    )
     text = "url,title\n" + "".join(parts)
 
     read(text)
 
-    assert len(calls) <= 2 * len(text.splitlines()) + 3  # Some calls find the end of the file.
+    # Some calls find the end of the file.
+    assert len(calls) <= 2 * len(text.splitlines()) + 3
 
 
 # Layout
@@ -93,7 +145,10 @@ def test_lines_are_read_at_most_twice(monkeypatch, seed):
         pytest.param('"Title","URL"\r"b","https://a/"\r', id="carriage returns"),
         pytest.param("\ufeffurl,title\r\n\r\nhttps://a/,b\r\n,\r\n", id="empty rows"),
         pytest.param("url,title\nhttps://a/,b,,", id="empty cells at the end"),
-        pytest.param("url\ttitle\r\nhttps://a/\tb\r\n".encode("utf-16"), id="Unicode text of a spreadsheet"),
+        pytest.param(
+            "url\ttitle\r\nhttps://a/\tb\r\n".encode("utf-16"),
+            id="Unicode text of a spreadsheet",
+        ),
         pytest.param("HREF,Description\nhttps://a/,b", id="columns of Pinboard"),
         pytest.param("url,title,URL,title\nhttps://a/,b,,", id="duplicate columns"),
     ],
@@ -121,7 +176,9 @@ def test_a_header_has_at_most_200_columns():
 
 
 def test_unknown_columns_are_reported_as_left_out():
-    """Not reported: ``id``, which has no meaning outside of the program, and the value 0, which says "not private"."""
+    """Not reported: ``id``, which has no meaning outside of the program, and
+    the value 0, which says "not private".
+    """
     [record] = read("id,url,Note,private,title,name,Note\n7,https://a/,x,0,b,c,x")
 
     assert record.left_out == ("Note", "name")
@@ -136,7 +193,10 @@ def test_a_row_with_only_a_collection_stands_for_an_empty_collection():
 
 @pytest.mark.parametrize("first", ["address", "address;title", "https://a/"])
 def test_a_csv_file_without_a_url_column_is_refused_once(first):
-    reason = "The header has no column named url, uri, href or link, so no bookmarks can be read."
+    reason = (
+        "The header has no column named url, uri, href or link, so no bookmarks can be "
+        "read."
+    )
 
     assert read(f"{first}\nhttps://b/\n") == [InvalidRecord(1, reason)]
 
@@ -144,7 +204,9 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
 # Formulas
 
 
-@pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@a", "\t=1", "\ra", "'=1", "''@a"])
+@pytest.mark.parametrize(
+    "title", ["=1+1", "+1", "-1", "@a", "\t=1", "\ra", "'=1", "''@a"]
+)
 def test_formulas_are_exported_as_text_and_imported_again(title):
     text = "".join(write([Bookmark(url="https://a/", title=title)]))
 

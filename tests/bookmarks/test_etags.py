@@ -17,7 +17,9 @@ WRITES = {
     "update_collection": (Collection, {"name": "New"}),
     "delete_collection": (Collection, {}),
 }
-"""The operations that honour If-Match, with the model of the object and the fields of a change."""
+"""The operations that honour If-Match, with the model of the object and the
+fields of a change.
+"""
 
 TAGGED = {
     "get_user_group": UserGroup,
@@ -32,22 +34,32 @@ TAGGED = {
     "get_collection": Collection,
     "update_collection": Collection,
 }
-"""The operations whose answer has one user group, bookmark or collection, with the model whose ETag it has."""
+"""The operations whose answer has one user group, bookmark or collection, with
+the model whose ETag it has.
+"""
 
 
 def etag_of(row):
-    """Return the time of the row's last change, in microseconds since 1970 and hexadecimal, as an ETag."""
+    """Return the time of the row's last change, in microseconds since 1970 and
+    hexadecimal, as an ETag.
+    """
     return quote_etag(f"{round(row.updated_at.timestamp() * 1_000_000):x}")
 
 
 @pytest.fixture(params=WRITES)
 def write(request, client, user_group):
-    """Return a function that calls one of WRITES with an If-Match header. ``write.row()`` returns the stored object."""
+    """Return a function that calls one of WRITES with an If-Match header.
+
+    ``write.row()`` returns the stored object.
+    """
     model, changes = WRITES[request.param]
     call = caller(client, user_group, request.param)
 
     def make(if_match):
-        return call({"user_group_id": user_group.provided_id, **changes}, HTTP_IF_MATCH=if_match)
+        return call(
+            {"user_group_id": user_group.provided_id, **changes},
+            HTTP_IF_MATCH=if_match,
+        )
 
     make.row = model.objects.first
     return make
@@ -69,7 +81,8 @@ def test_a_matching_etag_permits_the_change(write, value):
 
     assert response.status_code == 200
     after = write.row()
-    assert after is None or after.updated_at > before.updated_at  # None after a deletion
+    # None after a deletion
+    assert after is None or after.updated_at > before.updated_at
 
 
 def test_if_match_has_at_most_100_etags(write):
@@ -84,7 +97,10 @@ def test_if_match_has_at_most_100_etags(write):
 
 
 # An ETag of this service has at most 14 digits.
-@pytest.mark.parametrize("value", ['"0"', "", "W/{etag}", "etag", '"', f'"{"f" * 14}"', f'"{"f" * 15}"', "\xff"])
+@pytest.mark.parametrize(
+    "value",
+    ['"0"', "", "W/{etag}", "etag", '"', f'"{"f" * 14}"', f'"{"f" * 15}"', "\xff"],
+)
 def test_any_other_value_refuses_the_change(write, value):
     before = write.row()
 
@@ -97,7 +113,9 @@ def test_any_other_value_refuses_the_change(write, value):
 def test_the_etag_of_an_earlier_state_refuses_the_change(write):
     earlier_etag = etag_of(write.row())
     row = write.row()
-    row.updated_at = row.updated_at.replace(microsecond=(row.updated_at.microsecond + 1) % 1_000_000)
+    row.updated_at = row.updated_at.replace(
+        microsecond=(row.updated_at.microsecond + 1) % 1_000_000
+    )
     row.save(update_fields=["updated_at"])
 
     assert error_code(write(earlier_etag), 412) == "precondition_failed"
@@ -118,19 +136,26 @@ def test_a_change_right_before_the_write_is_not_overwritten(client, user_group):
     other_change = f"UPDATE {table} SET name = 'Other', updated_at = now()"
 
     with concurrently(f'UPDATE "{table}"', other_change):
-        response = call({"user_group_id": user_group.provided_id, "name": "New"}, HTTP_IF_MATCH=etag_of(user_group))
+        response = call(
+            {"user_group_id": user_group.provided_id, "name": "New"},
+            HTTP_IF_MATCH=etag_of(user_group),
+        )
 
     assert error_code(response, 412) == "precondition_failed"
     assert UserGroup.objects.get().name == "Other"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_object_that_changes_right_before_its_deletion_is_not_deleted(client, user_group):
+def test_an_object_that_changes_right_before_its_deletion_is_not_deleted(
+    client, user_group
+):
     call = caller(client, user_group, "delete_bookmark")
     bookmark = Bookmark.objects.get()
     table = Bookmark._meta.db_table
 
-    with concurrently(f'SELECT "{table}"', f"UPDATE {table} SET title = 'Other', updated_at = now()"):
+    with concurrently(
+        f'SELECT "{table}"', f"UPDATE {table} SET title = 'Other', updated_at = now()"
+    ):
         response = call(HTTP_IF_MATCH=etag_of(bookmark))
 
     assert error_code(response, 412) == "precondition_failed"

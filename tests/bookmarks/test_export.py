@@ -1,4 +1,6 @@
-"""Exports: the reading of bookmarks in pages, and GET /v1/export, which sends them as a file."""
+"""Exports: the reading of bookmarks in pages, and GET /v1/export, which sends
+them as a file.
+"""
 
 from contextlib import ExitStack, closing
 from datetime import timedelta
@@ -30,19 +32,26 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def bookmarks(user_group):
-    """Create 26 bookmarks of ``user_group``, four in no collection and the others in eight, of which one is empty."""
+    """Create 26 bookmarks of ``user_group``, four in no collection and the
+    others in eight, of which one is empty.
+    """
     now = timezone.now()
     collections = [None, *(CollectionFactory(user_group=user_group) for _ in range(8))]
     for collection, size in zip(collections, (4, 1, 1, 0, 9, 2, 1, 3, 5), strict=True):
         for number in range(size):
-            created_at = now - timedelta(seconds=number // 2 % 2)  # the same time for some of them
-            BookmarkFactory(user_group=user_group, collection=collection, created_at=created_at)
+            # the same time for some of them
+            created_at = now - timedelta(seconds=number // 2 % 2)
+            BookmarkFactory(
+                user_group=user_group, collection=collection, created_at=created_at
+            )
     of_another_group = CollectionFactory()
     BookmarkFactory(user_group=of_another_group.user_group, collection=of_another_group)
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 4, 5, 100])
-def test_pages_of_any_size_have_the_order_of_one_query(user_group, bookmarks, page_size, monkeypatch):
+def test_pages_of_any_size_have_the_order_of_one_query(
+    user_group, bookmarks, page_size, monkeypatch
+):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
     monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 3)
 
@@ -50,18 +59,29 @@ def test_pages_of_any_size_have_the_order_of_one_query(user_group, bookmarks, pa
 
     read = [item for item in items if isinstance(item, Bookmark)]
     rows = Bookmark.objects.filter(user_group=user_group).select_related("collection")
-    expected = rows.order_by(F("collection_id").asc(nulls_first=True), "created_at", "pk")
+    expected = rows.order_by(
+        F("collection_id").asc(nulls_first=True), "created_at", "pk"
+    )
     assert len(read) == 26
-    assert [(row.pk, row.collection) for row in read] == [(row.pk, row.collection) for row in expected]
+    assert [(row.pk, row.collection) for row in read] == [
+        (row.pk, row.collection) for row in expected
+    ]
     # The empty collection comes in place of its bookmarks.
-    [(position, empty)] = [(n, item) for n, item in enumerate(items) if isinstance(item, Collection)]
+    [(position, empty)] = [
+        (n, item) for n, item in enumerate(items) if isinstance(item, Collection)
+    ]
     assert not empty.bookmarks.exists()
-    assert items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
+    assert (
+        items[position - 1].collection.pk < empty.pk < items[position + 1].collection.pk
+    )
 
 
 def test_collections_are_read_in_the_order_of_their_creation(user_group):
     moments = [timezone.now() - timedelta(days=day) for day in (2, 3, 1)]
-    middle, oldest, newest = (CollectionFactory(user_group=user_group, created_at=moment) for moment in moments)
+    middle, oldest, newest = (
+        CollectionFactory(user_group=user_group, created_at=moment)
+        for moment in moments
+    )
     in_newest = BookmarkFactory(user_group=user_group, collection=newest)
     in_middle = BookmarkFactory(user_group=user_group, collection=middle)
 
@@ -72,26 +92,43 @@ def test_several_collections_are_read_with_the_same_queries(user_group, monkeypa
     monkeypatch.setattr(exporting, "PAGE_SIZE", 4)
     monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 5)
     for size in (0, 1, 3, 1, 0, 0, 5, 0, 0, 0):
-        BookmarkFactory.create_batch(size, user_group=user_group, collection=CollectionFactory(user_group=user_group))
+        BookmarkFactory.create_batch(
+            size,
+            user_group=user_group,
+            collection=CollectionFactory(user_group=user_group),
+        )
 
     statements = queries_of(lambda: list(load(user_group)))
 
     assert len(statements) == len(
         [
             "bookmarks in no collection",
-            *("first five collections", "counts", "first three collections", "next two collections"),
-            *("last five collections", "counts", "first page of the second", "second page of the second"),
+            *(
+                "first five collections",
+                "counts",
+                "first three collections",
+                "next two collections",
+            ),
+            *(
+                "last five collections",
+                "counts",
+                "first page of the second",
+                "second page of the second",
+            ),
             "no more collections",
         ]
     )
 
 
 def test_empty_collections_take_two_queries_for_each_thousand(user_group):
-    Collection.objects.bulk_create(Collection(user_group=user_group, name=str(n)) for n in range(2001))
+    Collection.objects.bulk_create(
+        Collection(user_group=user_group, name=str(n)) for n in range(2001)
+    )
 
     statements = queries_of(lambda: list(load(user_group)))
 
-    # The bookmarks in no collection, and three times up to 1,000 collections and the numbers of their bookmarks.
+    # The bookmarks in no collection, and three times up to 1,000 collections
+    # and the numbers of their bookmarks.
     assert len(statements) == 1 + 3 * 2
 
 
@@ -106,7 +143,8 @@ def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
 @pytest.mark.parametrize("page_size", [2, 100])
 def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
-    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]  # has nine bookmarks
+    # has nine bookmarks
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
 
     read = list(load(user_group, collection))
 
@@ -115,7 +153,9 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
 
 
 class OnceRouter:
-    """A database router that fails if it is called twice, since it could return different databases."""
+    """A database router that fails if it is called twice, since it could
+    return different databases.
+    """
 
     was_called = False
 
@@ -129,7 +169,8 @@ def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
 
     with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
-        assert len(list(load(user_group))) == 27  # 26 bookmarks and the empty collection
+        # 26 bookmarks and the empty collection
+        assert len(list(load(user_group))) == 27
 
 
 @pytest.mark.django_db(transaction=True)
@@ -146,7 +187,10 @@ def test_reading_does_not_end_a_transaction_of_the_caller(user_group):
     assert Bookmark.objects.count() == 1
 
 
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="a database in memory has only one connection")
+@pytest.mark.skipif(
+    connection.vendor == "sqlite",
+    reason="a database in memory has only one connection",
+)
 @pytest.mark.django_db(transaction=True)
 def test_changes_during_an_export_have_no_effect(user_group, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 1)
@@ -188,7 +232,10 @@ def test_a_file_is_returned(receive, user_group, bookmarks, name):
     content = response.getvalue()
     assert content.decode() == "".join(EXPORT_FORMATS[name].write(load(user_group)))
     assert response.status_code == 200
-    assert {header: response[header] for header in ("Content-Type", "Content-Disposition", "Cache-Control")} == {
+    assert {
+        header: response[header]
+        for header in ("Content-Type", "Content-Disposition", "Cache-Control")
+    } == {
         "Content-Type": TYPES[name],
         "Content-Disposition": f'attachment; filename="bookmarks.{name}"',
         "Cache-Control": "no-store",
@@ -197,11 +244,15 @@ def test_a_file_is_returned(receive, user_group, bookmarks, name):
 
 
 def test_one_collection_is_exported(receive, user_group, bookmarks):
-    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]  # has nine bookmarks
+    # has nine bookmarks
+    collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
 
     content = receive(collection=collection.pk).getvalue().decode()
 
-    assert content == "".join(EXPORT_FORMATS["jsonl"].write(load(user_group, collection)))  # the default format
+    # the default format
+    assert content == "".join(
+        EXPORT_FORMATS["jsonl"].write(load(user_group, collection))
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,7 +278,9 @@ def test_head_has_the_headers_of_get(receive, bookmarks):
     get.getvalue()  # closes the temporary file at its end
 
 
-def test_a_database_failure_in_the_middle_of_an_export_is_a_503(receive, bookmarks, monkeypatch, caplog):
+def test_a_database_failure_in_the_middle_of_an_export_is_a_503(
+    receive, bookmarks, monkeypatch, caplog
+):
     def fail(*args):
         yield from list(load(*args))[:2]
         raise OperationalError("gone")
@@ -268,7 +321,9 @@ def test_an_export_ends_when_its_deadline_passes(user_group, bookmarks, monkeypa
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_export_that_takes_too_long_closes_its_transaction(receive, bookmarks, settings, caplog):
+def test_an_export_that_takes_too_long_closes_its_transaction(
+    receive, bookmarks, settings, caplog
+):
     """The log keeps the exception, and with it the variables of the view."""
     settings.USERGROUPS_CALL_TIME_LIMIT = 0
 
@@ -282,13 +337,17 @@ def test_an_export_that_takes_too_long_closes_its_transaction(receive, bookmarks
 
 
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
-def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(receive, bookmarks, monkeypatch, path):
+def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(
+    receive, bookmarks, monkeypatch, path
+):
     monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
 
     assert error_code(receive(), 503) == "service_unavailable"
 
 
-def test_a_slow_client_does_not_keep_the_transaction_open(receive, bookmarks, monkeypatch):
+def test_a_slow_client_does_not_keep_the_transaction_open(
+    receive, bookmarks, monkeypatch
+):
     ended = []
 
     def load(*args):
@@ -306,6 +365,12 @@ def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_gro
         for _ in range(COSTLY_CALLS.per_owner):
             begin_call(calls_in_progress, COSTLY_CALLS, user_group)
         assert error_code(receive(), 429) == "throttled"
-    # Four files that have been made may be sent at once, although the limit is three.
-    with closing(receive()), closing(receive()), closing(receive()), closing(receive()) as response:
+    # Four files that have been made may be sent at once, although the limit is
+    # three.
+    with (
+        closing(receive()),
+        closing(receive()),
+        closing(receive()),
+        closing(receive()) as response,
+    ):
         assert response.status_code == 200

@@ -15,7 +15,8 @@ from bookmarks.files.report import Report
 pytestmark = pytest.mark.database_independent
 
 VALID = {
-    "html": """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+    "html": (
+        """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- A comment -->
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
 <TITLE>Bookmarks</TITLE>
@@ -29,32 +30,87 @@ VALID = {
         <HR>
     </DL><p>
 </DL>
-""",
-    "jsonl": """{"url": "https://example.com/", "title": "A \\u00e9 é", "collection": "C", "created_at": 1700000000}
+"""
+    ),
+    "jsonl": (
+        """{"url": "https://example.com/", "title": "A \\u00e9 é", "collection": "C", "created_at": 1700000000}
 {"url": "https://example.com/2", "other": [1, {"a": null}], "created_at": "2026-01-01T00:00:00Z"}
-""",
-    "csv": """url,title,collection,created_at,other
+"""
+    ),
+    "csv": (
+        """url,title,collection,created_at,other
 https://example.com/,"A ""quoted"", title
 é",C,2026-01-01T00:00:00Z,x
 https://example.com/2,'=1+1,,1700000000,
-""",
-    "json": """{"guid": "menu________", "title": "menu", "children": [
+"""
+    ),
+    "json": (
+        """{"guid": "menu________", "title": "menu", "children": [
 {"title": "A \\u00e9 é", "uri": "https://example.com/", "dateAdded": 1700000000000000, "tags": "a",
 "annos": [{"a": 1}]},
 {"children": [
 {"name": "B", "type": "url", "content": {"url": "https://example.com/2"}, "labels": [], "date_added": null}
 ], "name": "A / B"}]}
-""",
+"""
+    ),
 }
 """A small valid file of each format, with all of its structures."""
 
 FRAGMENTS = [
-    b"<", b">", b'"', b"'", b"&", b"&#", b";", b"=", b"/", b"\\", b",", b"{", b"}", b"[", b"]", b":", b"\r", b"\n",
-    b"\0", b"\x1a", b"\x80", b"\xc3", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\\u0000",
-    b"<!--", b"-->", b"<![", b"<?", b"</", b"<style>", b"<script>", b"<plaintext>", b"<DL>", b"</DL>", b"<H3>",
-    b"&#99999999999;", b"&#xD800;", b"<meta charset=", b"utf-16", b"shift_jis", b"null", b"1e999", b"-1", b"NaN",
-    b"9" * 400, b"[" * 400, b"A / B", b"true", b"\x1f\x8b",
-]  # fmt: skip
+    b"<",
+    b">",
+    b'"',
+    b"'",
+    b"&",
+    b"&#",
+    b";",
+    b"=",
+    b"/",
+    b"\\",
+    b",",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b"\r",
+    b"\n",
+    b"\0",
+    b"\x1a",
+    b"\x80",
+    b"\xc3",
+    b"\xff",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"\\ud800",
+    b"\\u0000",
+    b"<!--",
+    b"-->",
+    b"<![",
+    b"<?",
+    b"</",
+    b"<style>",
+    b"<script>",
+    b"<plaintext>",
+    b"<DL>",
+    b"</DL>",
+    b"<H3>",
+    b"&#99999999999;",
+    b"&#xD800;",
+    b"<meta charset=",
+    b"utf-16",
+    b"shift_jis",
+    b"null",
+    b"1e999",
+    b"-1",
+    b"NaN",
+    b"9" * 400,
+    b"[" * 400,
+    b"A / B",
+    b"true",
+    b"\x1f\x8b",
+]
 """Bytes that mean something in one of the formats or encodings."""
 
 
@@ -67,11 +123,17 @@ def damaged(draw, valid):
         end = draw(st.integers(start, min(len(data), start + 60)))
         part, fragment = data[start:end], draw(st.sampled_from(FRAGMENTS))
         place = draw(st.integers(0, len(data)))
-        change = draw(st.sampled_from(["delete", "repeat", "move", "insert", "replace", "cut"]))
+        change = draw(
+            st.sampled_from(["delete", "repeat", "move", "insert", "replace", "cut"])
+        )
         data = {
             "delete": data[:start] + data[end:],
             "repeat": data[:end] + part * 3 + data[end:],
-            "move": (data[:start] + data[end:])[:place] + part + (data[:start] + data[end:])[place:],
+            "move": (
+                (data[:start] + data[end:])[:place]
+                + part
+                + (data[:start] + data[end:])[place:]
+            ),
             "insert": data[:start] + fragment + data[start:],
             "replace": data[:start] + fragment + data[end:],
             "cut": data[:end] or data,
@@ -95,8 +157,14 @@ def test_the_undamaged_files_are_valid(name):
 
 
 @pytest.mark.parametrize("name", VALID)
-@settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), encoding=st.sampled_from([None, None, "utf-16le", "gb18030", "euc-jp"]))  # most often None
+@settings(
+    max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+# most often None
+@given(
+    data=st.data(),
+    encoding=st.sampled_from([None, None, "utf-16le", "gb18030", "euc-jp"]),
+)
 def test_damaged_files_are_read_without_exceptions(name, data, encoding):
     content = data.draw(damaged(VALID[name]))
 
@@ -104,11 +172,19 @@ def test_damaged_files_are_read_without_exceptions(name, data, encoding):
     with suppress(UnreadableFile):
         records.extend(read(io.BytesIO(content), name, encoding))
 
-    # Upper bounds: a record's ``line`` is the number of its line, or in a JSON file the ordinal number of its bookmark.
+    # Upper bounds: a record's ``line`` is the number of its line, or in a JSON
+    # file the ordinal number of its bookmark.
     lines = content.count(b"\n") + content.count(b"\r") + 2
     bookmarks = content.count(b",") + content.count(b"[") + 2
-    assert all(isinstance(record, Record | CollectionRecord | InvalidRecord) for record in records)
+    assert all(
+        isinstance(record, Record | CollectionRecord | InvalidRecord)
+        for record in records
+    )
     assert all(record.line <= max(lines, bookmarks) for record in records)
-    # An empty folder in a JSON file has the number of the bookmark before it, or 0.
-    assert all(record.line >= (0 if isinstance(record, CollectionRecord) else 1) for record in records)
+    # An empty folder in a JSON file has the number of the bookmark before it,
+    # or 0.
+    assert all(
+        record.line >= (0 if isinstance(record, CollectionRecord) else 1)
+        for record in records
+    )
     assert all(refusal.reason for refusal in refusals_of(records))

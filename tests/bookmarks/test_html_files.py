@@ -1,4 +1,6 @@
-"""Reading HTML files, even hostile ones: their tags and text, folders and encodings."""
+"""Reading HTML files, even hostile ones: their tags and text, folders and
+encodings.
+"""
 
 import io
 import tracemalloc
@@ -40,21 +42,42 @@ def test_markup_in_a_title_does_not_lose_a_link(written, title):
     records = read(f'{BEFORE}<DT><A HREF="https://example.com/">{written}</A>{AFTER}')
 
     assert [(record.url, record.title) for record in records] == [
-        ("https://example.com/before", "Before"), ("https://example.com/", title),
+        ("https://example.com/before", "Before"),
+        ("https://example.com/", title),
         ("https://example.com/after", "After"),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
-    "unescaped", ["<style>", "<script>", "<title>", "<plaintext>", "<!--", "<![foo[", "<!x", "<? x", "</ x", "< x", "&"]
+    "unescaped",
+    [
+        "<style>",
+        "<script>",
+        "<title>",
+        "<plaintext>",
+        "<!--",
+        "<![foo[",
+        "<!x",
+        "<? x",
+        "</ x",
+        "< x",
+        "&",
+    ],
 )
 @pytest.mark.parametrize(
-    "around", ["<DT><A HREF='https://example.com/'>a {}</A>", "<DT><H3>{}</H3><DL></DL>", "<DD>{}"]
+    "around",
+    [
+        "<DT><A HREF='https://example.com/'>a {}</A>",
+        "<DT><H3>{}</H3><DL></DL>",
+        "<DD>{}",
+    ],
 )
 def test_unescaped_markup_does_not_lose_a_later_link(unescaped, around):
     records = read(BEFORE + around.format(unescaped) + AFTER)
 
-    assert [record.url for record in records if isinstance(record, Record)][-1] == "https://example.com/after"
+    assert [record.url for record in records if isinstance(record, Record)][
+        -1
+    ] == "https://example.com/after"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +89,10 @@ def test_unescaped_markup_does_not_lose_a_later_link(unescaped, around):
         ('<A HREF="https://a/>">', "https://a/>"),
         ("<a/href=https://a/b/c>", "https://a/b/c"),
         ('<a "x href=https://a/>', "https://a/"),
-        ("<a =x href=https://a/?&amp;b&lt=c&#61=d&ltd&lt>", "https://a/?&b&lt=c==d&ltd<"),
+        (
+            "<a =x href=https://a/?&amp;b&lt=c&#61=d&ltd&lt>",
+            "https://a/?&b&lt=c==d&ltd<",
+        ),
         ("<a href=https://a/\0>", "https://a/\ufffd"),
     ],
 )
@@ -81,9 +107,11 @@ def test_attributes_are_read_as_browsers_do(tag, url):
     [
         ("&lt;&LT&amp;lt;", "<<&lt;"),
         ("&notit; &notin; &notinx", "¬it; ∉ ¬inx"),
-        ("&#128;&#x81;&#xD800;&#0;&#1114112;&#1;&#13;", "€\x81\ufffd\ufffd\ufffd\r"),  # Browsers keep &#1;.
+        # Browsers keep &#1;.
+        ("&#128;&#x81;&#xD800;&#0;&#1114112;&#1;&#13;", "€\x81\ufffd\ufffd\ufffd\r"),
         ("&#65&#x41 &#; &#x; &; & &x", "AA &#; &#x; &; & &x"),
-        # Browsers show U+FFFD instead. Python fails on numbers of more than 4,300 digits.
+        # Browsers show U+FFFD instead. Python fails on numbers of more than
+        # 4,300 digits.
         ("&#" + "9" * 5000 + ";", "&#" + "9" * 5000 + ";"),
         ("&CounterClockwiseContourIntegral;", "∳"),
     ],
@@ -93,18 +121,28 @@ def test_character_references_are_read_as_browsers_do(written, text):
 
 
 def test_comments_between_links_are_skipped():
-    """As in browsers, ``--!>`` ends a comment, ``<!-->`` is a complete one, and ``<!---!>`` is not."""
-    assert len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}<!---!>{AFTER}-->")) == 3
+    """As in browsers, ``--!>`` ends a comment, ``<!-->`` is a complete one,
+    and ``<!---!>`` is not.
+    """
+    assert (
+        len(read(f"{BEFORE}<!-- > {AFTER} --!>{AFTER}<!-->{AFTER}<!---!>{AFTER}-->"))
+        == 3
+    )
 
 
 def test_a_comment_that_does_not_end_is_reported():
-    reason = "A comment begins here and does not end, so the rest of the file cannot be read."
+    reason = (
+        "A comment begins here and does not end, so the rest of the file cannot be "
+        "read."
+    )
 
     assert read(f"\n<!-- a\n{AFTER}") == [InvalidRecord(2, reason)]
 
 
 def test_a_file_that_ends_in_a_tag_is_reported():
-    assert read(f'{BEFORE}<DT><A HREF="https://exam')[1:] == [InvalidRecord(3, "The file ends within a tag.")]
+    assert read(f'{BEFORE}<DT><A HREF="https://exam')[1:] == [
+        InvalidRecord(3, "The file ends within a tag.")
+    ]
 
 
 def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_empty_or_0():
@@ -117,18 +155,45 @@ def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_em
     <DL></DL>"""
 
     assert [record.left_out for record in read(html) if isinstance(record, Record)] == [
-        ("icon", "tags", "private", "description"), ("shortcuturl",),
-    ]  # fmt: skip
+        ("icon", "tags", "private", "description"),
+        ("shortcuturl",),
+    ]
 
 
 @pytest.mark.parametrize(
     "hostile",
     [
-        "<!--", "<a ", "<a/", "<a href='", "<a b=", "<a b= ", "<h3>", "<dl>", "<h3>a</h3><dl>", "<dd>", "&", "&#", "&a",
-        "&#9", "<script>", "<title>", "</", "<!", "<?", " ", "a", '"', "<dt><a href=\"x\"", "</dl>", "</ul>",
+        "<!--",
+        "<a ",
+        "<a/",
+        "<a href='",
+        "<a b=",
+        "<a b= ",
+        "<h3>",
+        "<dl>",
+        "<h3>a</h3><dl>",
+        "<dd>",
+        "&",
+        "&#",
+        "&a",
+        "&#9",
+        "<script>",
+        "<title>",
+        "</",
+        "<!",
+        "<?",
+        " ",
+        "a",
+        '"',
+        '<dt><a href="x"',
+        "</dl>",
+        "</ul>",
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("prefix", ["", "<DL><DT><A HREF='https://a/'>", "<a b='", "<!--", "<script>", "<H3>"])
+)
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "<DL><DT><A HREF='https://a/'>", "<a b='", "<!--", "<script>", "<H3>"],
+)
 def test_hostile_html_is_read_in_linear_time(prefix, hostile):
     """A quadratic reader would need a minute for each of these files."""
     # The file has room for 25,000 of the shortest tags, such as <h3>.
@@ -152,18 +217,31 @@ def test_hostile_html_takes_constant_memory(hostile):
     ("text", "expected"),
     [
         pytest.param('<A HREF="https://a/">b', [("https://a/", "b")], id="not closed"),
-        pytest.param('<A HREF="https://a/">b\n  <DT><A HREF="https://c/">d', [("https://a/", "b"), ("https://c/", "d")],
-                     id="closed by the next"),
-        pytest.param('<A HREF="https://a/">b</DL></DL></DL><A HREF="https://c/">d</A>',
-                     [("https://a/", "b"), ("https://c/", "d")], id="too many ends"),
-        pytest.param('<A HREF=" https://a/ ">1 < 2 &amp b</A>', [("https://a/", "1 < 2 & b")], id="bare characters"),
+        pytest.param(
+            '<A HREF="https://a/">b\n  <DT><A HREF="https://c/">d',
+            [("https://a/", "b"), ("https://c/", "d")],
+            id="closed by the next",
+        ),
+        pytest.param(
+            '<A HREF="https://a/">b</DL></DL></DL><A HREF="https://c/">d</A>',
+            [("https://a/", "b"), ("https://c/", "d")],
+            id="too many ends",
+        ),
+        pytest.param(
+            '<A HREF=" https://a/ ">1 < 2 &amp b</A>',
+            [("https://a/", "1 < 2 & b")],
+            id="bare characters",
+        ),
         pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no URL"),
         pytest.param("just text < & >", [], id="no bookmarks"),
         pytest.param("", [], id="empty"),
-        pytest.param('<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>', [("https://a/", "b")],
-                     id="invalid dates"),
+        pytest.param(
+            '<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>',
+            [("https://a/", "b")],
+            id="invalid dates",
+        ),
     ],
-)  # fmt: skip
+)
 def test_malformed_html_is_read_as_far_as_possible(text, expected):
     assert [(record.url, record.title) for record in read(text)] == expected
 
@@ -171,7 +249,8 @@ def test_malformed_html_is_read_as_far_as_possible(text, expected):
 @pytest.mark.parametrize(
     ("written", "decoded"),
     [
-        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),  # None: as written
+        # None: as written
+        ("?id=1&region=eu&notify=1&currency=EUR&section=4&copy=5&times=3", None),
         ("?a=1&amp;b=2&#38;c=3&#x26;d=4", "?a=1&b=2&c=3&d=4"),
         ("?a=&copy;&eacute;&unknown;&reg", "?a=©é&unknown;®"),
         ("?a&b&&c", None),
@@ -186,7 +265,11 @@ def test_character_references_in_urls_are_read_as_browsers_do(written, decoded):
 
 
 def test_a_tag_that_is_too_long_is_refused_and_reading_continues():
-    records = read('<A HREF="https://a/">a</A>\n<A HREF="' + "x" * 400_000 + '">\n<A HREF="https://b/">b</A>')
+    records = read(
+        '<A HREF="https://a/">a</A>\n<A HREF="'
+        + "x" * 400_000
+        + '">\n<A HREF="https://b/">b</A>'
+    )
 
     assert records[0].url == "https://a/"
     assert records[1] == InvalidRecord(2, "A tag is longer than 262144 characters.")
@@ -200,35 +283,76 @@ LINK = '<DT><A HREF="https://example.com/">Title</A>\n'
 
 
 def collections(html):
-    """Return the collection of each record, and whether the record is an empty folder."""
-    return [(record.collection, isinstance(record, CollectionRecord)) for record in read(html)]
+    """Return the collection of each record, and whether the record is an empty
+    folder.
+    """
+    return [
+        (record.collection, isinstance(record, CollectionRecord))
+        for record in read(html)
+    ]
 
 
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        pytest.param(f"<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL>{LINK}</DL></DL>", [("A / B", False)], id="nested"),
-        pytest.param(f"<DL><DT><H3>A / B</H3><DL>{LINK}</DL></DL>", [("A // B", False)], id="a slash in a name"),
+        pytest.param(
+            f"<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL>{LINK}</DL></DL>",
+            [("A / B", False)],
+            id="nested",
+        ),
+        pytest.param(
+            f"<DL><DT><H3>A / B</H3><DL>{LINK}</DL></DL>",
+            [("A // B", False)],
+            id="a slash in a name",
+        ),
         pytest.param("<DL><DT><H3>A</H3><DL></DL></DL>", [("A", True)], id="empty"),
-        pytest.param("<DL><DT><H3>A</H3><DL>", [("A", True)], id="empty and not closed"),
-        pytest.param("<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL></DL></DL></DL>", [("A / B", True)], id="empty inside"),
+        pytest.param(
+            "<DL><DT><H3>A</H3><DL>", [("A", True)], id="empty and not closed"
+        ),
+        pytest.param(
+            "<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL></DL></DL></DL>",
+            [("A / B", True)],
+            id="empty inside",
+        ),
         pytest.param(f"<DL><DT><H3>A</H3>{LINK}</DL>", [(None, False)], id="no list"),
-        pytest.param(f"<DL><DT><H3>A<DL>{LINK}</DL>{LINK}", [("A", False), (None, False)], id="no end of the heading"),
-        pytest.param(f"<DL><DT><H3></H3><DL>{LINK}</DL></DL>", [(None, False)], id="no name"),
-        pytest.param(f"<DL><DT><H3><A NAME='a'>A</A></H3><DL>{LINK}", [("A", False)], id="an anchor in a heading"),
-        pytest.param(f"<H1>T</H1><DL>{LINK}</DL>", [(None, False)], id="the title of the file"),
-        pytest.param(f"<h1>A</h1><ul>{LINK}</ul><h1>B</h1><ol>{LINK}</ol>", [("A", False), ("B", False)], id="Pocket"),
-        pytest.param(f"<DL><H3>A</H3><DL>{LINK}<DD><ul><li>text</DL>{LINK}", [("A", False), (None, False)],
-                     id="a list in a description"),
+        pytest.param(
+            f"<DL><DT><H3>A<DL>{LINK}</DL>{LINK}",
+            [("A", False), (None, False)],
+            id="no end of the heading",
+        ),
+        pytest.param(
+            f"<DL><DT><H3></H3><DL>{LINK}</DL></DL>", [(None, False)], id="no name"
+        ),
+        pytest.param(
+            f"<DL><DT><H3><A NAME='a'>A</A></H3><DL>{LINK}",
+            [("A", False)],
+            id="an anchor in a heading",
+        ),
+        pytest.param(
+            f"<H1>T</H1><DL>{LINK}</DL>", [(None, False)], id="the title of the file"
+        ),
+        pytest.param(
+            f"<h1>A</h1><ul>{LINK}</ul><h1>B</h1><ol>{LINK}</ol>",
+            [("A", False), ("B", False)],
+            id="Pocket",
+        ),
+        pytest.param(
+            f"<DL><H3>A</H3><DL>{LINK}<DD><ul><li>text</DL>{LINK}",
+            [("A", False), (None, False)],
+            id="a list in a description",
+        ),
         pytest.param("<DL><DL></DL></DL>", [], id="lists without headings"),
     ],
-)  # fmt: skip
+)
 def test_folders_are_collections(html, expected):
     assert collections(html) == expected
 
 
 def test_deep_paths_stay_distinct():
-    html = "<DT><H3>A folder</H3><DL>" * 500 + f"<DT><H3>A</H3><DL>{LINK}</DL><DT><H3>B</H3><DL>{LINK}</DL>"
+    html = (
+        "<DT><H3>A folder</H3><DL>" * 500
+        + f"<DT><H3>A</H3><DL>{LINK}</DL><DT><H3>B</H3><DL>{LINK}</DL>"
+    )
 
     first, second = (record.collection for record in read(html))
 
@@ -241,7 +365,12 @@ def test_folders_that_are_too_deep_are_ignored(monkeypatch):
     monkeypatch.setattr(netscape, "MAX_DEPTH", 2)
 
     html = f"<H3>A</H3><DL><H3>B</H3><DL><H3>C</H3><DL>{LINK}</DL>{LINK}</DL>{LINK}</DL>{LINK}"
-    assert collections(html) == [("A / B", False), ("A", False), (None, False), (None, False)]
+    assert collections(html) == [
+        ("A / B", False),
+        ("A", False),
+        (None, False),
+        (None, False),
+    ]
 
 
 # Encodings
@@ -251,7 +380,9 @@ ENCODED_LINK = '<A HREF="https://example.com/">{}</A>'
 
 
 def title(data, encoding=None):
-    [record] = netscape.read(io.BytesIO(data), encoding and decoding.encoding_name(encoding))
+    [record] = netscape.read(
+        io.BytesIO(data), encoding and decoding.encoding_name(encoding)
+    )
     return record.title
 
 
@@ -271,11 +402,20 @@ def title(data, encoding=None):
     ],
 )
 def test_names_of_encodings_mean_what_they_mean_in_browsers(label, data, text):
-    """U+DCFF stands for bytes that Python's codecs cannot decode. Browsers decode some of them, as 0x80 in GBK."""
-    assert decoding.open_text(io.BytesIO(data), decoding.encoding_name(label)).read() == text
+    """U+DCFF stands for bytes that Python's codecs cannot decode.
+
+    Browsers decode some of them, as 0x80 in GBK.
+    """
+    assert (
+        decoding.open_text(io.BytesIO(data), decoding.encoding_name(label)).read()
+        == text
+    )
 
 
-@pytest.mark.parametrize("label", ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"])
+@pytest.mark.parametrize(
+    "label",
+    ["", "utf-7", "iso-2022-kr", "x-user-defined", "latin-0", "é", "utf_8_sig"],
+)
 def test_other_names_of_encodings_are_unknown(label):
     with pytest.raises(ValueError, match="is not the name of an encoding of text"):
         decoding.encoding_name(label)
@@ -287,7 +427,13 @@ def test_other_names_of_encodings_are_unknown(label):
         ('<meta charset="gb2312">', "gbk"),
         ("<META CHARSET=x-sjis />", "shift_jis"),
         ("<meta name=a charset = 'koi8-r' >", "koi8-r"),
-        ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=windows-1251">', "windows-1251"),
+        (
+            (
+                '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; '
+                'charset=windows-1251">'
+            ),
+            "windows-1251",
+        ),
         ("<!-- <meta charset=koi8-r> --><meta charset=koi8-u>", "koi8-u"),
         ("<!--><meta charset=koi8-r>", "koi8-r"),
         ("<!-- <meta charset=koi8-r>", None),
@@ -315,4 +461,9 @@ def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_decl
 
 
 def test_an_encoding_declared_after_1024_bytes_has_no_effect():
-    assert title(b" " * 1010 + b"<meta charset=koi8-r>" + ENCODED_LINK.format("é").encode()) == "é"
+    assert (
+        title(
+            b" " * 1010 + b"<meta charset=koi8-r>" + ENCODED_LINK.format("é").encode()
+        )
+        == "é"
+    )

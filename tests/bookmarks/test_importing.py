@@ -1,4 +1,6 @@
-"""Storing the records of a file: what is refused, what is stored, and what an update changes."""
+"""Storing the records of a file: what is refused, what is stored, and what an
+update changes.
+"""
 
 from datetime import UTC, datetime
 
@@ -20,18 +22,30 @@ from usergroups.contract.deadlines import Deadline
 
 URL = "https://example.com/"
 
-# The arguments of a Record are its line in the file, the URL, the title, the collection and the date.
+# The arguments of a Record are its line in the file, the URL, the title, the
+# collection and the date.
 
 
 def stored_bookmarks(user_group):
     return {
-        (bookmark.url, bookmark.title, bookmark.collection and bookmark.collection.name, bookmark.created_at)
-        for bookmark in Bookmark.objects.filter(user_group=user_group).select_related("collection")
+        (
+            bookmark.url,
+            bookmark.title,
+            bookmark.collection and bookmark.collection.name,
+            bookmark.created_at,
+        )
+        for bookmark in Bookmark.objects.filter(user_group=user_group).select_related(
+            "collection"
+        )
     }
 
 
 def store(user_group, *records, collection=None):
-    """Import the records. Return the numbers of created and existing bookmarks, and the refusals: lines and reasons."""
+    """Import the records.
+
+    Return the numbers of created and existing bookmarks, and the refusals:
+    lines and reasons.
+    """
     report = imported(user_group, records, collection)
     return report.created, report.existing, refusals(report)
 
@@ -42,29 +56,41 @@ def store(user_group, *records, collection=None):
         (Record(1, None), "url is not text."),
         (Record(1, ""), "The URL has no scheme such as https://."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
-        (Record(1, "javascript:void(0)".ljust(9000, ";")), "The URL is neither http nor https."),
+        (
+            Record(1, "javascript:void(0)".ljust(9000, ";")),
+            "The URL is neither http nor https.",
+        ),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
         (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
-        (Record(1, URL, "\udcff"),
-         "title cannot be decoded. If the file is not in UTF-8, name its encoding: --encoding in a command, charset in "
-         "the API."),
+        (
+            Record(1, URL, "\udcff"),
+            (
+                "title cannot be decoded. If the file is not in UTF-8, name its "
+                "encoding: --encoding in a command, charset in the API."
+            ),
+        ),
         (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
-)  # fmt: skip
+)
 def test_invalid_records_are_refused_and_the_others_stored(user_group, record, reason):
     assert store(user_group, record, Record(2, "https://b/")) == (1, 0, [(1, reason)])
     assert Bookmark.objects.get().url == "https://b/"
 
 
 def test_a_title_that_is_too_long_is_shortened_and_reported(user_group):
-    report = imported(user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)])
+    report = imported(
+        user_group, [Record(1, URL, "a" * 1000), Record(2, "https://b/", "b" * 1001)]
+    )
 
     assert (report.created, report.refused, report.shortened) == (2, 0, 1)
     assert list(report.remarks) == ["Texts that were too long and were shortened: 1."]
-    assert {bookmark.title for bookmark in Bookmark.objects.all()} == {"a" * 1000, "b" * 999 + "…"}
+    assert {bookmark.title for bookmark in Bookmark.objects.all()} == {
+        "a" * 1000,
+        "b" * 999 + "…",
+    }
 
 
 def test_records_are_stored_with_their_collections_and_dates(user_group):
@@ -90,19 +116,34 @@ def test_records_are_stored_with_their_collections_and_dates(user_group):
 
 
 def test_existing_bookmarks_are_not_changed(user_group):
-    existing = BookmarkFactory(user_group=user_group, url="https://EXAMPLE.com", title="Old")
+    existing = BookmarkFactory(
+        user_group=user_group, url="https://EXAMPLE.com", title="Old"
+    )
 
-    outcome = store(user_group, Record(1, URL, "Other"), Record(2, "https://b/"), Record(3, "HTTPS://b", "Twice"))
+    outcome = store(
+        user_group,
+        Record(1, URL, "Other"),
+        Record(2, "https://b/"),
+        Record(3, "HTTPS://b", "Twice"),
+    )
 
     assert outcome == (1, 2, [])
-    assert set(Bookmark.objects.values_list("url", "title")) == {(existing.url, "Old"), ("https://b/", "")}
+    assert set(Bookmark.objects.values_list("url", "title")) == {
+        (existing.url, "Old"),
+        ("https://b/", ""),
+    }
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 20])
-def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, chunk_size):
+def test_the_size_of_chunks_does_not_change_the_result(
+    user_group, monkeypatch, chunk_size
+):
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
     # Each bookmark occurs twice.
-    records = [Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}") for n in range(30)]
+    records = [
+        Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}")
+        for n in range(30)
+    ]
 
     first, second = store(user_group, *records), store(user_group, *records)
 
@@ -114,13 +155,23 @@ def test_the_size_of_chunks_does_not_change_the_result(user_group, monkeypatch, 
 
 @pytest.mark.parametrize("existing", [0, 1000])
 def test_a_chunk_takes_few_statements(user_group, existing):
-    records = [Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}") for n in range(1000)]
+    records = [
+        Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}")
+        for n in range(1000)
+    ]
     store(user_group, *records[:existing])
 
-    queries = [sql for sql in queries_of(lambda: store(user_group, *records)) if "INTO" in sql or "FROM" in sql]
+    queries = [
+        sql
+        for sql in queries_of(lambda: store(user_group, *records))
+        if "INTO" in sql or "FROM" in sql
+    ]
 
-    inserts = [sql for sql in queries if sql.startswith('INSERT INTO "bookmarks_bookmark"')]
-    # Look up the collections by name, and if some are missing, insert them and look them up again.
+    inserts = [
+        sql for sql in queries if sql.startswith('INSERT INTO "bookmarks_bookmark"')
+    ]
+    # Look up the collections by name, and if some are missing, insert them and
+    # look them up again.
     assert len(queries) - len(inserts) == (1 if existing else 3)
     assert len(inserts) == 1 or connection.vendor == "sqlite"
 
@@ -137,7 +188,9 @@ def update(user_group, *records, collection=None):
 
 @pytest.fixture
 def bookmark(user_group):
-    return BookmarkFactory(user_group=user_group, url=URL, title="Old", created_at=OLD, updated_at=OLD)
+    return BookmarkFactory(
+        user_group=user_group, url=URL, title="Old", created_at=OLD, updated_at=OLD
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,12 +204,18 @@ def bookmark(user_group):
         ("Old", OLD.isoformat(), None),
     ],
 )
-def test_an_update_writes_the_titles_and_dates_of_the_file(user_group, bookmark, title, date, changed_to):
-    of_another_group = BookmarkFactory(url=URL, title="Other", created_at=OLD, updated_at=OLD)
+def test_an_update_writes_the_titles_and_dates_of_the_file(
+    user_group, bookmark, title, date, changed_to
+):
+    of_another_group = BookmarkFactory(
+        url=URL, title="Other", created_at=OLD, updated_at=OLD
+    )
 
     report = update(user_group, Record(1, "HTTPS://EXAMPLE.com", title, None, date))
 
-    assert (report.created, report.updated, report.existing) == ((0, 1, 0) if changed_to else (0, 0, 1))
+    assert (report.created, report.updated, report.existing) == (
+        (0, 1, 0) if changed_to else (0, 0, 1)
+    )
     bookmark.refresh_from_db()
     of_another_group.refresh_from_db()
     assert (bookmark.title, bookmark.created_at) == (changed_to or ("Old", OLD))
@@ -166,7 +225,9 @@ def test_an_update_writes_the_titles_and_dates_of_the_file(user_group, bookmark,
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 500])
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, chunk_size, exists):
+def test_the_last_title_and_date_in_a_file_are_stored(
+    user_group, monkeypatch, chunk_size, exists
+):
     monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
     if exists:
         BookmarkFactory(user_group=user_group, url=URL)
@@ -183,9 +244,15 @@ def test_the_last_title_and_date_in_a_file_are_stored(user_group, monkeypatch, c
 
 
 def test_an_update_announces_changed_titles(user_group, bookmark):
-    """Dates are not announced, because the field ``created_at`` is not editable."""
-    dated = BookmarkFactory(user_group=user_group, url=f"{URL}dated", title="Same", created_at=OLD)
-    BookmarkFactory(user_group=user_group, url=f"{URL}same", title="Same", created_at=OLD)
+    """Dates are not announced, because the field ``created_at`` is not
+    editable.
+    """
+    dated = BookmarkFactory(
+        user_group=user_group, url=f"{URL}dated", title="Same", created_at=OLD
+    )
+    BookmarkFactory(
+        user_group=user_group, url=f"{URL}same", title="Same", created_at=OLD
+    )
 
     with recorded() as sent:
         update(
@@ -203,17 +270,26 @@ def test_an_update_announces_changed_titles(user_group, bookmark):
 def test_an_update_takes_few_statements(user_group, different):
     BookmarkFactory.create_batch(5, user_group=user_group, title="Old")
     urls = Bookmark.objects.order_by("pk").values_list("url", flat=True)
-    records = [Record(n, url, "New" if n < different else "Old") for n, url in enumerate(urls)]
+    records = [
+        Record(n, url, "New" if n < different else "Old") for n, url in enumerate(urls)
+    ]
 
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing: on SQLite with a statement for each, of which only the last is compared. Look up
-    # the others, lock those that differ, and write them.
-    assert kinds[kinds.count("INSERT") - 1 :] == ["INSERT", "SELECT", *(["SELECT", "UPDATE"] if different else [])]
+    # Insert those that are missing: on SQLite with a statement for each, of
+    # which only the last is compared. Look up the others, lock those that
+    # differ, and write them.
+    assert kinds[kinds.count("INSERT") - 1 :] == [
+        "INSERT",
+        "SELECT",
+        *(["SELECT", "UPDATE"] if different else []),
+    ]
 
 
-def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(user_group, bookmark):
+def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(
+    user_group, bookmark
+):
     def change_url(execute, sql, params, many, context):
         if "FOR UPDATE" in sql and "bookmarks_bookmark" in sql:
             Bookmark.objects.change(str(bookmark.pk), url=f"{URL}elsewhere")
@@ -231,16 +307,24 @@ def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_update_is_retried_after_a_deadlock():
-    """Another transaction locks the last bookmark, and then waits for the first one, which the update has locked."""
+    """Another transaction locks the last bookmark, and then waits for the
+    first one, which the update has locked.
+    """
     user_group = UserGroupFactory()
-    first, last = (BookmarkFactory(user_group=user_group, title="Old") for _ in range(2))
+    first, last = (
+        BookmarkFactory(user_group=user_group, title="Old") for _ in range(2)
+    )
 
     def lock_first(using):
         list(Bookmark.objects.using(using).filter(pk=first.pk).select_for_update())
 
     locked = Bookmark.objects.filter(pk=last.pk).select_for_update()
-    with deadlock('SELECT "bookmarks_bookmark"', locked, lock_first, ending="FOR UPDATE"):
-        report = update(user_group, Record(1, first.url, "New"), Record(2, last.url, "New"))
+    with deadlock(
+        'SELECT "bookmarks_bookmark"', locked, lock_first, ending="FOR UPDATE"
+    ):
+        report = update(
+            user_group, Record(1, first.url, "New"), Record(2, last.url, "New")
+        )
 
     assert report.updated == 2
     assert set(Bookmark.objects.values_list("title", flat=True)) == {"New"}
@@ -271,13 +355,26 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     "value",
-    [  # The numbers are seconds, milliseconds or microseconds since 1970, or the last one microseconds since 1601.
-        1700000000, 1700000000.0, "1700000000", " 1700000000 ", "1700000000000", 1700000000000000, "13344473600000000",
-        "2023-11-14T22:13:20Z", "2023-11-14T22:13:20.000Z", "2023-11-14T23:13:20+0100", "2023-11-14T17:13:20-05:00",
-        "2023-11-14 22:13:20", "2023-11-14 22:13:20 UTC", "2023/11/14 22:13:20",
+    # The numbers are seconds, milliseconds or microseconds since 1970, or the
+    # last one microseconds since 1601.
+    [
+        1700000000,
+        1700000000.0,
+        "1700000000",
+        " 1700000000 ",
+        "1700000000000",
+        1700000000000000,
+        "13344473600000000",
+        "2023-11-14T22:13:20Z",
+        "2023-11-14T22:13:20.000Z",
+        "2023-11-14T23:13:20+0100",
+        "2023-11-14T17:13:20-05:00",
+        "2023-11-14 22:13:20",
+        "2023-11-14 22:13:20 UTC",
+        "2023/11/14 22:13:20",
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_dates_are_read(value):
     assert parse_date(value) == TIME
 
@@ -289,7 +386,8 @@ def test_dates_are_read(value):
         ("2023/11/14 22:13", datetime(2023, 11, 14, 22, 13, tzinfo=UTC)),
         (1700000000123, TIME.replace(microsecond=123000)),
         ("1700000000123456", TIME.replace(microsecond=123456)),
-        (13344473600123457, TIME.replace(microsecond=123457)),  # microseconds since 1601
+        # microseconds since 1601
+        (13344473600123457, TIME.replace(microsecond=123457)),
         ("1700000000.5", TIME.replace(microsecond=500000)),
     ],
 )
@@ -300,11 +398,34 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
 @pytest.mark.parametrize(
     "value",
     [
-        0, "0", "0.0", 1, "86400", "20231114", -1700000000, "-1", True, 1e400, float("nan"), "9" * 17, "9" * 5000,
-        "0000-00-00", "0000-00-00 00:00:00", "2023-02-30", "2023-13-01", "14.11.2023", "11/14/2023", "yesterday", "-",
-        "2999-01-01", 32503680000, "9999-12-31T23:59:59-23:59", [], {},
+        0,
+        "0",
+        "0.0",
+        1,
+        "86400",
+        "20231114",
+        -1700000000,
+        "-1",
+        True,
+        1e400,
+        float("nan"),
+        "9" * 17,
+        "9" * 5000,
+        "0000-00-00",
+        "0000-00-00 00:00:00",
+        "2023-02-30",
+        "2023-13-01",
+        "14.11.2023",
+        "11/14/2023",
+        "yesterday",
+        "-",
+        "2999-01-01",
+        32503680000,
+        "9999-12-31T23:59:59-23:59",
+        [],
+        {},
     ],
-)  # fmt: skip
+)
 def test_invalid_and_future_dates_are_unusable(value):
     """Numbers that would stand for a time before March 1973 are invalid."""
     assert parse_date(value) is None
@@ -324,7 +445,11 @@ def test_an_import_ends_at_its_deadline_and_says_where(user_group):
 
     assert (report.created, Bookmark.objects.count()) == (5, 5)
     assert report.stopped_at == 12
-    assert report.error == ("The import was stopped after 6 seconds, before line 12 (in a JSON file, bookmark 12).")
+    assert (
+        report.error
+        == "The import was stopped after 6 seconds, before line 12 (in a JSON file, "
+        "bookmark 12)."
+    )
 
 
 @pytest.mark.usefixtures("chunks_of_two")

@@ -15,7 +15,11 @@ from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.calls_in_progress import begin_call
 from tests.conftest import Caller
@@ -27,21 +31,38 @@ URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
 CSV = b"url,title\nhttps://example.com/,A\n"
 HTML = (
-    b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=%s"><DL><p><DT><A HREF="https://example.com/">%s</A>'
+    b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=%s"><DL><p><DT><A'
+    b' HREF="https://example.com/">%s</A>'
 )
 EMPTY_REPORT = {
-    "created": 0, "updated": 0, "existing": 0, "refused": 0, "refusals": [], "unusable_dates": 0, "shortened": 0,
-    "left_out": [], "error": None, "stopped_at": None,
-}  # fmt: skip
+    "created": 0,
+    "updated": 0,
+    "existing": 0,
+    "refused": 0,
+    "refusals": [],
+    "unusable_dates": 0,
+    "shortened": 0,
+    "left_out": [],
+    "error": None,
+    "stopped_at": None,
+}
 
 
 @pytest.fixture
 def send(client, access_token):
     """Return a function that calls POST /v1/imports with a file as its body."""
 
-    def send(body, content_type="application/jsonl", token=access_token, headers=None, **query):
+    def send(
+        body,
+        content_type="application/jsonl",
+        token=access_token,
+        headers=None,
+        **query,
+    ):
         url = reverse("bookmarks:imports") + (f"?{urlencode(query)}" if query else "")
-        return Caller(client, "POST", url, "Bearer", token)(body, CONTENT_TYPE=content_type, **(headers or {}))
+        return Caller(client, "POST", url, "Bearer", token)(
+            body, CONTENT_TYPE=content_type, **(headers or {})
+        )
 
     return send
 
@@ -65,7 +86,9 @@ def reported(response):
         (CSV, "\xff", {"format": "csv"}),
     ],
 )
-def test_the_format_is_that_of_the_query_or_else_of_the_content_type(send, user_group, body, content_type, query):
+def test_the_format_is_that_of_the_query_or_else_of_the_content_type(
+    send, user_group, body, content_type, query
+):
     response = send(body, content_type, **query)
 
     assert response.json() == {"success": 1, "report": {**EMPTY_REPORT, "created": 1}}
@@ -75,7 +98,10 @@ def test_the_format_is_that_of_the_query_or_else_of_the_content_type(send, user_
     assert (bookmark.url, bookmark.title) == (URL, "A")
 
 
-@pytest.mark.parametrize("content_type", ["", "text/plain", "text/csvx", "text/*", "text/html; charset=x", "\xff"])
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "text/csvx", "text/*", "text/html; charset=x", "\xff"],
+)
 def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
 
@@ -90,10 +116,17 @@ def test_the_content_type_octet_stream_needs_a_format(send):
     [
         (b"windows-1251", "text/html", {}, "ж"),
         (b"windows-1252", "text/html; charset=windows-1251", {}, "ж"),
-        (b"windows-1252", 'application/octet-stream; charset="koi8-r"', {"format": "html"}, "Ф"),
+        (
+            b"windows-1252",
+            'application/octet-stream; charset="koi8-r"',
+            {"format": "html"},
+            "Ф",
+        ),
     ],
 )
-def test_the_encoding_is_that_of_the_content_type_or_else_of_the_file(send, declared, content_type, query, title):
+def test_the_encoding_is_that_of_the_content_type_or_else_of_the_file(
+    send, declared, content_type, query, title
+):
     reported(send(HTML % (declared, b"\xe6"), content_type, **query))
 
     assert Bookmark.objects.get().title == title
@@ -117,7 +150,12 @@ def test_an_invalid_query_is_refused(send, query, attr, code):
 def test_a_file_is_imported_into_one_collection(send, user_group):
     collection = CollectionFactory(user_group=user_group)
 
-    reported(send(b'{"url": "https://example.com/", "collection": "Other"}', collection=collection.pk))
+    reported(
+        send(
+            b'{"url": "https://example.com/", "collection": "Other"}',
+            collection=collection.pk,
+        )
+    )
 
     assert [*Bookmark.objects.values_list("collection", flat=True)] == [collection.pk]
     assert Collection.objects.count() == 1
@@ -142,7 +180,13 @@ def test_everything_is_reported(send, user_group, settings):
         "updated": 0,
         "existing": 1,
         "refused": 1,
-        "refusals": [{"reason": "The URL has no scheme such as https://.", "count": 1, "lines": [4]}],
+        "refusals": [
+            {
+                "reason": "The URL has no scheme such as https://.",
+                "count": 1,
+                "lines": [4],
+            }
+        ],
         "unusable_dates": 1,
         "shortened": 1,
         "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
@@ -158,7 +202,9 @@ def test_refusals_are_grouped_by_reason(send):
 
     assert found["refused"] == 1000
     reason = "The URL has no scheme such as https://."
-    assert found["refusals"] == [{"reason": reason, "count": 1000, "lines": [*range(1, 11)]}]
+    assert found["refusals"] == [
+        {"reason": reason, "count": 1000, "lines": [*range(1, 11)]}
+    ]
 
 
 def test_a_limited_number_of_names_of_left_out_values_is_listed(send):
@@ -178,7 +224,9 @@ def test_a_limited_number_of_names_of_left_out_values_is_listed(send):
         ("text/html", b'<DL><DT><A HREF="https://a/" \xe9="y">', "\\udcff"),
     ],
 )
-def test_a_byte_that_cannot_be_decoded_is_escaped_in_the_report(send, content_type, body, left_out):
+def test_a_byte_that_cannot_be_decoded_is_escaped_in_the_report(
+    send, content_type, body, left_out
+):
     found = reported(send(body, content_type))
 
     assert (found["created"], found["refused"]) == (1, 0)
@@ -190,7 +238,9 @@ def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
 
     found = reported(send(gzip.compress(LINE * 1000)))
 
-    assert found["error"] == "The file is larger than 10000 bytes when it is decompressed."
+    assert (
+        found["error"] == "The file is larger than 10000 bytes when it is decompressed."
+    )
     assert found["created"] == 1  # because all lines are the same
 
 
@@ -200,7 +250,9 @@ def test_an_import_stops_at_its_time_limit(send, settings):
     found = reported(send(LINE))
 
     assert (found["created"], found["stopped_at"]) == (0, 1)
-    assert found["error"].startswith("The import was stopped after 0 seconds, before line 1 ")
+    assert found["error"].startswith(
+        "The import was stopped after 0 seconds, before line 1 "
+    )
 
 
 def test_a_file_with_too_many_columns_is_refused_at_once(send):
@@ -217,9 +269,14 @@ def test_a_file_with_too_many_columns_is_refused_at_once(send):
 # Errors
 
 
-def test_access_media_type_size_query_and_content_are_checked_in_this_order(send, access_token, settings):
+def test_access_media_type_size_query_and_content_are_checked_in_this_order(
+    send, access_token, settings
+):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = 1000
-    large, read_only = b"x" * 1001, AccessTokenFactory(user_group=access_token.user_group, read_only=True)
+    large, read_only = (
+        b"x" * 1001,
+        AccessTokenFactory(user_group=access_token.user_group, read_only=True),
+    )
 
     assert error_code(send(large, "", headers={"HTTP_AUTHORIZATION": None}), 401)
     assert error_code(send(large, "", token=read_only), 403)
@@ -234,7 +291,12 @@ def test_a_chunked_body_is_read_up_to_the_limit(send, settings):
     chunked = {"CONTENT_LENGTH": None, "wsgi.input_terminated": True}
     large = io.BytesIO(LINE * 2)
 
-    assert reported(send(b"", headers={**chunked, "wsgi.input": io.BytesIO(LINE)}))["created"] == 1
+    assert (
+        reported(send(b"", headers={**chunked, "wsgi.input": io.BytesIO(LINE)}))[
+            "created"
+        ]
+        == 1
+    )
     assert error_code(send(b"", headers={**chunked, "wsgi.input": large}), 413)
     assert large.tell() == len(LINE) + 1
 
@@ -266,7 +328,10 @@ def test_concurrent_imports_are_limited(send, user_group):
 def test_an_import_ends_when_the_user_group_is_deleted(send, monkeypatch):
     act_after_first_chunk(monkeypatch, lambda: UserGroup.objects.all().delete())
 
-    assert send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))).status_code == 401
+    assert (
+        send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))).status_code
+        == 401
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -274,7 +339,10 @@ def test_an_import_ends_when_the_user_group_is_deleted(send, monkeypatch):
 def test_an_import_ends_when_its_collection_is_deleted(send, collection, monkeypatch):
     act_after_first_chunk(monkeypatch, collection.delete)
 
-    response = send(b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6)), collection=collection.pk)
+    response = send(
+        b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6)),
+        collection=collection.pk,
+    )
 
     assert errors(response) == [("collection", "does_not_exist")]
 
@@ -298,4 +366,6 @@ def test_a_failure_of_the_database_keeps_what_is_stored(send, monkeypatch, error
 def test_the_maximum_size_must_be_a_positive_integer(db, settings, size):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = size
 
-    assert [message.id for message in run_checks() if message.id.startswith("bookmarks.")] == ["bookmarks.E001"]
+    assert [
+        message.id for message in run_checks() if message.id.startswith("bookmarks.")
+    ] == ["bookmarks.E001"]

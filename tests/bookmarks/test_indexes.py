@@ -1,4 +1,6 @@
-"""PostgreSQL's plans: a page reads only its own rows, and statements use unique keys even without statistics."""
+"""PostgreSQL's plans: a page reads only its own rows, and statements use
+unique keys even without statistics.
+"""
 
 import os
 import re
@@ -11,14 +13,21 @@ from django.utils import timezone
 
 from bookmarks.files import exporting
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.contract import pagination
 from usergroups.contract.pagination import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
 
-pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say how many rows it reads")
+pytestmark = pytest.mark.skipif(
+    connection.vendor != "postgresql",
+    reason="SQLite does not say how many rows it reads",
+)
 
 FILL = """
     INSERT INTO bookmarks_bookmark
@@ -36,15 +45,29 @@ OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def new_group(others, start, rows):
-    """Add ``rows`` bookmarks, one for each second from ``start`` on, and return a new user group that has half of them.
+    """Add ``rows`` bookmarks, one for each second from ``start`` on, and
+    return a new user group that has half of them.
 
-    They are in 10 collections or in none. The other half belongs in turn to the user groups ``others``, a dict of the
-    keys of groups and of one collection of each.
+    They are in 10 collections or in none. The other half belongs in turn to
+    the user groups ``others``, a dict of the keys of groups and of one
+    collection of each.
     """
     group = UserGroupFactory()
-    collections = [collection.pk for collection in CollectionFactory.create_batch(10, user_group=group)]
-    params = {"start": start, "rows": rows, "group": group.pk, "collections": collections}
-    params |= {"others": [*others], "collections_of_others": [*others.values()], "number": len(others)}
+    collections = [
+        collection.pk
+        for collection in CollectionFactory.create_batch(10, user_group=group)
+    ]
+    params = {
+        "start": start,
+        "rows": rows,
+        "group": group.pk,
+        "collections": collections,
+    }
+    params |= {
+        "others": [*others],
+        "collections_of_others": [*others.values()],
+        "number": len(others),
+    }
     with connection.cursor() as cursor:
         cursor.execute(FILL, params)
     return group
@@ -52,35 +75,61 @@ def new_group(others, start, rows):
 
 @pytest.fixture
 def groups(user_group):
-    """Return large user groups by name, among 300 small ones. The statistics of the table miss the last large one."""
-    small = (UserGroup(team=user_group.team, provided_id=str(n), name="A", token=f"ugt_{n}") for n in range(300))
+    """Return large user groups by name, among 300 small ones.
+
+    The statistics of the table miss the last large one.
+    """
+    small = (
+        UserGroup(team=user_group.team, provided_id=str(n), name="A", token=f"ugt_{n}")
+        for n in range(300)
+    )
     small = UserGroup.objects.bulk_create(small)
     collections = Collection.objects.bulk_create(
         Collection(user_group=group, name=str(n)) for group in small for n in range(10)
     )
-    others = {collection.user_group_id: collection.pk for collection in collections}  # the last one of each group
-    groups = {"old": new_group(others, OLD, 16_000), "new": new_group(others, NEW, 20_000)}
+    # the last one of each group
+    others = {collection.user_group_id: collection.pk for collection in collections}
+    groups = {
+        "old": new_group(others, OLD, 16_000),
+        "new": new_group(others, NEW, 20_000),
+    }
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-        # Otherwise PostgreSQL may read a whole group, because its rows share few blocks of such a small table.
+        # Otherwise PostgreSQL may read a whole group, because its rows share
+        # few blocks of such a small table.
         cursor.execute("SET LOCAL seq_page_cost = 4")
-    return groups | {"unknown to the statistics": new_group(others, OLD + timedelta(days=1), 16_000)}
+    return groups | {
+        "unknown to the statistics": new_group(others, OLD + timedelta(days=1), 16_000)
+    }
 
 
 def explain(sql):
-    """Execute a statement and return the nodes of its plan with the numbers of rows."""
+    """Execute a statement and return the nodes of its plan with the numbers of
+    rows.
+    """
     return plan_nodes(sql, "ANALYZE, FORMAT JSON")
 
 
 def rows_read(plan, table="bookmarks_bookmark"):
-    """Return the number of rows of a table that were read, including those that a condition excluded."""
+    """Return the number of rows of a table that were read, including those
+    that a condition excluded.
+    """
     read = [node for node in plan if node.get("Relation Name", "").startswith(table)]
-    return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read)
+    return sum(
+        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0))
+        * node["Actual Loops"]
+        for node in read
+    )
 
 
 def queries(user_group):
-    """Return the query parameters of lists, by name. Each list has more bookmarks than a page."""
-    bookmarks = Bookmark.objects.filter(user_group=user_group).order_by("created_at", "id")
+    """Return the query parameters of lists, by name.
+
+    Each list has more bookmarks than a page.
+    """
+    bookmarks = Bookmark.objects.filter(user_group=user_group).order_by(
+        "created_at", "id"
+    )
     middle = bookmarks[bookmarks.count() // 2]
     cursor = Cursor(middle.created_at, middle.pk, backwards=False).encode()
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[5].pk
@@ -88,7 +137,9 @@ def queries(user_group):
         "newest": {},
         "oldest": {"order": "oldest"},
         "middle": {"cursor": cursor},
-        "back": {"cursor": Cursor(middle.created_at, middle.pk, backwards=True).encode()},
+        "back": {
+            "cursor": Cursor(middle.created_at, middle.pk, backwards=True).encode()
+        },
         "since": {"created_since": middle.created_at.isoformat(), "order": "oldest"},
         "collection": {"collection": collection},
         "middle of the collection": {"collection": collection, "cursor": cursor},
@@ -100,8 +151,11 @@ UNKNOWN = pytest.param(
     "unknown to the statistics",
     marks=pytest.mark.skipif(
         "TEST_PARTITIONS" in os.environ,
-        reason="A partition of this size has statistics for each of its user groups. PostgreSQL then expects only one "
-        "row of a group that they miss, for which all indexes cost the same.",
+        reason=(
+            "A partition of this size has statistics for each of its user groups. "
+            "PostgreSQL then expects only one row of a group that they miss, for "
+            "which all indexes cost the same."
+        ),
     ),
 )
 
@@ -111,8 +165,12 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     token = AccessTokenFactory(user_group=groups[name], recently_used=True)
     read, sorting = {}, []
     for page, query in queries(groups[name]).items():
-        statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query=query, token=token))
-        [plan] = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
+        statements = queries_of(
+            partial(call_bookmarks, "GET", "bookmarks", query=query, token=token)
+        )
+        [plan] = [
+            explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql
+        ]
         read[page] = rows_read(plan)
         sorting += [page for node in plan if "Sort" in node["Node Type"]]
 
@@ -121,41 +179,65 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     assert sorting == []
 
 
-def test_a_search_reads_only_the_bookmarks_that_it_may_scan(call_bookmarks, groups, monkeypatch):
+def test_a_search_reads_only_the_bookmarks_that_it_may_scan(
+    call_bookmarks, groups, monkeypatch
+):
     monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
-    statements = queries_of(partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token))
+    statements = queries_of(
+        partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token)
+    )
 
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
-    # One finds out whether there are more than 200, one finds the position of the last, and one searches.
+    # One finds out whether there are more than 200, one finds the position of
+    # the last, and one searches.
     assert [rows_read(plan) for plan in plans] == [201, 200, 200]
 
 
 @pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
 def test_an_export_of_collections_reads_each_bookmark_twice(groups, name, monkeypatch):
     monkeypatch.setattr(exporting, "PAGE_SIZE", 1000)
-    inside = Bookmark.objects.filter(user_group=groups[name]).exclude(collection=None).count()
+    inside = (
+        Bookmark.objects.filter(user_group=groups[name])
+        .exclude(collection=None)
+        .count()
+    )
 
     statements = queries_of(lambda: list(exporting.load(groups[name])))
 
-    read = [rows_read(explain(sql)) for sql in statements if '"collection_id" IN' in sql]
-    # The bookmarks of the ten collections are counted, and then read two collections at a time.
+    read = [
+        rows_read(explain(sql)) for sql in statements if '"collection_id" IN' in sql
+    ]
+    # The bookmarks of the ten collections are counted, and then read two
+    # collections at a time.
     assert read == [inside, *[inside / 5] * 5]
 
 
 def test_the_count_of_active_tokens_reads_no_others(user_group):
-    past, future = timezone.now() - timedelta(days=1), timezone.now() + timedelta(days=1)
-    states = [{"expires_at": past}] * 2000 + [{"revoked_at": past}] * 2000 + [{}] * 5 + [{"expires_at": future}] * 6
+    past, future = (
+        timezone.now() - timedelta(days=1),
+        timezone.now() + timedelta(days=1),
+    )
+    states = (
+        [{"expires_at": past}] * 2000
+        + [{"revoked_at": past}] * 2000
+        + [{}] * 5
+        + [{"expires_at": future}] * 6
+    )
     AccessToken.objects.bulk_create(
-        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state) for n, state in enumerate(states)
+        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state)
+        for n, state in enumerate(states)
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
     statements = queries_of(AccessToken.objects.has_maximum, user_group)
 
-    assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [5, 6]
+    assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [
+        5,
+        6,
+    ]
 
 
 # Lists of user groups
@@ -169,12 +251,16 @@ FILL_GROUPS = """
 """
 
 
-A_PAGE = 50 + 2  # One more shows that there is a next page, and the sum of the sizes reads one row ahead.
+# One more shows that there is a next page, and the sum of the sizes reads one
+# row ahead.
+A_PAGE = 50 + 2
 
 
 @pytest.fixture
 def many_groups(user_group):
-    """Add 10,000 groups to the team of ``user_group``, and as many to another one. Return the time of the last."""
+    """Add 10,000 groups to the team of ``user_group``, and as many to another
+    one. Return the time of the last.
+    """
     params = {"team": user_group.team_id, "other": TeamFactory().pk, "start": OLD}
     UserGroup.objects.filter(pk=user_group.pk).update(created_at=OLD, updated_at=OLD)
     with connection.cursor() as cursor:
@@ -184,13 +270,27 @@ def many_groups(user_group):
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest"])
-@pytest.mark.parametrize(("seconds", "read"), [(20_000, A_PAGE), (10_000, A_PAGE), (0, 0)], ids=["all", "some", "none"])
-def test_a_list_by_time_of_update_reads_only_its_own_groups(call_usergroups, many_groups, order, seconds, read):
+@pytest.mark.parametrize(
+    ("seconds", "read"),
+    [(20_000, A_PAGE), (10_000, A_PAGE), (0, 0)],
+    ids=["all", "some", "none"],
+)
+def test_a_list_by_time_of_update_reads_only_its_own_groups(
+    call_usergroups, many_groups, order, seconds, read
+):
     since = (many_groups - timedelta(seconds=seconds)).isoformat()
     query = {"updated_since": since, "order": order}
     if read:
-        middle = UserGroup.objects.filter(updated_at__gte=since).order_by("updated_at")[100]
-        cursor = Cursor(middle.updated_at, middle.provided_id, order == "newest", None, "updated_at")
+        middle = UserGroup.objects.filter(updated_at__gte=since).order_by("updated_at")[
+            100
+        ]
+        cursor = Cursor(
+            middle.updated_at,
+            middle.provided_id,
+            order == "newest",
+            None,
+            "updated_at",
+        )
         query["cursor"] = cursor.encode()
 
     _token, page = queries_of(call_usergroups, "GET", "users", b"", query)
@@ -200,17 +300,26 @@ def test_a_list_by_time_of_update_reads_only_its_own_groups(call_usergroups, man
     assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
 
 
-def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(call_usergroups, many_groups, monkeypatch):
+def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(
+    call_usergroups, many_groups, monkeypatch
+):
     monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
 
     statements = queries_of(call_usergroups, "GET", "users", b"", {"name": "nobody"})
 
     plans = [explain(sql) for sql in statements if 'FROM "usergroups_usergroup"' in sql]
-    # One finds out whether there are more than 200, one finds the position of the last, and one searches.
-    assert [rows_read(plan, "usergroups_usergroup") for plan in plans] == [201, 200, 200]
+    # One finds out whether there are more than 200, one finds the position of
+    # the last, and one searches.
+    assert [rows_read(plan, "usergroups_usergroup") for plan in plans] == [
+        201,
+        200,
+        200,
+    ]
 
 
-def test_a_page_that_is_limited_by_size_reads_only_its_own_groups(call_usergroups, many_groups):
+def test_a_page_that_is_limited_by_size_reads_only_its_own_groups(
+    call_usergroups, many_groups
+):
     _token, page = queries_of(call_usergroups, "GET", "users")
 
     plan = explain(page)
@@ -220,28 +329,51 @@ def test_a_page_that_is_limited_by_size_reads_only_its_own_groups(call_usergroup
 
 # Without statistics, as in a new database
 
-UNIQUE = re.compile("_pkey|_digest_key|usergroups_provided_id|bookmarks_url|_user_group_id_url_digest_")
-"""Matches the names of the indexes of unique keys, of a table or of its partitions."""
+UNIQUE = re.compile(
+    "_pkey|_digest_key|usergroups_provided_id|bookmarks_url|_user_group_id_url_digest_"
+)
+"""Matches the names of the indexes of unique keys, of a table or of its
+partitions.
+"""
 
 
 @pytest.fixture
 def without_statistics(user_group):
-    """Add rows of the same owners to each table, so that other indexes would be slower, and delete the statistics."""
+    """Add rows of the same owners to each table, so that other indexes would
+    be slower, and delete the statistics.
+    """
     AccessTokenFactory.create_batch(20, user_group=user_group)
-    UserGroup.objects.bulk_create(UserGroup(team=user_group.team, provided_id=f"other_{n}") for n in range(1000))
-    Bookmark.objects.bulk_create(Bookmark(user_group=user_group, url=f"https://{n}.test/") for n in range(5000))
+    UserGroup.objects.bulk_create(
+        UserGroup(team=user_group.team, provided_id=f"other_{n}") for n in range(1000)
+    )
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=f"https://{n}.test/") for n in range(5000)
+    )
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text ~ '^(usergroups|bookmarks)_'")
-        # As before the first vacuum. Autovacuum may have seen the tables empty.
-        cursor.execute("UPDATE pg_class SET relpages = 0, reltuples = -1 WHERE relname ~ '^(usergroups|bookmarks)_'")
+        cursor.execute(
+            "DELETE FROM pg_statistic WHERE starelid::regclass::text ~ "
+            "'^(usergroups|bookmarks)_'"
+        )
+        # As before the first vacuum. Autovacuum may have seen the tables
+        # empty.
+        cursor.execute(
+            "UPDATE pg_class SET relpages = 0, reltuples = -1 WHERE relname ~ "
+            "'^(usergroups|bookmarks)_'"
+        )
     return user_group
 
 
 def scans_of(statements):
-    """Return the nodes of the plans of statements that read a table or an index."""
+    """Return the nodes of the plans of statements that read a table or an
+    index.
+    """
     nodes = [node for sql in statements for node in plan_nodes(sql)]
     # A Bitmap Heap Scan has no index, but the Bitmap Index Scan below it has.
-    return [node for node in nodes if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"]
+    return [
+        node
+        for node in nodes
+        if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"
+    ]
 
 
 def without_unique_key(scans):
@@ -251,13 +383,19 @@ def without_unique_key(scans):
 
 
 @pytest.mark.parametrize("call", ["PUT", "POST", "POST again", "GET"])
-def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, without_statistics, call):
+def test_each_statement_uses_unique_keys(
+    update_user_group, call_bookmarks, without_statistics, call
+):
     url, user_group = "https://example.com/", without_statistics
     bookmark = BookmarkFactory(user_group=user_group, url=f"{url}there")
     actions = {
-        "PUT": lambda: update_user_group({"user_group_id": user_group.provided_id, "name": "New name"}),
+        "PUT": lambda: update_user_group(
+            {"user_group_id": user_group.provided_id, "name": "New name"}
+        ),
         "POST": lambda: call_bookmarks("POST", "bookmarks", body={"url": url}),
-        "POST again": lambda: call_bookmarks("POST", "bookmarks", body={"url": bookmark.url}),
+        "POST again": lambda: call_bookmarks(
+            "POST", "bookmarks", body={"url": bookmark.url}
+        ),
         "GET": lambda: call_bookmarks("GET", "bookmark", bookmark.pk),
     }
 
@@ -273,16 +411,24 @@ def test_each_statement_uses_unique_keys(update_user_group, call_bookmarks, with
 
 @pytest.fixture
 def skewed_tokens(user_group):
-    """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the tables, and return the last owner.
+    """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the
+    tables, and return the last owner.
 
-    PostgreSQL then expects a merge join of the two tables to end at the first owners.
+    PostgreSQL then expects a merge join of the two tables to end at the first
+    owners.
     """
     first_team = user_group.team
     Team.objects.bulk_create(Team(name=f"Skewed {n}") for n in range(2000))
-    UserGroup.objects.bulk_create(UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000))
+    UserGroup.objects.bulk_create(
+        UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000)
+    )
     digests = [n.to_bytes(32, "big") for n in range(5000)]
-    ApiToken.objects.bulk_create(ApiToken(team=first_team, digest=digest) for digest in digests)
-    AccessToken.objects.bulk_create(AccessToken(user_group=user_group, digest=digest) for digest in digests)
+    ApiToken.objects.bulk_create(
+        ApiToken(team=first_team, digest=digest) for digest in digests
+    )
+    AccessToken.objects.bulk_create(
+        AccessToken(user_group=user_group, digest=digest) for digest in digests
+    )
     owner = UserGroupFactory(team=TeamFactory())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -290,7 +436,9 @@ def skewed_tokens(user_group):
 
 
 @pytest.mark.parametrize("kind", ["API token", "access token"])
-def test_authentication_uses_unique_keys_whatever_the_statistics_are(skewed_tokens, kind):
+def test_authentication_uses_unique_keys_whatever_the_statistics_are(
+    skewed_tokens, kind
+):
     token = {
         "API token": lambda: ApiTokenFactory(team=skewed_tokens.team),
         "access token": lambda: AccessTokenFactory(user_group=skewed_tokens),
@@ -298,6 +446,10 @@ def test_authentication_uses_unique_keys_whatever_the_statistics_are(skewed_toke
 
     [statement] = queries_of(type(token).objects.authenticate, token.secret)
 
-    joins = [node["Node Type"] for node in plan_nodes(statement) if "Join" in node["Node Type"]]
+    joins = [
+        node["Node Type"]
+        for node in plan_nodes(statement)
+        if "Join" in node["Node Type"]
+    ]
     assert joins == []  # A nested loop is not named a join.
     assert without_unique_key(scans_of([statement])) == []

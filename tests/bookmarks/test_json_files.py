@@ -13,17 +13,29 @@ from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'
-"""The text of a bookmark, which a JSON reader reads as ``Record(1, URL, "A")`` if it is the first one."""
-UNREADABLE = "The file cannot be read after {} bookmarks, because it is not valid JSON: "
+"""The text of a bookmark, which a JSON reader reads as ``Record(1, URL, "A")``
+if it is the first one.
+"""
+UNREADABLE = (
+    "The file cannot be read after {} bookmarks, because it is not valid JSON: "
+)
 
 
 def read(text, name="json"):
-    """Return the records of a file in the format with this name, and with this text or these bytes."""
-    return list(FORMATS[name].read(io.BytesIO(text if isinstance(text, bytes) else text.encode())))
+    """Return the records of a file in the format with this name, and with this
+    text or these bytes.
+    """
+    return list(
+        FORMATS[name].read(
+            io.BytesIO(text if isinstance(text, bytes) else text.encode())
+        )
+    )
 
 
 def read_damaged(data):
-    """Return the records of a JSON file, and the reason why it cannot be read to its end."""
+    """Return the records of a JSON file, and the reason why it cannot be read
+    to its end.
+    """
     records = []
     with pytest.raises(UnreadableFile) as error:
         records.extend(FORMATS["json"].read(io.BytesIO(data)))
@@ -40,15 +52,32 @@ def read_damaged(data):
         pytest.param(f"\ufeff [\n{OBJECT}\n]\n", id="byte order mark"),
         pytest.param(f"[{OBJECT}]".encode("utf-16"), id="UTF-16"),
         pytest.param(OBJECT, id="object"),
-        pytest.param('{"version": 1, "bookmarks": [%s], "count": 1}' % OBJECT, id="bookmarks"),
+        pytest.param(
+            '{"version": 1, "bookmarks": [%s], "count": 1}' % OBJECT, id="bookmarks"
+        ),
         pytest.param('{"results": [%s]}' % OBJECT, id="results"),
         pytest.param('{"items": [%s]}' % OBJECT, id="items"),
-        pytest.param('[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]', id="other names"),
-        pytest.param('[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"),
-        pytest.param('[{"name": {"a": 1}, "children": [%s]}]' % OBJECT, id="a name that is an object"),
-        pytest.param('[{"content": {"url": "https://example.com/"}, "title": "A"}]', id="nested"),
-        pytest.param('[{"url": "https://exampl\\u0065.com/", "title": "\\u0041"}]', id="escapes"),
-        pytest.param('[{"url": "x", "url": "https://example.com/", "title": "A"}]', id="duplicate keys"),
+        pytest.param(
+            '[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]',
+            id="other names",
+        ),
+        pytest.param(
+            '[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"
+        ),
+        pytest.param(
+            '[{"name": {"a": 1}, "children": [%s]}]' % OBJECT,
+            id="a name that is an object",
+        ),
+        pytest.param(
+            '[{"content": {"url": "https://example.com/"}, "title": "A"}]', id="nested"
+        ),
+        pytest.param(
+            '[{"url": "https://exampl\\u0065.com/", "title": "\\u0041"}]', id="escapes"
+        ),
+        pytest.param(
+            '[{"url": "x", "url": "https://example.com/", "title": "A"}]',
+            id="duplicate keys",
+        ),
     ],
 )
 def test_structures_of_json_are_recognised(text):
@@ -56,24 +85,32 @@ def test_structures_of_json_are_recognised(text):
 
 
 def test_objects_may_follow_one_another():
-    assert read(f"{OBJECT}\n{OBJECT}\n[{OBJECT}]") == [Record(number, URL, "A") for number in (1, 2, 3)]
+    assert read(f"{OBJECT}\n{OBJECT}\n[{OBJECT}]") == [
+        Record(number, URL, "A") for number in (1, 2, 3)
+    ]
 
 
 def test_only_objects_are_entries():
-    assert read(f'[1, "https://example.com/", null, [1], {OBJECT}]') == [Record(1, URL, "A")]
+    assert read(f'[1, "https://example.com/", null, [1], {OBJECT}]') == [
+        Record(1, URL, "A")
+    ]
 
 
 def test_json_lines_are_read_in_a_given_encoding():
     text = '{"url": "https://a/", "title": "é"}\r\n{"url": "https://b/", "title": "ü"}'
 
-    records = list(FORMATS["jsonl"].read(io.BytesIO(text.encode("utf-16-le")), "utf-16le"))
+    records = list(
+        FORMATS["jsonl"].read(io.BytesIO(text.encode("utf-16-le")), "utf-16le")
+    )
 
     assert [(record.line, record.title) for record in records] == [(1, "é"), (2, "ü")]
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])
 def test_entries_without_a_url_are_refused(name):
-    assert read('{"title": "A"}', name) == [InvalidRecord(1, "The entry has no URL.", "A")]
+    assert read('{"title": "A"}', name) == [
+        InvalidRecord(1, "The entry has no URL.", "A")
+    ]
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])
@@ -82,14 +119,17 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
 
 
 def test_a_description_is_a_title_only_in_files_of_pinboard():
-    [record] = read('[{"url": "https://a/", "description": "b"}]')  # Pinboard names the URL "href".
+    # Pinboard names the URL "href".
+    [record] = read('[{"url": "https://a/", "description": "b"}]')
 
     assert (record.title, record.left_out) == (None, ("description",))
 
 
 @pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
 def test_empty_values_are_not_reported_as_left_out(value):
-    [record] = read('[{"url": "https://a/", "note": %s, "more": {"a": [{"b": 1}]}}]' % value)
+    [record] = read(
+        '[{"url": "https://a/", "note": %s, "more": {"a": [{"b": 1}]}}]' % value
+    )
 
     assert record.left_out == ("more",)
 
@@ -103,27 +143,42 @@ def test_empty_values_are_not_reported_as_left_out(value):
         pytest.param('{"bookmarks": {"a": %s}}', id="by key"),
         pytest.param("[[%s]]", id="in an array"),
         pytest.param('{"title": "B", "results": [%s]}', id="with a title of the file"),
-        pytest.param('{"tags": [{"name": "B"}], "bookmarks": [], "bookmarks": [%s], "tags": []}', id="twice"),
-        pytest.param('{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}', id="deep"),
+        pytest.param(
+            '{"tags": [{"name": "B"}], "bookmarks": [], "bookmarks": [%s], "tags": []}',
+            id="twice",
+        ),
+        pytest.param(
+            '{"spaces": {"s1": {"blocks": [{"items": {"a": [[%s]]}}]}}}', id="deep"
+        ),
         pytest.param('{"bookmarks": [], "content": {"x": [%s]}}', id="in content"),
         pytest.param('{"url": "", "content": [%s]}', id="in an array of content"),
     ],
 )
 def test_bookmarks_are_found_wherever_they_are(text):
-    assert [record for record in read(text % OBJECT) if isinstance(record, Record)] == [Record(1, URL, "A")]
+    assert [record for record in read(text % OBJECT) if isinstance(record, Record)] == [
+        Record(1, URL, "A")
+    ]
 
 
 @pytest.mark.parametrize("key", ["bookmarks", "children", "folders", "items", "links"])
-@pytest.mark.parametrize("text", ['{"name": "F", "%s": [%s]}', '{"%s": [%s], "name": "F"}'])
+@pytest.mark.parametrize(
+    "text", ['{"name": "F", "%s": [%s]}', '{"%s": [%s], "name": "F"}']
+)
 def test_an_object_with_a_name_and_a_list_is_a_folder(text, key):
     assert read("[" + text % (key, OBJECT) + "]") == [Record(1, URL, "A", "F")]
-    assert read("[" + text % (key, "") + "]") == [CollectionRecord(0, "F")]  # after 0 bookmarks
+    # after 0 bookmarks
+    assert read("[" + text % (key, "") + "]") == [CollectionRecord(0, "F")]
 
 
-@pytest.mark.parametrize("text", ['[{"url": "https://b/", %s}]', '[{%s, "url": "https://b/"}]'])
+@pytest.mark.parametrize(
+    "text", ['[{"url": "https://b/", %s}]', '[{%s, "url": "https://b/"}]']
+)
 @pytest.mark.parametrize(
     ("more", "inside"),
-    [('"title": "F", "children": [%s]' % OBJECT, [Record(1, URL, "A", "F")]), ('"type": "folder", "title": "F"', [])],
+    [
+        ('"title": "F", "children": [%s]' % OBJECT, [Record(1, URL, "A", "F")]),
+        ('"type": "folder", "title": "F"', []),
+    ],
     ids=["full", "empty"],  # An empty one is only a bookmark and makes no collection.
 )
 def test_a_folder_may_be_a_bookmark_too(text, more, inside):
@@ -131,7 +186,10 @@ def test_a_folder_may_be_a_bookmark_too(text, more, inside):
 
 
 def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations():
-    more = '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}], "x": [1]'
+    more = (
+        '"annotations": [{"url": "https://b/"}], "items": [{"url": "https://c/"}], '
+        '"x": [1]'
+    )
 
     assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
         Record(1, "https://c/", None, "A"),
@@ -140,7 +198,10 @@ def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations()
 
 
 def test_keys_in_which_nothing_is_found_are_ignored():
-    text = '{"bookmarks": [%s], "lists": [{"id": 1, "name": "B"}], "more": ["https://b/"], "empty": []}'
+    text = (
+        '{"bookmarks": [%s], "lists": [{"id": 1, "name": "B"}], "more": '
+        '["https://b/"], "empty": []}'
+    )
 
     assert read(text % OBJECT) == [Record(1, URL, "A")]
 
@@ -157,20 +218,29 @@ def test_the_keys_of_an_object_are_limited():
 
 
 def folder(name, *entries, key="title"):
-    """Return a folder whose name has this key: ``title``, before the entries, or ``name``, after them."""
+    """Return a folder whose name has this key: ``title``, before the entries,
+    or ``name``, after them.
+    """
     pairs = [f'"{key}": {json.dumps(name)}', f'"children": [{", ".join(entries)}]']
     return "{%s}" % ", ".join(pairs if key == "title" else reversed(pairs))
 
 
 @pytest.mark.parametrize("key", ["title", "name"])
 def test_folders_are_paths(key):
-    text = folder("", folder("A", OBJECT, folder("B / C", OBJECT, key=key), key=key), OBJECT, key=key)
+    text = folder(
+        "",
+        folder("A", OBJECT, folder("B / C", OBJECT, key=key), key=key),
+        OBJECT,
+        key=key,
+    )
 
     assert [record.collection for record in read(text)] == ["A", "A / B // C", None]
 
 
 def test_empty_folders_are_collections():
-    text = folder("", folder("A"), folder("B", folder("C")), '{"type": "folder", "name": "D"}')
+    text = folder(
+        "", folder("A"), folder("B", folder("C")), '{"type": "folder", "name": "D"}'
+    )
 
     assert [record.collection for record in read(text)] == ["A", "B / C", "D"]
     assert {type(record) for record in read(text)} == {CollectionRecord}
@@ -179,11 +249,15 @@ def test_empty_folders_are_collections():
 def test_the_folder_of_tags_of_firefox_is_ignored():
     tags = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
 
-    assert read('{"guid": "tags________", "title": "tags", "children": [%s]}' % tags) == []
+    assert (
+        read('{"guid": "tags________", "title": "tags", "children": [%s]}' % tags) == []
+    )
 
 
 def test_bookmarks_are_kept_if_the_file_ends_before_the_name_of_their_folder():
-    records, reason = read_damaged(('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT)).encode())
+    records, reason = read_damaged(
+        ('{"children": [%s, {"children": [%s' % (OBJECT, OBJECT)).encode()
+    )
 
     assert records == [Record(1, URL, "A"), Record(2, URL, "A")]
     assert reason == UNREADABLE.format(2) + "parse error: premature EOF."
@@ -192,7 +266,8 @@ def test_bookmarks_are_kept_if_the_file_ends_before_the_name_of_their_folder():
 def test_folders_may_be_deep():
     for key in ("title", "name"):
         text = OBJECT
-        for _ in range(249):  # Each folder adds an object and an array, and 500 levels are allowed.
+        # Each folder adds an object and an array, and 500 levels are allowed.
+        for _ in range(249):
             text = folder("F", text, key=key)
 
         [record] = read(text)
@@ -208,20 +283,52 @@ def test_folders_may_be_deep():
     ("rest", "reason"),
     [
         pytest.param("", "premature EOF", id="no end"),
-        pytest.param(",]", 'unallowed token at this point in JSON text, near example.com/", ', id="comma at the end"),
-        pytest.param(', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"),
+        pytest.param(
+            ",]",
+            'unallowed token at this point in JSON text, near example.com/", ',
+            id="comma at the end",
+        ),
+        pytest.param(
+            ', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"
+        ),
         pytest.param(" 1]", "after array element, I expect ',' or ']'", id="no comma"),
         pytest.param(", x]", 'near xample.com/", "title": "A"}, x]', id="not JSON"),
-        pytest.param(', "\\x"]', "occurs before a character which it may not", id="not an escape"),
-        pytest.param("] nonsense", "invalid string in json text", id="nonsense at the end"),
+        pytest.param(
+            ', "\\x"]',
+            "occurs before a character which it may not",
+            id="not an escape",
+        ),
+        pytest.param(
+            "] nonsense", "invalid string in json text", id="nonsense at the end"
+        ),
         pytest.param(", NaN]", "invalid char in json text", id="NaN"),
-        pytest.param(", 1e400]", "numeric (floating point) overflow", id="a number over the range"),
-        pytest.param(", 12345678901234567890]", "integer overflow", id="an integer of more than 64 bits"),
-        pytest.param(', "a\tb"]', "invalid character inside string", id="a tab in a string"),
+        pytest.param(
+            ", 1e400]",
+            "numeric (floating point) overflow",
+            id="a number over the range",
+        ),
+        pytest.param(
+            ", 12345678901234567890]",
+            "integer overflow",
+            id="an integer of more than 64 bits",
+        ),
+        pytest.param(
+            ', "a\tb"]', "invalid character inside string", id="a tab in a string"
+        ),
         pytest.param(', "\ud800"]', "invalid bytes in UTF8 string", id="a surrogate"),
-        pytest.param(b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"),
-        pytest.param(", " + "[" * 100_000, "it is nested deeper than 500 levels", id="nested arrays"),
-        pytest.param(", " + '{"children":[' * 100_000, "it is nested deeper than 500 levels", id="nested folders"),
+        pytest.param(
+            b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"
+        ),
+        pytest.param(
+            ", " + "[" * 100_000,
+            "it is nested deeper than 500 levels",
+            id="nested arrays",
+        ),
+        pytest.param(
+            ", " + '{"children":[' * 100_000,
+            "it is nested deeper than 500 levels",
+            id="nested folders",
+        ),
     ],
 )
 def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
@@ -235,21 +342,36 @@ def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
 
 
 def test_an_empty_file_is_not_valid_json():
-    assert read_damaged(b"\n") == ([], UNREADABLE.format(0) + "parse error: premature EOF.")
+    assert read_damaged(b"\n") == (
+        [],
+        UNREADABLE.format(0) + "parse error: premature EOF.",
+    )
 
 
 @pytest.mark.parametrize(
-    ("value", "title"),  # The reader keeps only whether an object in a field has values of its own: {} becomes False.
-    [("-0.5e-3", -0.0005), ('"\\u0000"', "\0"), ('"\\ud83d\\ude00"', "😀"), ('"\u2028"', "\u2028"), ("{}", False)],
+    # The reader keeps only whether an object in a field has values of its own:
+    # {} becomes False.
+    ("value", "title"),
+    [
+        ("-0.5e-3", -0.0005),
+        ('"\\u0000"', "\0"),
+        ('"\\ud83d\\ude00"', "😀"),
+        ('"\u2028"', "\u2028"),
+        ("{}", False),
+    ],
 )
 def test_a_strange_value_does_not_end_the_file(value, title):
-    first, second = read('[{"url": "https://example.com/", "title": %s}, %s]' % (value, OBJECT))
+    first, second = read(
+        '[{"url": "https://example.com/", "title": %s}, %s]' % (value, OBJECT)
+    )
 
     assert first.title == title
     assert second == Record(2, URL, "A")
 
 
-@pytest.mark.parametrize("data", [b" " * 20_000_000, b"[" * 20_000_000], ids=["spaces", "brackets"])
+@pytest.mark.parametrize(
+    "data", [b" " * 20_000_000, b"[" * 20_000_000], ids=["spaces", "brackets"]
+)
 def test_content_without_bookmarks_takes_little_memory(data):
     tracemalloc.start()
     try:
@@ -266,7 +388,10 @@ def test_content_without_bookmarks_takes_little_memory(data):
 
 
 def test_json_lines_are_read_and_invalid_lines_are_refused():
-    text = '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": "2026-01-01T00:00:00Z"}\r\n'
+    text = (
+        '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": '
+        '"2026-01-01T00:00:00Z"}\r\n'
+    )
     text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": "\\u0000"}'
 
     assert read(text, "jsonl")[:2] == [
@@ -274,8 +399,10 @@ def test_json_lines_are_read_and_invalid_lines_are_refused():
         Record(3, "https://d/", None, None, None),
     ]
     assert [(type(record), record.line) for record in read(text, "jsonl")[2:]] == [
-        (InvalidRecord, 4), (InvalidRecord, 5), (InvalidRecord, 6),
-    ]  # fmt: skip
+        (InvalidRecord, 4),
+        (InvalidRecord, 5),
+        (InvalidRecord, 6),
+    ]
 
 
 def test_a_line_that_is_too_long_is_refused_and_reading_continues():

@@ -5,7 +5,11 @@ from django.core.management import CommandError, call_command
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.answers import errors
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.queries import concurrently
 from usergroups import transactions
 from usergroups.models import Team, UserGroup
@@ -23,19 +27,27 @@ def collection(user_group):
 
 @pytest.fixture
 def delete(call_usergroups, call_bookmarks, collection):
-    """Return a function that calls the API to delete the user group or its collection."""
+    """Return a function that calls the API to delete the user group or its
+    collection.
+    """
 
     def call(name):
         if name == "collection":
             return call_bookmarks("DELETE", "collection", collection.pk)
-        return call_usergroups("DELETE", "user", query={"user_group_id": collection.user_group.provided_id})
+        return call_usergroups(
+            "DELETE",
+            "user",
+            query={"user_group_id": collection.user_group.provided_id},
+        )
 
     return call
 
 
 @pytest.mark.parametrize("name", ["user_group", "collection"])
 @pytest.mark.parametrize(("bound", "status"), [(4, 409), (5, 200)])
-def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, name, bound, status):
+def test_a_call_deletes_no_more_than_a_client_can_wait_for(
+    delete, monkeypatch, name, bound, status
+):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", bound)
 
     response = delete(name)
@@ -46,26 +58,37 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, 
         assert (response.status_code, response.json()) == (200, {"success": 1})
     model = {"user_group": UserGroup, "collection": Collection}[name]
     assert model.objects.exists() == (status == 409)
-    assert Bookmark.objects.filter(collection__isnull=False).count() == (5 if status == 409 else 0)
+    assert Bookmark.objects.filter(collection__isnull=False).count() == (
+        5 if status == 409 else 0
+    )
 
 
 @pytest.mark.parametrize("kind", ["team", "user_group"])
-def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(collection, monkeypatch, kind):
+def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(
+    collection, monkeypatch, kind
+):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
     group = collection.user_group
 
     {"team": group.team, "user_group": group}[kind].delete()
 
-    assert [model.objects.count() for model in (UserGroup, AccessToken, Collection, Bookmark)] == [0, 0, 0, 0]
+    assert [
+        model.objects.count()
+        for model in (UserGroup, AccessToken, Collection, Bookmark)
+    ] == [0, 0, 0, 0]
     assert Team.objects.exists() == (kind == "user_group")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_group):
-    """The insert commits right before the deletion locks the user group. A later insert would wait for this lock."""
+    """The insert commits right before the deletion locks the user group.
+
+    A later insert would wait for this lock.
+    """
     insert = (
-        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
-        f"VALUES ('{BookmarkFactory.build().pk}', {user_group.pk}, '{URL}', '', '', now(), now())"
+        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
+        f"created_at, updated_at) VALUES ('{BookmarkFactory.build().pk}', "
+        f"{user_group.pk}, '{URL}', '', '', now(), now())"
     )
 
     with concurrently('SELECT "usergroups_usergroup"."id"', insert):
@@ -77,11 +100,17 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
 # The command
 
 
-@pytest.mark.parametrize("label", ["usergroups.Team", "usergroups.usergroup", "bookmarks.Collection"])
+@pytest.mark.parametrize(
+    "label", ["usergroups.Team", "usergroups.usergroup", "bookmarks.Collection"]
+)
 def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, label):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
     group = collection.user_group
-    row = {"usergroups.Team": group.team, "usergroups.usergroup": group, "bookmarks.Collection": collection}[label]
+    row = {
+        "usergroups.Team": group.team,
+        "usergroups.usergroup": group,
+        "bookmarks.Collection": collection,
+    }[label]
 
     call_command("delete_object", label, str(row.pk))
 

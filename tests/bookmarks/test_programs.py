@@ -1,4 +1,6 @@
-"""The files in ``programs/``, written by hand in the formats of other programs, are imported without losing a link."""
+"""The files in ``programs/``, written by hand in the formats of other
+programs, are imported without losing a link.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +21,9 @@ NO_URL = "The entry has no URL."
 
 class Expected(NamedTuple):
     entries: int
-    """The number of links or other entries in the file, including those that are refused."""
+    """The number of links or other entries in the file, including those that
+    are refused.
+    """
     imported: int
     refused: dict[int, str] = {}
     """The reason by line, or by the number of the entry."""
@@ -32,91 +36,216 @@ class Expected(NamedTuple):
 
 EXPECTED = {
     "chrome.html": Expected(
-        6, 4, {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS}, {"icon": 1},
-        {"Bookmarks bar": 2, "Bookmarks bar / Work / Reports": 1}, unusable_dates=1,
+        6,
+        4,
+        {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS},
+        {"icon": 1},
+        {"Bookmarks bar": 2, "Bookmarks bar / Work / Reports": 1},
+        unusable_dates=1,
     ),
     "delicious.html": Expected(2, 2, {}, {"tags": 1, "description": 1, "private": 1}),
-    "diigo.html": Expected(2, 2, {}, {"last_visit": 2, "tags": 2, "description": 1, "private": 1}),
+    "diigo.html": Expected(
+        2, 2, {}, {"last_visit": 2, "tags": 2, "description": 1, "private": 1}
+    ),
     "firefox.html": Expected(
-        7, 5, {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS},
-        {"last_modified": 2, "icon": 1, "icon_uri": 1, "last_charset": 1, "shortcuturl": 1, "tags": 1,
-         "description": 1, "feedurl": 1},
-        {"Mozilla Firefox": 1, "Bookmarks Toolbar / News // Weather": 1, "Other Bookmarks": 1, "Nothing yet": 0},
+        7,
+        5,
+        {12: NEITHER_HTTP_NOR_HTTPS, 23: NEITHER_HTTP_NOR_HTTPS},
+        {
+            "last_modified": 2,
+            "icon": 1,
+            "icon_uri": 1,
+            "last_charset": 1,
+            "shortcuturl": 1,
+            "tags": 1,
+            "description": 1,
+            "feedurl": 1,
+        },
+        {
+            "Mozilla Firefox": 1,
+            "Bookmarks Toolbar / News // Weather": 1,
+            "Other Bookmarks": 1,
+            "Nothing yet": 0,
+        },
     ),
     "google_bookmarks.html": Expected(
         3, 3, {}, {"description": 2}, {"Unlabeled": 1, "to read": 1, "travel": 1}
     ),
     "icab.html": Expected(2, 2, {}, {"last_visit": 1}, {"Café": 2}),
-    "instapaper.html": Expected(3, 3, {}, {}, {"Unread": 2, "Archive": 1, "Nothing": 0}),
+    "instapaper.html": Expected(
+        3, 3, {}, {}, {"Unread": 2, "Archive": 1, "Nothing": 0}
+    ),
     "internet_explorer.html": Expected(
-        4, 2, {11: NEITHER_HTTP_NOR_HTTPS, 12: NEITHER_HTTP_NOR_HTTPS},
-        {"last_visit": 2, "last_modified": 2, "icon_uri": 1}, {"Links": 1},
+        4,
+        2,
+        {11: NEITHER_HTTP_NOR_HTTPS, 12: NEITHER_HTTP_NOR_HTTPS},
+        {"last_visit": 2, "last_modified": 2, "icon_uri": 1},
+        {"Links": 1},
     ),
     "linkding.html": Expected(
-        2, 2, {}, {"last_modified": 2, "tags": 2, "toread": 1, "description": 1, "private": 1}
+        2,
+        2,
+        {},
+        {"last_modified": 2, "tags": 2, "toread": 1, "description": 1, "private": 1},
     ),
     "mozilla.html": Expected(
-        5, 3, {14: NEITHER_HTTP_NOR_HTTPS, 15: NEITHER_HTTP_NOR_HTTPS},
-        {"icon": 1, "post_data": 1, "web_panel": 1, "last_charset": 1, "description": 1},
-        {"Mozilla Project": 2}, unusable_dates=1,
+        5,
+        3,
+        {14: NEITHER_HTTP_NOR_HTTPS, 15: NEITHER_HTTP_NOR_HTTPS},
+        {
+            "icon": 1,
+            "post_data": 1,
+            "web_panel": 1,
+            "last_charset": 1,
+            "description": 1,
+        },
+        {"Mozilla Project": 2},
+        unusable_dates=1,
     ),
     "netscape_4.html": Expected(
-        3, 2, {19: NEITHER_HTTP_NOR_HTTPS},
-        {"last_visit": 1, "last_modified": 1, "aliasid": 1, "aliasof": 1, "description": 1}, {"Persönlich": 2},
+        3,
+        2,
+        {19: NEITHER_HTTP_NOR_HTTPS},
+        {
+            "last_visit": 1,
+            "last_modified": 1,
+            "aliasid": 1,
+            "aliasof": 1,
+            "description": 1,
+        },
+        {"Persönlich": 2},
     ),
     "netscape_4_japanese.html": Expected(1, 1, collections={"表示": 1}),
-    "opera.html": Expected(3, 3, collections={"Bookmarks bar": 1, "Trash": 1, "Speed Dial": 1}),
-    "pinboard.html": Expected(2, 2, {}, {"private": 1, "toread": 1, "tags": 1, "description": 1}),
+    "opera.html": Expected(
+        3, 3, collections={"Bookmarks bar": 1, "Trash": 1, "Speed Dial": 1}
+    ),
+    "pinboard.html": Expected(
+        2, 2, {}, {"private": 1, "toread": 1, "tags": 1, "description": 1}
+    ),
     "pocket.html": Expected(4, 4, {}, {"tags": 2}, {"Unread": 2, "Read Archive": 2}),
     "raindrop.html": Expected(
-        2, 2, {}, {"last_modified": 2, "tags": 1, "data-cover": 1, "data-important": 1, "description": 1},
+        2,
+        2,
+        {},
+        {
+            "last_modified": 2,
+            "tags": 1,
+            "data-cover": 1,
+            "data-important": 1,
+            "description": 1,
+        },
         {"Recipes": 1, "Recipes / Cakes": 1},
     ),
     "safari.html": Expected(
-        3, 3, collections={"Favorites": 1, "Favorites / Inner": 1, "Bookmarks Menu": 0, "Reading List": 1}
+        3,
+        3,
+        collections={
+            "Favorites": 1,
+            "Favorites / Inner": 1,
+            "Bookmarks Menu": 0,
+            "Reading List": 1,
+        },
     ),
-    "shaarli.html": Expected(3, 2, {14: NO_SCHEME}, {"private": 1, "tags": 1, "description": 1}),
+    "shaarli.html": Expected(
+        3, 2, {14: NO_SCHEME}, {"private": 1, "tags": 1, "description": 1}
+    ),
     "yandex.html": Expected(2, 2, {}, {"icon": 1}, {"Панель закладок": 2}),
     "chrome.json": Expected(
-        3, 3, {}, {"date_last_used": 1, "meta_info": 1},
-        {"Bookmarks bar": 1, "Bookmarks bar / A folder": 1, "Bookmarks bar / Empty": 0},
+        3,
+        3,
+        {},
+        {"date_last_used": 1, "meta_info": 1},
+        {
+            "Bookmarks bar": 1,
+            "Bookmarks bar / A folder": 1,
+            "Bookmarks bar / Empty": 0,
+        },
     ),
     "firefox.json": Expected(
-        4, 3, {2: NEITHER_HTTP_NOR_HTTPS},
+        4,
+        3,
+        {2: NEITHER_HTTP_NOR_HTTPS},
         {"lastModified": 3, "tags": 1, "charset": 1, "annos": 1, "keyword": 1},
-        {"Bookmarks Toolbar / A // B": 1, "Bookmarks Toolbar / Empty": 0, "Other Bookmarks": 1},
+        {
+            "Bookmarks Toolbar / A // B": 1,
+            "Bookmarks Toolbar / Empty": 0,
+            "Other Bookmarks": 1,
+        },
     ),
-    "instapaper.csv": Expected(2, 2, {}, {"Selection": 1, "Tags": 1}, {"Unread": 1, "Archive": 1}),
+    "instapaper.csv": Expected(
+        2, 2, {}, {"Selection": 1, "Tags": 1}, {"Unread": 1, "Archive": 1}
+    ),
     "karakeep.json": Expected(
-        4, 2, {3: NO_URL, 4: NO_URL},
+        4,
+        2,
+        {3: NO_URL, 4: NO_URL},
         {"tags": 1, "note": 1, "lists": 1, "archived": 1},
     ),
     "linkding.json": Expected(
-        2, 2, {},
-        {"description": 1, "notes": 1, "unread": 1, "tag_names": 1, "date_modified": 1, "is_archived": 1},
+        2,
+        2,
+        {},
+        {
+            "description": 1,
+            "notes": 1,
+            "unread": 1,
+            "tag_names": 1,
+            "date_modified": 1,
+            "is_archived": 1,
+        },
         unusable_dates=1,
     ),
     "linkwarden.json": Expected(
-        2, 2, {}, {"description": 1, "collectionId": 2, "updatedAt": 2, "tags": 1},
+        2,
+        2,
+        {},
+        {"description": 1, "collectionId": 2, "updatedAt": 2, "tags": 1},
         {"Unorganized": 1, "Work": 1, "Empty": 0},
     ),
     "omnivore.json": Expected(
-        2, 2, {}, {"description": 1, "state": 2, "labels": 1, "updatedAt": 1, "readingProgress": 1}
+        2,
+        2,
+        {},
+        {
+            "description": 1,
+            "state": 2,
+            "labels": 1,
+            "updatedAt": 1,
+            "readingProgress": 1,
+        },
     ),
     "pinboard.json": Expected(
-        2, 2, {}, {"extended": 1, "tags": 1, "shared": 1, "toread": 1}, unusable_dates=1
+        2,
+        2,
+        {},
+        {"extended": 1, "tags": 1, "shared": 1, "toread": 1},
+        unusable_dates=1,
     ),
     "pocket.csv": Expected(2, 2, {}, {"tags": 1, "status": 2}, unusable_dates=1),
     "raindrop.csv": Expected(
-        3, 2, {5: NEITHER_HTTP_NOR_HTTPS}, {"note": 1, "tags": 1, "cover": 1, "favorite": 1},
+        3,
+        2,
+        {5: NEITHER_HTTP_NOR_HTTPS},
+        {"note": 1, "tags": 1, "cover": 1, "favorite": 1},
         {"Unsorted": 1, "Work/Projects": 1},
     ),
     "wallabag.json": Expected(
-        2, 2, {},
-        {"is_archived": 1, "is_starred": 1, "tags": 1, "updated_at": 1, "annotations": 1, "content": 1, "mimetype": 1,
-         "language": 1, "domain_name": 1},
+        2,
+        2,
+        {},
+        {
+            "is_archived": 1,
+            "is_starred": 1,
+            "tags": 1,
+            "updated_at": 1,
+            "annotations": 1,
+            "content": 1,
+            "mimetype": 1,
+            "language": 1,
+            "domain_name": 1,
+        },
     ),
-}  # fmt: skip
+}
 
 
 def records(name):
@@ -136,7 +265,10 @@ def test_files_of_other_programs_are_imported(user_group, name, expected):
     assert (report.created, report.existing) == (expected.imported, 0)
     assert dict(refusals(report)) == expected.refused
     assert report.created + report.refused == expected.entries
-    assert (report.left_out, report.unusable_dates) == (expected.left_out, expected.unusable_dates)
+    assert (report.left_out, report.unusable_dates) == (
+        expected.left_out,
+        expected.unusable_dates,
+    )
     assert {
         collection.name: Bookmark.objects.filter(collection=collection).count()
         for collection in Collection.objects.all()
@@ -146,28 +278,78 @@ def test_files_of_other_programs_are_imported(user_group, name, expected):
 @pytest.mark.parametrize(
     ("name", "url", "title", "created_at"),
     [
-        ("firefox.html", "https://example.com/?a=1&b=2", "R&D <café> 'x'", "2023-11-14 22:13:22"),
-        ("google_bookmarks.html", "http://example.com/?q=a&b", "No label", "2011-03-13 07:06:40.123456"),
-        ("icab.html", "http://example.com/icab", "Déjà vu \N{EN DASH} “quoted”", "2004-11-09 11:33:21"),
-        ("netscape_4.html", "http://home.example.com/", "100 € \N{EN DASH} „Start“", "1998-07-09 16:00:01"),
+        (
+            "firefox.html",
+            "https://example.com/?a=1&b=2",
+            "R&D <café> 'x'",
+            "2023-11-14 22:13:22",
+        ),
+        (
+            "google_bookmarks.html",
+            "http://example.com/?q=a&b",
+            "No label",
+            "2011-03-13 07:06:40.123456",
+        ),
+        (
+            "icab.html",
+            "http://example.com/icab",
+            "Déjà vu \N{EN DASH} “quoted”",
+            "2004-11-09 11:33:21",
+        ),
+        (
+            "netscape_4.html",
+            "http://home.example.com/",
+            "100 € \N{EN DASH} „Start“",
+            "1998-07-09 16:00:01",
+        ),
         (
             "netscape_4_japanese.html",
             "http://example.jp/",
             "①株式会社 \N{FULLWIDTH TILDE} ソフト",
             "2001-09-09 01:46:41",
         ),
-        ("pocket.html", "https://example.com/read", "A page & its <title>", "2020-09-13 12:26:42"),
-        ("diigo.html", "https://example.com/diigo", "How <style> and <script> work", "2014-05-13 16:53:21"),
+        (
+            "pocket.html",
+            "https://example.com/read",
+            "A page & its <title>",
+            "2020-09-13 12:26:42",
+        ),
+        (
+            "diigo.html",
+            "https://example.com/diigo",
+            "How <style> and <script> work",
+            "2014-05-13 16:53:21",
+        ),
         ("chrome.json", "https://example.com/2", "In a folder", "2023-11-14 22:13:20"),
-        ("firefox.json", "https://example.com/1", "In the menu", "2023-11-14 22:13:20.123456"),
-        ("instapaper.csv", "https://example.com/2", 'The "second"', "2023-11-14 22:13:20"),
+        (
+            "firefox.json",
+            "https://example.com/1",
+            "In the menu",
+            "2023-11-14 22:13:20.123456",
+        ),
+        (
+            "instapaper.csv",
+            "https://example.com/2",
+            'The "second"',
+            "2023-11-14 22:13:20",
+        ),
         ("karakeep.json", "https://example.com/1", "First", "2023-11-14 22:13:20"),
-        ("linkding.json", "https://example.com/1", "First", "2023-11-14 22:13:20.123456"),
+        (
+            "linkding.json",
+            "https://example.com/1",
+            "First",
+            "2023-11-14 22:13:20.123456",
+        ),
         ("linkwarden.json", "https://example.com/2", "Second", "2023-11-14 22:13:20"),
         ("omnivore.json", "https://example.com/1", "First", "2023-11-14 22:13:20"),
         ("pinboard.json", "https://example.com/1", "First", "2023-11-14 22:13:20"),
         ("pocket.csv", "https://example.com/1", "First", "2023-11-14 22:13:20"),
-        ("raindrop.csv", "https://example.com/1", "A title, quoted", "2023-11-14 22:13:20"),
+        (
+            "raindrop.csv",
+            "https://example.com/1",
+            "A title, quoted",
+            "2023-11-14 22:13:20",
+        ),
         ("wallabag.json", "https://example.com/1", "First", "2023-11-14 22:13:20"),
     ],
 )

@@ -1,4 +1,7 @@
-"""The statements of each call. With receivers of signals, some deletions take one more, to read the bookmarks."""
+"""The statements of each call.
+
+With receivers of signals, some deletions take one more, to read the bookmarks.
+"""
 
 from types import SimpleNamespace
 
@@ -16,13 +19,23 @@ URL = "https://example.com/"
 
 @pytest.fixture
 def stored(user_group, collection, call_bookmarks, client, api_token):
-    """Return the rows that the calls need, and functions that call the API with an access token or an API token."""
+    """Return the rows that the calls need, and functions that call the API
+    with an access token or an API token.
+    """
 
     def call_access_tokens(method, **fields):
         query = "" if fields else f"?user_group_id={user_group.provided_id}"
-        return Caller(client, method, reverse("access_tokens:access-tokens") + query, "Token", api_token)(fields)
+        return Caller(
+            client,
+            method,
+            reverse("access_tokens:access-tokens") + query,
+            "Token",
+            api_token,
+        )(fields)
 
-    bookmarks = BookmarkFactory.create_batch(100, user_group=user_group, collection=collection)
+    bookmarks = BookmarkFactory.create_batch(
+        100, user_group=user_group, collection=collection
+    )
     return SimpleNamespace(
         user_group=user_group,
         collection=collection,
@@ -39,14 +52,19 @@ CALLS = {
         ["token with its group", "bookmark"],
     ),
     "PATCH bookmark": (
-        lambda stored: stored.call("PATCH", "bookmark", stored.bookmark.pk, body={"title": "New"}),
+        lambda stored: stored.call(
+            "PATCH", "bookmark", stored.bookmark.pk, body={"title": "New"}
+        ),
         ["token with its group", "update", "bookmark as it stands now"],
     ),
     "DELETE bookmark": (
         lambda stored: stored.call("DELETE", "bookmark", stored.bookmark.pk),
         ["token with its group", "deletion"],
     ),
-    "GET bookmarks": (lambda stored: stored.call("GET", "bookmarks"), ["token with its group", "page"]),
+    "GET bookmarks": (
+        lambda stored: stored.call("GET", "bookmarks"),
+        ["token with its group", "page"],
+    ),
     "GET bookmarks by URL": (
         lambda stored: stored.call("GET", "bookmarks", query={"url": URL}),
         ["token with its group", "page"],
@@ -60,54 +78,108 @@ CALLS = {
         ["token with its group", "insert"],
     ),
     "POST bookmark in a collection": (
-        lambda stored: stored.call("POST", "bookmarks", body={"url": URL, "collection": str(stored.collection.pk)}),
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks",
+            body={"url": URL, "collection": str(stored.collection.pk)},
+        ),
         ["token with its group", "collection", "insert"],
     ),
     "POST bookmark in a malformed collection": (
-        lambda stored: stored.call("POST", "bookmarks", body={"url": URL, "collection": "x"}),
+        lambda stored: stored.call(
+            "POST", "bookmarks", body={"url": URL, "collection": "x"}
+        ),
         ["token with its group"],
     ),
     "POST duplicate": (
         lambda stored: stored.call(
-            "POST", "bookmarks", body={"url": stored.bookmark.url, "collection": str(stored.collection.pk)}
+            "POST",
+            "bookmarks",
+            body={"url": stored.bookmark.url, "collection": str(stored.collection.pk)},
         ),
-        ["token with its group", "collection", "insert, which is refused", "existing bookmark"],
+        [
+            "token with its group",
+            "collection",
+            "insert, which is refused",
+            "existing bookmark",
+        ],
     ),
     "POST batch": (
-        lambda stored: stored.call("POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}, {"url": f"{URL}2"}]}),
-        ["token with its group", *(["insert"] if connection.vendor == "postgresql" else ["insert"] * 2)],
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={"bookmarks": [{"url": URL}, {"url": f"{URL}2"}]},
+        ),
+        [
+            "token with its group",
+            *(["insert"] if connection.vendor == "postgresql" else ["insert"] * 2),
+        ],
     ),
     "POST batch to move": (
-        lambda stored: stored.call("POST", "bookmarks-batch-move", body={"ids": stored.ids, "collection": None}),
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch-move",
+            body={"ids": stored.ids, "collection": None},
+        ),
         ["token with its group", "bookmarks", "duplicates", "update"],
     ),
     "POST batch to delete": (
-        lambda stored: stored.call("POST", "bookmarks-batch-delete", body={"ids": stored.ids}),
+        lambda stored: stored.call(
+            "POST", "bookmarks-batch-delete", body={"ids": stored.ids}
+        ),
         ["token with its group", "bookmarks", "deletion"],
     ),
-    "GET collections": (lambda stored: stored.call("GET", "collections"), ["token with its group", "page"]),
+    "GET collections": (
+        lambda stored: stored.call("GET", "collections"),
+        ["token with its group", "page"],
+    ),
     "POST collection": (
         lambda stored: stored.call("POST", "collections", body={"name": "New"}),
         ["token with its group", "insert"],
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
-        ["token with its group", "collection", "its group", "whether it has few bookmarks", "lock", "its group",
-         "deletion of duplicates inside", "deletion of duplicates outside", "update of the bookmarks", "deletion"],
+        [
+            "token with its group",
+            "collection",
+            "its group",
+            "whether it has few bookmarks",
+            "lock",
+            "its group",
+            "deletion of duplicates inside",
+            "deletion of duplicates outside",
+            "update of the bookmarks",
+            "deletion",
+        ],
     ),
     "delete a user group": (
         lambda stored: stored.user_group.delete(),
-        ["lock", "group", "deletion of access tokens", "deletion of collections", "deletion of bookmarks", "deletion"],
+        [
+            "lock",
+            "group",
+            "deletion of access tokens",
+            "deletion of collections",
+            "deletion of bookmarks",
+            "deletion",
+        ],
     ),
     "POST access token": (
-        lambda stored: stored.call_access_tokens("POST", user_group_id=stored.user_group.provided_id),
-        ["token with its team", "group", "active tokens that never expire", "active tokens that expire", "insert"],
+        lambda stored: stored.call_access_tokens(
+            "POST", user_group_id=stored.user_group.provided_id
+        ),
+        [
+            "token with its team",
+            "group",
+            "active tokens that never expire",
+            "active tokens that expire",
+            "insert",
+        ],
     ),
     "GET access tokens": (
         lambda stored: stored.call_access_tokens("GET"),
         ["token with its team", "group", "page"],
     ),
-}  # fmt: skip
+}
 """Each call with the names of its statements."""
 
 
@@ -117,7 +189,10 @@ def test_a_call_takes_these_statements(stored, call, statements):
 
 
 DELETIONS = {"DELETE bookmark", "DELETE collection", "POST batch to delete"}
-"""The deletions that announce bookmarks. The deletion of a user group announces only the user group."""
+"""The deletions that announce bookmarks.
+
+The deletion of a user group announces only the user group.
+"""
 
 
 @pytest.mark.parametrize("name", CALLS)

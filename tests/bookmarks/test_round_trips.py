@@ -1,4 +1,6 @@
-"""An export of a group, imported into an empty group and exported again, has the same bytes."""
+"""An export of a group, imported into an empty group and exported again, has
+the same bytes.
+"""
 
 import io
 from datetime import UTC, datetime
@@ -27,7 +29,9 @@ def exported(user_group, file_format):
 
 
 def import_into_new_group(file_format, text):
-    """Import a file into a new user group, check that nothing is refused or left out, and return the user group."""
+    """Import a file into a new user group, check that nothing is refused or
+    left out, and return the user group.
+    """
     user_group = UserGroupFactory()
     report = imported(user_group, read(io.BytesIO(text.encode()), file_format))
     assert (report.refusals, report.left_out) == ([], {})
@@ -35,7 +39,9 @@ def import_into_new_group(file_format, text):
 
 
 def names(user_group):
-    collections = Collection.objects.filter(user_group=user_group).order_by("created_at", "pk")
+    collections = Collection.objects.filter(user_group=user_group).order_by(
+        "created_at", "pk"
+    )
     return list(collections.values_list("name", flat=True))
 
 
@@ -45,19 +51,29 @@ def stored(user_group):
 
 
 def fill(user_group, collections):
-    """Create collections with these names and numbers of bookmarks, in this order. None stands for no collection."""
+    """Create collections with these names and numbers of bookmarks, in this
+    order. None stands for no collection.
+    """
     for name, size in collections:
         collection = name and CollectionFactory(user_group=user_group, name=name)
         for number in range(size):
             BookmarkFactory(
-                user_group=user_group, collection=collection, url=f"{URL}{number}", title=str(number), created_at=TIME
+                user_group=user_group,
+                collection=collection,
+                url=f"{URL}{number}",
+                title=str(number),
+                created_at=TIME,
             )
 
 
 folder_names = st.text("A/ \r\n<&é\t\"'~", min_size=1, max_size=12)
-paths = st.lists(folder_names, min_size=1, max_size=4).map(lambda path: reduce(join_path, path, ""))
+paths = st.lists(folder_names, min_size=1, max_size=4).map(
+    lambda path: reduce(join_path, path, "")
+)
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
-name_and_size = st.tuples(st.none() | folder_names | paths | long_names, st.integers(0, 2))
+name_and_size = st.tuples(
+    st.none() | folder_names | paths | long_names, st.integers(0, 2)
+)
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
@@ -72,7 +88,8 @@ def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
 ):
     user_group = UserGroupFactory()
     fill(user_group, collections)
-    # With these numbers, a collection may span several pages of the export and several transactions of the import.
+    # With these numbers, a collection may span several pages of the export and
+    # several transactions of the import.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PAGE_SIZE", rows_per_page)
         patch.setattr(importing, "ROWS_PER_TRANSACTION", rows_per_transaction)
@@ -85,8 +102,12 @@ def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
 
 
 special = st.sampled_from("a\"',;=+-@\t\r\n \u2028\u0085\x0b\x1c{}[]\\\ufeff")
-text = st.text(special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
-moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < datetime(2026, 1, 1, tzinfo=UTC))
+text = st.text(
+    special | st.characters(codec="utf-8", exclude_characters="\0"), max_size=20
+)
+moments = st.datetimes(timezones=st.just(UTC)).filter(
+    lambda moment: moment < datetime(2026, 1, 1, tzinfo=UTC)
+)
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
@@ -96,9 +117,14 @@ moments = st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment < da
     collection=st.none() | text.filter(len),
     moment=moments,
 )
-def test_a_round_trip_keeps_any_text_and_time(db, file_format, title, collection, moment):
+def test_a_round_trip_keeps_any_text_and_time(
+    db, file_format, title, collection, moment
+):
     user_group = UserGroupFactory()
-    imported(user_group, [Record(1, f"{URL}{uuid4()}", title, collection, moment.isoformat())])
+    imported(
+        user_group,
+        [Record(1, f"{URL}{uuid4()}", title, collection, moment.isoformat())],
+    )
 
     copy = import_into_new_group(file_format, exported(user_group, file_format))
 

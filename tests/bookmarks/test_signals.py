@@ -24,10 +24,15 @@ URL = "https://example.com/"
 
 @pytest.mark.parametrize(
     ("url_name", "body", "model"),
-    [("bookmarks", {"url": URL}, Bookmark), ("collections", {"name": "New"}, Collection)],
+    [
+        ("bookmarks", {"url": URL}, Bookmark),
+        ("collections", {"name": "New"}, Collection),
+    ],
     ids=["bookmark", "collection"],
 )
-def test_a_new_object_is_announced_with_the_token_as_the_actor(call_bookmarks, access_token, url_name, body, model):
+def test_a_new_object_is_announced_with_the_token_as_the_actor(
+    call_bookmarks, access_token, url_name, body, model
+):
     with recorded() as sent:
         call_bookmarks("POST", url_name, body=body)
 
@@ -41,33 +46,47 @@ def test_what_changes_nothing_is_not_announced(call_bookmarks, user_group):
         call_bookmarks("POST", "bookmarks", body={"url": bookmark.url, "title": "New"})
         call_bookmarks("PATCH", "bookmark", bookmark.pk, body={})
         call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"url": other.url})
-        call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [{"url": bookmark.url}]})
+        call_bookmarks(
+            "POST", "bookmarks-batch", body={"bookmarks": [{"url": bookmark.url}]}
+        )
         call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": ["x"]})
-        call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ["x"], "collection": None})
+        call_bookmarks(
+            "POST", "bookmarks-batch-move", body={"ids": ["x"], "collection": None}
+        )
         store(user_group, [Record(1, bookmark.url)])
 
     assert sent == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_bookmark_that_another_transaction_created_is_not_announced(create_bookmark, user_group):
+def test_a_bookmark_that_another_transaction_created_is_not_announced(
+    create_bookmark, user_group
+):
     bookmark = BookmarkFactory.build(user_group=user_group, url=URL)
     _, digest = bookmark.unique_key
     insert = (
-        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at) "
-        f"VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', '\\x{digest.hex()}', '', now(), now())"
+        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
+        f"created_at, updated_at) VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', "
+        f"'\\x{digest.hex()}', '', now(), now())"
     )
 
-    with received() as sent, concurrently("INSERT", insert):  # right before the INSERT of the call
+    # right before the INSERT of the call
+    with received() as sent, concurrently("INSERT", insert):
         response = create_bookmark({"url": URL})
 
-    assert (response.status_code, response.json()["bookmark"]["id"]) == (200, str(bookmark.pk))
+    assert (response.status_code, response.json()["bookmark"]["id"]) == (
+        200,
+        str(bookmark.pk),
+    )
     assert sent == []
 
 
 @pytest.mark.parametrize(
     ("body", "fields"),
-    [({"title": "New"}, {"title"}), ({"url": URL, "collection": None}, {"url", "collection"})],
+    [
+        ({"title": "New"}, {"title"}),
+        ({"url": URL, "collection": None}, {"url", "collection"}),
+    ],
     ids=["title", "url"],
 )
 def test_an_updated_bookmark_is_announced_with_the_written_fields(
@@ -83,7 +102,9 @@ def test_an_updated_bookmark_is_announced_with_the_written_fields(
     assert updated.updated_at > bookmark.updated_at
 
 
-def test_a_deleted_bookmark_is_announced_with_its_values(call_bookmarks, user_group, access_token):
+def test_a_deleted_bookmark_is_announced_with_its_values(
+    call_bookmarks, user_group, access_token
+):
     bookmark = BookmarkFactory(user_group=user_group, url=URL)
 
     with recorded() as sent:
@@ -106,7 +127,9 @@ def test_deletions_of_instances_and_querysets_are_announced(user_group):
 # Batches
 
 
-def test_a_batch_announces_the_created_bookmarks_in_one_signal(call_bookmarks, user_group, access_token):
+def test_a_batch_announces_the_created_bookmarks_in_one_signal(
+    call_bookmarks, user_group, access_token
+):
     existing = BookmarkFactory(user_group=user_group)
     items = [{"url": url} for url in (URL, f"{URL}2", URL, existing.url, "not a URL")]
 
@@ -116,11 +139,16 @@ def test_a_batch_announces_the_created_bookmarks_in_one_signal(call_bookmarks, u
     new = Bookmark.objects.exclude(pk=existing.pk).order_by("pk")
     [(name, sender, arguments)] = sent
     # The signal may have the bookmarks in any order.
-    in_order = {**arguments, "instances": sorted(arguments["instances"], key=lambda each: each.pk)}
+    in_order = {
+        **arguments,
+        "instances": sorted(arguments["instances"], key=lambda each: each.pk),
+    }
     assert (name, sender, in_order) == expected("created", *new, actor=access_token)
 
 
-def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(call_bookmarks, user_group, access_token):
+def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(
+    call_bookmarks, user_group, access_token
+):
     first, second = BookmarkFactory.create_batch(2, user_group=user_group)
     ids = [str(first.pk), str(second.pk), str(BookmarkFactory().pk), "x"]
 
@@ -130,19 +158,32 @@ def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(call_bookmarks, u
     assert sent == [expected("deleted", first, second, actor=access_token)]
 
 
-def test_moved_bookmarks_are_announced_with_their_collection(call_bookmarks, user_group, collection, access_token):
-    moved, duplicate = BookmarkFactory(user_group=user_group), BookmarkFactory(user_group=user_group, url=URL)
+def test_moved_bookmarks_are_announced_with_their_collection(
+    call_bookmarks, user_group, collection, access_token
+):
+    moved, duplicate = (
+        BookmarkFactory(user_group=user_group),
+        BookmarkFactory(user_group=user_group, url=URL),
+    )
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     ids = [str(moved.pk), str(duplicate.pk), "x"]
 
     with recorded() as sent:
-        call_bookmarks("POST", "bookmarks-batch-move", body={"ids": ids, "collection": str(collection.pk)})
+        call_bookmarks(
+            "POST",
+            "bookmarks-batch-move",
+            body={"ids": ids, "collection": str(collection.pk)},
+        )
 
-    assert sent == [expected("updated", moved, actor=access_token, fields={"collection"})]
+    assert sent == [
+        expected("updated", moved, actor=access_token, fields={"collection"})
+    ]
     assert sent[0].arguments["instances"][0].collection == collection
 
 
-def test_a_deleted_collection_is_announced_before_its_bookmarks(call_bookmarks, collection, access_token):
+def test_a_deleted_collection_is_announced_before_its_bookmarks(
+    call_bookmarks, collection, access_token
+):
     user_group = collection.user_group
     BookmarkFactory(user_group=user_group, url=URL)
     duplicate = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
@@ -162,7 +203,10 @@ def test_a_deleted_collection_is_announced_before_its_bookmarks(call_bookmarks, 
 
 def summary(sent):
     """Return the name, sender, number of instances and actor of each signal."""
-    return [(name, sender, len(arguments["instances"]), arguments["actor"]) for name, sender, arguments in sent]
+    return [
+        (name, sender, len(arguments["instances"]), arguments["actor"])
+        for name, sender, arguments in sent
+    ]
 
 
 # Access tokens
@@ -170,22 +214,36 @@ def summary(sent):
 
 @pytest.fixture
 def call_access_tokens(client, api_token):
-    """Return a function that calls the view with this URL name, with an API token of the team."""
+    """Return a function that calls the view with this URL name, with an API
+    token of the team.
+    """
 
     def call(method, url_name, *ids, body=b""):
-        return Caller(client, method, reverse(f"access_tokens:{url_name}", args=ids), "Token", api_token)(body)
+        return Caller(
+            client,
+            method,
+            reverse(f"access_tokens:{url_name}", args=ids),
+            "Token",
+            api_token,
+        )(body)
 
     return call
 
 
-def test_an_issued_access_token_is_announced_with_the_api_token_as_the_actor(call_access_tokens, user_group, api_token):
+def test_an_issued_access_token_is_announced_with_the_api_token_as_the_actor(
+    call_access_tokens, user_group, api_token
+):
     with recorded() as sent:
-        call_access_tokens("POST", "access-tokens", body={"user_group_id": user_group.provided_id})
+        call_access_tokens(
+            "POST", "access-tokens", body={"user_group_id": user_group.provided_id}
+        )
 
     assert sent == [expected("created", AccessToken.objects.get(), actor=api_token)]
 
 
-def test_a_revoked_access_token_is_announced_once(call_access_tokens, user_group, api_token):
+def test_a_revoked_access_token_is_announced_once(
+    call_access_tokens, user_group, api_token
+):
     token = AccessTokenFactory(user_group=user_group)
 
     with recorded() as sent:
@@ -195,12 +253,19 @@ def test_a_revoked_access_token_is_announced_once(call_access_tokens, user_group
     assert sent == [expected("revoked", token, actor=api_token)]
 
 
-def test_no_argument_of_a_signal_contains_the_secret_of_a_token(call_access_tokens, user_group, api_token):
+def test_no_argument_of_a_signal_contains_the_secret_of_a_token(
+    call_access_tokens, user_group, api_token
+):
     with recorded() as sent:
-        response = call_access_tokens("POST", "access-tokens", body={"user_group_id": user_group.provided_id})
+        response = call_access_tokens(
+            "POST", "access-tokens", body={"user_group_id": user_group.provided_id}
+        )
 
     [(_, _, arguments)] = sent
-    assert AccessToken.objects.authenticate(response.json()["access_token"]["secret"]) == arguments["instances"][0]
+    assert (
+        AccessToken.objects.authenticate(response.json()["access_token"]["secret"])
+        == arguments["instances"][0]
+    )
     for secret in (response.json()["access_token"]["secret"], api_token.secret):
         assert secret.encode() not in pickle.dumps(arguments)
         assert secret not in repr(sent)
@@ -221,5 +286,12 @@ def test_an_import_announces_each_chunk(user_group):
     assert created == expected("created", Collection.objects.get())
     instances = [set(each.arguments["instances"]) for each in chunks]
     assert sorted(instances, key=len, reverse=True) == [{first, second}, {third}]
-    assert summary(chunks) == [("created", Bookmark, 2, None), ("created", Bookmark, 1, None)]
-    assert {bookmark.collection.name for each in chunks for bookmark in each.arguments["instances"]} == {"Folder"}
+    assert summary(chunks) == [
+        ("created", Bookmark, 2, None),
+        ("created", Bookmark, 1, None),
+    ]
+    assert {
+        bookmark.collection.name
+        for each in chunks
+        for bookmark in each.arguments["instances"]
+    } == {"Folder"}

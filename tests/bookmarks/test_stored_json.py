@@ -1,4 +1,6 @@
-"""Stored JSON is copied to a response as text, and read only by a call whose response has it."""
+"""Stored JSON is copied to a response as text, and read only by a call whose
+response has it.
+"""
 
 import json
 
@@ -18,7 +20,9 @@ MAPPING, PROPERTIES = {"40": "warehouse_eu"}, {"plan": [1.0, 10**30, "ü\u2028"]
 
 @pytest.fixture
 def user_group(user_group):
-    UserGroup.objects.filter(pk=user_group.pk).update(mapping=MAPPING, properties=PROPERTIES)
+    UserGroup.objects.filter(pk=user_group.pk).update(
+        mapping=MAPPING, properties=PROPERTIES
+    )
     return UserGroup.objects.get(pk=user_group.pk)
 
 
@@ -38,7 +42,13 @@ def decoded(monkeypatch):
 @pytest.fixture
 def calls(client, user_group, api_token):
     """Return a function that calls the operation with this name."""
-    by_group = Caller(client, "", "", "Bearer", AccessTokenFactory(user_group=user_group, recently_used=True))
+    by_group = Caller(
+        client,
+        "",
+        "",
+        "Bearer",
+        AccessTokenFactory(user_group=user_group, recently_used=True),
+    )
     by_team = Caller(client, "", "", "Token", api_token)
     group = {"user_group_id": user_group.provided_id}
     query = f"?user_group_id={user_group.provided_id}"
@@ -51,7 +61,12 @@ def calls(client, user_group, api_token):
         "POST access token": (by_team, "access_tokens:access-tokens", "", group),
         "GET access tokens": (by_team, "access_tokens:access-tokens", query, None),
         "GET bookmarks": (by_group, "bookmarks:bookmarks", "?limit=1", None),
-        "POST bookmark": (by_group, "bookmarks:bookmarks", "", {"url": "https://example.com/"}),
+        "POST bookmark": (
+            by_group,
+            "bookmarks:bookmarks",
+            "",
+            {"url": "https://example.com/"},
+        ),
         "POST collection": (by_group, "bookmarks:collections", "", {"name": "New"}),
     }
 
@@ -79,10 +94,16 @@ JSON_COLUMNS_READ = {
 
 
 @pytest.mark.parametrize("name", JSON_COLUMNS_READ)
-def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(calls, decoded, name):
+def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(
+    calls, decoded, name
+):
     statements = queries_of(calls, name)
 
-    read = {column for column in ("mapping", "properties") if any(f'"{column}"' in sql for sql in statements)}
+    read = {
+        column
+        for column in ("mapping", "properties")
+        if any(f'"{column}"' in sql for sql in statements)
+    }
     assert read == JSON_COLUMNS_READ[name]
     assert decoded == []
 
@@ -94,4 +115,5 @@ def test_changed_json_is_saved(user_group):
 
     stored = UserGroup.objects.get(pk=user_group.pk)
     assert (stored.properties, stored.mapping) == ({**PROPERTIES, "new": None}, {})
-    assert UserGroup.objects.values_list("mapping", flat=True).get() == "{}"  # the stored text
+    # the stored text
+    assert UserGroup.objects.values_list("mapping", flat=True).get() == "{}"

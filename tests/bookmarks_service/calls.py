@@ -1,4 +1,7 @@
-"""Calls of every operation, in an order in which each gets its status. Every generated client makes all of them."""
+"""Calls of every operation, in an order in which each gets its status.
+
+Every generated client makes all of them.
+"""
 
 from functools import reduce
 from typing import Any, NamedTuple
@@ -33,16 +36,42 @@ URL = "https://example.com/generated"
 
 CALLS = [
     Call("create_user_group", 201, body={**GROUP, "name": "A"}),
-    Call("update_user_group", 200, body={**GROUP, "properties": {"a": ["pro", 1]}, "mapping": {"40": "eu", "41": 113}}),
+    Call(
+        "update_user_group",
+        200,
+        body={
+            **GROUP,
+            "properties": {"a": ["pro", 1]},
+            "mapping": {"40": "eu", "41": 113},
+        },
+    ),
     Call("get_user_group", 200, GROUP),
     Call("rotate_user_group_token", 200, body=GROUP),
     Call("get_user_group", 200, GROUP),  # The answer has the new token.
-    Call("put_user_groups", 200, body={"user_groups": [{**GROUP, "properties": None}, {**GROUP, "mapping": None}]}),
+    Call(
+        "put_user_groups",
+        200,
+        body={
+            "user_groups": [{**GROUP, "properties": None}, {**GROUP, "mapping": None}]
+        },
+    ),
     Call("list_user_groups", 200, {"limit": 1, "name": "A", "order": "oldest"}),
-    Call("resolve_user_group", 200, body={"token": Answered("get_user_group", "user_group", "token")}),
-    Call("issue_access_token", 201, body={**GROUP, "name": "A", "read_only": True, "expires_in": 60}),
+    Call(
+        "resolve_user_group",
+        200,
+        body={"token": Answered("get_user_group", "user_group", "token")},
+    ),
+    Call(
+        "issue_access_token",
+        201,
+        body={**GROUP, "name": "A", "read_only": True, "expires_in": 60},
+    ),
     Call("list_access_tokens", 200, {**GROUP, "limit": 1}),
-    Call("revoke_access_token", 200, {"id": Answered("issue_access_token", "access_token", "id")}),
+    Call(
+        "revoke_access_token",
+        200,
+        {"id": Answered("issue_access_token", "access_token", "id")},
+    ),
     Call("revoke_access_token", 404, {"id": "unknown"}),
     Call("delete_user_group", 200, GROUP),
     Call("get_user_group", 404, GROUP),
@@ -51,18 +80,50 @@ CALLS = [
     Call("update_collection", 200, {"id": COLLECTION}, {"name": "Renamed"}),
     Call("get_collection", 200, {"id": COLLECTION}),
     Call("list_collections", 200, {"limit": 1}),
-    Call("create_bookmark", 201, body={"url": URL, "title": "A", "collection": COLLECTION}),
+    Call(
+        "create_bookmark",
+        201,
+        body={"url": URL, "title": "A", "collection": COLLECTION},
+    ),
     Call("create_bookmark", 200, body={"url": URL, "collection": COLLECTION}),
     Call("create_bookmark", 400, body={"url": "example.com"}),
     Call("get_bookmark", 200, {"id": BOOKMARK}),
-    Call("update_bookmark", 200, {"id": BOOKMARK}, {"collection": None, "url": f"{URL}/2"}),
+    Call(
+        "update_bookmark",
+        200,
+        {"id": BOOKMARK},
+        {"collection": None, "url": f"{URL}/2"},
+    ),
     Call("update_bookmark", 200, {"id": BOOKMARK}, {"url": URL}),
-    Call("move_bookmarks", 200, body={"ids": [BOOKMARK, "unknown"], "collection": COLLECTION}),
+    Call(
+        "move_bookmarks",
+        200,
+        body={"ids": [BOOKMARK, "unknown"], "collection": COLLECTION},
+    ),
     Call("move_bookmarks", 200, body={"ids": [BOOKMARK], "collection": None}),
     Call("delete_bookmarks", 200, body={"ids": ["unknown"]}),
-    Call("create_bookmarks", 200, body={"bookmarks": [{"url": URL}, {"url": "example.com"}]}),
-    Call("list_bookmarks", 200, {"url": URL, "q": "GENERATED", "created_since": CREATED, "collection": "", "limit": 1}),
-    Call("import_bookmarks", 200, {"format": "jsonl", "update": True}, file='{"url": "https://example.com/generated"}'),
+    Call(
+        "create_bookmarks",
+        200,
+        body={"bookmarks": [{"url": URL}, {"url": "example.com"}]},
+    ),
+    Call(
+        "list_bookmarks",
+        200,
+        {
+            "url": URL,
+            "q": "GENERATED",
+            "created_since": CREATED,
+            "collection": "",
+            "limit": 1,
+        },
+    ),
+    Call(
+        "import_bookmarks",
+        200,
+        {"format": "jsonl", "update": True},
+        file='{"url": "https://example.com/generated"}',
+    ),
     Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"id": BOOKMARK}),
     Call("delete_collection", 200, {"id": COLLECTION}),
@@ -70,7 +131,9 @@ CALLS = [
 
 
 def resolved(value: Any, answers: dict[str, Any]) -> Any:
-    """Return a copy of ``value`` in which the values of earlier answers have been filled in."""
+    """Return a copy of ``value`` in which the values of earlier answers have
+    been filled in.
+    """
     if isinstance(value, Answered):
         return value.find(answers)
     if isinstance(value, dict):
@@ -80,8 +143,12 @@ def resolved(value: Any, answers: dict[str, Any]) -> Any:
     return value
 
 
-def operations_of(document: dict[str, Any]) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return the path, the method and the description of each operation of an OpenAPI document, by its id."""
+def operations_of(
+    document: dict[str, Any],
+) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return the path, the method and the description of each operation of an
+    OpenAPI document, by its id.
+    """
     return {
         operation["operationId"]: (path, method, operation)
         for path, methods in document["paths"].items()

@@ -7,11 +7,18 @@ from tests.contract.conftest import any_operation, valid_body  # noqa: F401
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Yield the running service. Modules share it unless they have a service of their own."""
+    """Yield the running service.
+
+    Modules share it unless they have a service of their own.
+    """
     folder = tmp_path_factory.mktemp("service")
-    # test_http.py uploads a larger file, and checks that nothing of it is left in TMPDIR.
+    # test_http.py uploads a larger file, and checks that nothing of it is left
+    # in TMPDIR.
     variables = {"BOOKMARKS_MAX_IMPORT_SIZE": "5000000", "TMPDIR": str(folder)}
-    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as running:
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, **variables) as running,
+    ):
         yield running
 
 

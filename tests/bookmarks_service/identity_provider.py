@@ -1,4 +1,6 @@
-"""An identity provider on this machine, which logs in one person without asking for a password."""
+"""An identity provider on this machine, which logs in one person without
+asking for a password.
+"""
 
 import base64
 import hashlib
@@ -23,11 +25,16 @@ ANNA = {"sub": "4711", "name": "Anna Schmidt", "email": "anna@example.com"}
 
 
 class Provider:
-    """OpenID Connect as far as a client needs it. A test changes its attributes to make it fail."""
+    """OpenID Connect as far as a client needs it.
+
+    A test changes its attributes to make it fail.
+    """
 
     def __init__(self, issuer):
         self.issuer = issuer
-        self.codes = {}  # the parameters of the sign-in for which each authorization code was issued
+        # the parameters of the sign-in for which each authorization code was
+        # issued
+        self.codes = {}
         self.requests = []  # the last part of the path of each request
         self.released = Event()  # is set unless requests hang
         self.reset()
@@ -35,9 +42,16 @@ class Provider:
     def reset(self):
         """Let Anna sign in without roles."""
         self.userinfo, self.roles = dict(ANNA), []
-        self.algorithm, self.key, self.error, self.hangs = "RS256", KEYS["RS256"], None, None
-        self.metadata, self.id_token = {}, {}  # values in place of the right ones; None for no ID token
-        self.responses = {}  # by path, a status and a document in place of the right ones
+        self.algorithm, self.key, self.error, self.hangs = (
+            "RS256",
+            KEYS["RS256"],
+            None,
+            None,
+        )
+        # values in place of the right ones; None for no ID token
+        self.metadata, self.id_token = {}, {}
+        # by path, a status and a document in place of the right ones
+        self.responses = {}
         self.requests.clear()
         self.released.set()
 
@@ -47,36 +61,74 @@ class Provider:
         self.released.clear()
 
     def get_configuration(self):
-        paths = {"authorization_endpoint": "authorize", "token_endpoint": "token", "userinfo_endpoint": "userinfo",
-                 "jwks_uri": "keys"}  # fmt: skip
+        paths = {
+            "authorization_endpoint": "authorize",
+            "token_endpoint": "token",
+            "userinfo_endpoint": "userinfo",
+            "jwks_uri": "keys",
+        }
         urls = {name: f"{self.issuer}/{path}" for name, path in paths.items()}
-        return {"issuer": self.issuer, **urls, "scopes_supported": ["openid"], **self.metadata}
+        return {
+            "issuer": self.issuer,
+            **urls,
+            "scopes_supported": ["openid"],
+            **self.metadata,
+        }
 
     def authorize(self, query):
         """Return where the browser goes next."""
         answer = {"error": self.error} if self.error else {"code": uuid4().hex}
         self.codes[answer.get("code")] = query
-        return f"{query['redirect_uri']}?{urlencode({**answer, 'state': query['state']})}"
+        return (
+            f"{query['redirect_uri']}?{urlencode({**answer, 'state': query['state']})}"
+        )
 
     def get_token(self, form, authorization):
-        """Check what a provider checks, and return the token response, or None to refuse."""
+        """Check what a provider checks, and return the token response, or None
+        to refuse.
+        """
         query = self.codes.pop(form["code"], None)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=")
-        if query is None or query["code_challenge"] != challenge.decode() or query["code_challenge_method"] != "S256":
+        challenge = base64.urlsafe_b64encode(
+            hashlib.sha256(form["code_verifier"].encode()).digest()
+        ).rstrip(b"=")
+        if (
+            query is None
+            or query["code_challenge"] != challenge.decode()
+            or query["code_challenge_method"] != "S256"
+        ):
             return None
         credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        if form["redirect_uri"] != query["redirect_uri"] or authorization != f"Basic {credentials}":
+        if (
+            form["redirect_uri"] != query["redirect_uri"]
+            or authorization != f"Basic {credentials}"
+        ):
             return None
         response = {"access_token": "an-access-token", "token_type": "Bearer"}
-        return response if self.id_token is None else {**response, "id_token": self.signed_claims(query["nonce"])}
+        return (
+            response
+            if self.id_token is None
+            else {**response, "id_token": self.signed_claims(query["nonce"])}
+        )
 
     def signed_claims(self, nonce):
         """Return an ID token."""
         now = int(time.time())
-        claims = {"iss": self.issuer, "sub": self.userinfo["sub"], "aud": CLIENT_ID, "nonce": nonce, "iat": now,
-                  "exp": now + 60, **self.id_token}  # fmt: skip
-        header = {"alg": self.algorithm, "kid": "ES256" if self.key is KEYS["ES256"] else "RS256"}
-        return jws.serialize_compact(header, json.dumps(claims), self.key, algorithms=[self.algorithm])
+        claims = {
+            "iss": self.issuer,
+            "sub": self.userinfo["sub"],
+            "aud": CLIENT_ID,
+            "nonce": nonce,
+            "iat": now,
+            "exp": now + 60,
+            **self.id_token,
+        }
+        header = {
+            "alg": self.algorithm,
+            "kid": "ES256" if self.key is KEYS["ES256"] else "RS256",
+        }
+        return jws.serialize_compact(
+            header, json.dumps(claims), self.key, algorithms=[self.algorithm]
+        )
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,7 +139,10 @@ class Handler(BaseHTTPRequestHandler):
         self.respond(self.rfile.read(int(self.headers["Content-Length"])).decode())
 
     def respond(self, text):
-        provider, path = self.server.provider, urlsplit(self.path).path.rpartition("/")[2]
+        provider, path = (
+            self.server.provider,
+            urlsplit(self.path).path.rpartition("/")[2],
+        )
         parameters = {name: value for name, [value] in parse_qs(text).items()}
         provider.requests.append(path)
         if path == provider.hangs:
@@ -97,16 +152,24 @@ class Handler(BaseHTTPRequestHandler):
             return
         document = {
             "openid-configuration": provider.get_configuration,
-            "token": lambda: provider.get_token(parameters, self.headers["Authorization"]),
+            "token": lambda: provider.get_token(
+                parameters, self.headers["Authorization"]
+            ),
             "userinfo": lambda: {**provider.userinfo, "roles": provider.roles},
-            "keys": lambda: {"keys": [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]},
+            "keys": lambda: {
+                "keys": [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]
+            },
         }[path]()
         self.answer(*provider.responses.get(path, (200 if document else 400, document)))
 
     def answer(self, status, document, **headers):
         body = json.dumps(document).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -120,7 +183,9 @@ def identity_provider():
     """Run a provider and yield it."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        server.provider = Provider(f"http://127.0.0.1:{server.server_port}/realms/company")
+        server.provider = Provider(
+            f"http://127.0.0.1:{server.server_port}/realms/company"
+        )
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

@@ -1,4 +1,5 @@
-"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer with docs/examples/pgbouncer.ini.
+"""PostgreSQL, as a server that tests can stop and configure, and PgBouncer
+with docs/examples/pgbouncer.ini.
 
 ``python -m tests.bookmarks_service.postgresql COMMAND`` runs a command with a
 server, whose URL is in DATABASE_URL and CI_DATABASE_URL.
@@ -30,11 +31,15 @@ PASSWORD = "not-a-secret"
 
 IS_ROOT = os.getuid() == 0
 UNPRIVILEGED = {"cwd": "/", "user": "postgres" if IS_ROOT else None}
-"""The options of Popen for a program of PostgreSQL or PgBouncer, which both refuse to run as root."""
+"""The options of Popen for a program of PostgreSQL or PgBouncer, which both
+refuse to run as root.
+"""
 
 
 class Daemon:
-    """A server with files in a temporary folder, which is removed when the block ends, however it ends."""
+    """A server with files in a temporary folder, which is removed when the
+    block ends, however it ends.
+    """
 
     def __init__(self) -> None:
         self.folder, self.port = Path(tempfile.mkdtemp()), free_port()
@@ -79,8 +84,19 @@ class Cluster(Daemon):
             ]
             subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-        command = [find("postgres"), "-D", data, "-p", str(self.port), "-k", self.folder, *settings]
-        self.process = start_server(command, self.folder / "log", self.accepts_connections, **UNPRIVILEGED)
+        command = [
+            find("postgres"),
+            "-D",
+            data,
+            "-p",
+            str(self.port),
+            "-k",
+            self.folder,
+            *settings,
+        ]
+        self.process = start_server(
+            command, self.folder / "log", self.accepts_connections, **UNPRIVILEGED
+        )
 
     def accepts_connections(self) -> bool:
         with suppress(psycopg.OperationalError), self.connect():
@@ -109,7 +125,8 @@ class Cluster(Daemon):
             yield
         finally:
             with self.connect() as connection:
-                connection.execute("SET default_transaction_read_only = off")  # which may forbid the reset
+                # which may forbid the reset
+                connection.execute("SET default_transaction_read_only = off")
                 connection.execute(f"ALTER DATABASE postgres RESET {name}")
             self.disconnect_all()
 
@@ -121,17 +138,29 @@ class Cluster(Daemon):
             connection.execute(sql)
 
     def disconnect_all(self) -> None:
-        """End every other connection, as an administrator or a failover does, and wait until all are gone."""
-        others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        """End every other connection, as an administrator or a failover does,
+        and wait until all are gone.
+        """
+        others = (
+            "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> "
+            "pg_backend_pid()"
+        )
         with self.connect() as connection:
             connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
-            wait_until(lambda: connection.execute(f"SELECT count(*) {others}").fetchone()[0] == 0)
+            wait_until(
+                lambda: (
+                    connection.execute(f"SELECT count(*) {others}").fetchone()[0] == 0
+                )
+            )
 
 
 class Pooler(Daemon):
-    """PgBouncer in front of a PostgreSQL server. Clients connect to ``url`` in place of ``database_url``.
+    """PgBouncer in front of a PostgreSQL server.
 
-    In the documented configuration, the addresses, the files and the size of the pool are replaced.
+    Clients connect to ``url`` in place of ``database_url``.
+
+    In the documented configuration, the addresses, the files and the size of
+    the pool are replaced.
     """
 
     def __init__(self, database_url: str) -> None:
@@ -139,12 +168,16 @@ class Pooler(Daemon):
         database = urlsplit(database_url)
         self.url = f"postgres://{database.username}:{PASSWORD}@127.0.0.1:{self.port}{database.path}"
         replaced = {
-            "bookmarks = host=127.0.0.1 port=5432": f"* = host={database.hostname} port={database.port or 5432}",
+            "bookmarks = host=127.0.0.1 port=5432": (
+                f"* = host={database.hostname} port={database.port or 5432}"
+            ),
             "listen_addr = localhost": "listen_addr = 127.0.0.1",
             "listen_port = 6432": f"listen_port = {self.port}",
             "/var/log/postgresql/": f"{self.folder}/",
             "/var/run/postgresql/": f"{self.folder}/",
-            "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {self.folder}",
+            "unix_socket_dir = /var/run/postgresql": (
+                f"unix_socket_dir = {self.folder}"
+            ),
             "/etc/pgbouncer/": f"{self.folder}/",
             "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
         }
@@ -153,12 +186,19 @@ class Pooler(Daemon):
             assert configuration.count(old) == 1, old
             configuration = configuration.replace(old, new)
         (self.folder / "pgbouncer.ini").write_text(configuration)
-        (self.folder / "userlist.txt").write_text(f'"{database.username}" "{PASSWORD}"\n')
+        (self.folder / "userlist.txt").write_text(
+            f'"{database.username}" "{PASSWORD}"\n'
+        )
 
     def start(self) -> None:
         self.give_away_files()
         command = [find("pgbouncer"), "--quiet", self.folder / "pgbouncer.ini"]
-        self.process = start_server(command, self.folder / "output.log", lambda: listens(self.port), **UNPRIVILEGED)
+        self.process = start_server(
+            command,
+            self.folder / "output.log",
+            lambda: listens(self.port),
+            **UNPRIVILEGED,
+        )
 
     def stop(self) -> None:
         stop_server(self.process)
@@ -168,7 +208,9 @@ def main(command: list[str]) -> int:
     """Run a command with a server, and return its exit status."""
     with Cluster() as cluster:
         urls = {"DATABASE_URL": cluster.url, "CI_DATABASE_URL": cluster.url}
-        return subprocess.run(command, env={**os.environ, **urls}, check=False).returncode
+        return subprocess.run(
+            command, env={**os.environ, **urls}, check=False
+        ).returncode
 
 
 if __name__ == "__main__":

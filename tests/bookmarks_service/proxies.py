@@ -39,7 +39,8 @@ http {{
 
 
 class Proxy:
-    """A proxy with a documented configuration, in which addresses are replaced.
+    """A proxy with a documented configuration, in which addresses are
+    replaced.
 
     ``address`` is that of the service, and ``bulk_address`` that of its second
     instance, which is the same if it is not given.
@@ -64,7 +65,9 @@ class Proxy:
         files = ["-keyout", self.key, "-out", self.certificate]
         kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
         names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-        subprocess.run(["openssl", "req", *kind, *names, *files], check=True, capture_output=True)
+        subprocess.run(
+            ["openssl", "req", *kind, *names, *files], check=True, capture_output=True
+        )
 
     def replaced(self, text, address, bulk_address):
         """Return the configuration with the addresses and files of the test."""
@@ -87,11 +90,15 @@ class Proxy:
         return "".join(path.read_text() for path in self.folder.glob("*.log"))
 
     def send(self, request, ends=False):
-        """Send bytes without TLS. Return the head and the body of the response.
+        """Send bytes without TLS.
+
+        Return the head and the body of the response.
 
         With ``ends``, the client closes its side after the request.
         """
-        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), timeout=TIMEOUT
+        ) as connection:
             connection.sendall(request)
             if ends:
                 connection.shutdown(socket.SHUT_WR)
@@ -100,26 +107,44 @@ class Proxy:
     @contextmanager
     def connect(self):
         """Open a connection with TLS."""
-        connection = socket.create_connection(("127.0.0.1", self.tls_port), timeout=TIMEOUT)
-        with UNVERIFIED.wrap_socket(connection, server_hostname="localhost") as encrypted:
+        connection = socket.create_connection(
+            ("127.0.0.1", self.tls_port), timeout=TIMEOUT
+        )
+        with UNVERIFIED.wrap_socket(
+            connection, server_hostname="localhost"
+        ) as encrypted:
             yield encrypted
 
     @contextmanager
     def client(self, service, address="127.0.0.1", **headers):
-        """Yield a client with this address and the access token of the service."""
-        headers = {"Host": "localhost", "Authorization": f"Bearer {service.access_token}", **headers}
+        """Yield a client with this address and the access token of the
+        service.
+        """
+        headers = {
+            "Host": "localhost",
+            "Authorization": f"Bearer {service.access_token}",
+            **headers,
+        }
         transport = httpx.HTTPTransport(verify=UNVERIFIED, local_address=address)
-        base_url = f"https://localhost:{self.tls_port}"  # Caddy needs a name to choose a certificate.
-        with httpx.Client(transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT) as client:
+        # Caddy needs a name to choose a certificate.
+        base_url = f"https://localhost:{self.tls_port}"
+        with httpx.Client(
+            transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT
+        ) as client:
             yield client
 
     def curl(self, path, version, headers, folder, body=None):
-        """Make a call with curl, which speaks HTTP/2, too. With a body, it is a POST.
+        """Make a call with curl, which speaks HTTP/2, too.
+
+        With a body, it is a POST.
 
         Return the version of HTTP, the status and the body of the response.
         """
         require("curl")
-        lines = "".join(f"{name}: {value}\n" for name, value in {**headers, "Host": "localhost"}.items())
+        lines = "".join(
+            f"{name}: {value}\n"
+            for name, value in {**headers, "Host": "localhost"}.items()
+        )
         (folder / "headers").write_text(lines)
         options = []
         if body is not None:
@@ -127,12 +152,28 @@ class Proxy:
             options = ["--data-binary", f"@{folder}/sent"]
         result = subprocess.run(
             [
-                *("curl", "--silent", "--insecure", f"--http{version}", "--header", f"@{folder}/headers", *options),
-                *("--output", folder / "received", "--write-out", "%{http_version} %{http_code}"),
+                *(
+                    "curl",
+                    "--silent",
+                    "--insecure",
+                    f"--http{version}",
+                    "--header",
+                    f"@{folder}/headers",
+                    *options,
+                ),
+                *(
+                    "--output",
+                    folder / "received",
+                    "--write-out",
+                    "%{http_version} %{http_code}",
+                ),
                 f"https://localhost:{self.tls_port}{path}",
             ],
-            capture_output=True, text=True, timeout=TIMEOUT, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
         return (*result.stdout.split(), (folder / "received").read_bytes())
 
 
@@ -162,10 +203,19 @@ class Nginx(Proxy):
         }
 
     def write(self, server):
-        user = "user root;" if self.is_root else ""  # so that its processes may use the folder
+        # so that its processes may use the folder
+        user = "user root;" if self.is_root else ""
         path = self.folder / "nginx.conf"
         path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
-        self.command = [find("nginx"), "-p", self.folder, "-c", path, "-e", self.folder / "error.log"]
+        self.command = [
+            find("nginx"),
+            "-p",
+            self.folder,
+            "-c",
+            path,
+            "-e",
+            self.folder / "error.log",
+        ]
 
 
 class Caddy(Proxy):
@@ -176,7 +226,9 @@ class Caddy(Proxy):
         return {
             # Tests must not share the port of Caddy's own API, and other
             # addresses with the same port may be taken.
-            "disable_redirects\n": "disable_redirects\nadmin off\ndefault_bind 127.0.0.1\n",
+            "disable_redirects\n": (
+                "disable_redirects\nadmin off\ndefault_bind 127.0.0.1\n"
+            ),
             "reverse_proxy 127.0.0.1:8000": f"reverse_proxy {address}",
             "127.0.0.1:8001": bulk_address,
             "http://bookmarks.example": f"http://localhost:{self.port}",
@@ -190,7 +242,9 @@ class Caddy(Proxy):
         path.write_text(text)
         self.command = [find("caddy"), "run", "--config", path]
         home = str(self.folder)
-        self.options = {"env": {"HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}}
+        self.options = {
+            "env": {"HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
+        }
 
 
 class HAProxy(Proxy):

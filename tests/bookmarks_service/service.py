@@ -17,14 +17,24 @@ import httpx
 from django.conf import settings
 
 from tests.documents import ROOT
-from tests.servers import CERTIFICATES, TIMEOUT, free_port, listens, start_server, stop_server, wait_until
+from tests.servers import (
+    CERTIFICATES,
+    TIMEOUT,
+    free_port,
+    listens,
+    start_server,
+    stop_server,
+    wait_until,
+)
 
 
 @contextmanager
 def empty_database(folder: Path) -> Iterator[str]:
-    """Yield the DATABASE_URL of a new database of the kind that the tests run on.
+    """Yield the DATABASE_URL of a new database of the kind that the tests run
+    on.
 
-    If the tables of the tests are partitioned (TEST_PARTITIONS), it already has the tables, partitioned as well.
+    If the tables of the tests are partitioned (TEST_PARTITIONS), it already
+    has the tables, partitioned as well.
     """
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":
@@ -38,11 +48,15 @@ def empty_database(folder: Path) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
         try:
             if "TEST_PARTITIONS" in os.environ:
-                from tests.citus.partitions import partition  # noqa: PLC0415  # for runs that tests/citus starts
+                # for runs that tests/citus starts
+                from tests.citus.partitions import partition  # noqa: PLC0415
 
                 result = manage("migrate", DATABASE_URL=f"{server}/{name}")
                 assert result.returncode == 0, result.stderr
-                with psycopg.connect(f"{server}/{name}") as new, new.cursor() as cursor:
+                with (
+                    psycopg.connect(f"{server}/{name}") as new,
+                    new.cursor() as cursor,
+                ):
                     partition(cursor, int(os.environ["TEST_PARTITIONS"]))
             yield f"{server}/{name}"
         finally:
@@ -50,20 +64,31 @@ def empty_database(folder: Path) -> Iterator[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return an environment for a command, in which ``variables`` are the only settings of the service."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
+    """Return an environment for a command, in which ``variables`` are the only
+    settings of the service.
+    """
+    kept = {
+        key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ
+    }
     return {**kept, **variables}
 
 
 def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *args],
-        cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
 
 def documented_options() -> dict[str, str]:
-    """Return the variables for the server of the instance "web", without its port."""
+    """Return the variables for the server of the instance "web", without its
+    port.
+    """
     names = ("bookmarks_service.env", "bookmarks_service.web.env")
     text = "".join((ROOT / "docs/examples" / name).read_text() for name in names)
     options = dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", text, re.MULTILINE))
@@ -72,32 +97,54 @@ def documented_options() -> dict[str, str]:
 
 
 def server_command(port: int, *options: str) -> list[str]:
-    return [sys.executable, "-m", "granian", "--port", str(port), *options, "bookmarks_service.wsgi:application"]
+    return [
+        sys.executable,
+        "-m",
+        "granian",
+        "--port",
+        str(port),
+        *options,
+        "bookmarks_service.wsgi:application",
+    ]
 
 
 def workers_have_started(log: Path) -> bool:
-    """Return whether all workers that the server has spawned are ready. Before that, they ignore SIGTERM.
+    """Return whether all workers that the server has spawned are ready.
 
-    In the log, a line break or, in JSON, a quotation mark ends the name of a worker.
+    Before that, they ignore SIGTERM.
+
+    In the log, a line break or, in JSON, a quotation mark ends the name of a
+    worker.
     """
     text = log.read_text()
     spawned = set(re.findall(r"Spawning (worker-\d+)", text))
     return bool(spawned) and all(
-        max(text.rfind(f"Started {name}{end}") for end in '\n"') > text.rfind(f"Spawning {name} ") for name in spawned
+        max(text.rfind(f"Started {name}{end}") for end in '\n"')
+        > text.rfind(f"Spawning {name} ")
+        for name in spawned
     )
 
 
 @cache
 def demo() -> tuple[bytes, str]:
-    """Return a SQLite database with the data of ``quickstart``, and what the command printed."""
+    """Return a SQLite database with the data of ``quickstart``, and what the
+    command printed.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        result = manage("quickstart", "--no-serve", DATABASE_URL=f"sqlite:///{folder}/db", SECRET_KEY="not-a-secret")
+        result = manage(
+            "quickstart",
+            "--no-serve",
+            DATABASE_URL=f"sqlite:///{folder}/db",
+            SECRET_KEY="not-a-secret",
+        )
         assert result.returncode == 0, result.stderr
         return Path(folder, "db").read_bytes(), result.stdout
 
 
 class Service:
-    """The service with the data of ``quickstart`` and the documented options of the server."""
+    """The service with the data of ``quickstart`` and the documented options
+    of the server.
+    """
 
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
         self.database_url, self.variables = database_url, variables
@@ -120,11 +167,17 @@ class Service:
         )
 
     def environment(self) -> dict[str, str]:
-        variables = {"DATABASE_URL": self.database_url, "SECRET_KEY": "not-a-secret", **self.variables}
+        variables = {
+            "DATABASE_URL": self.database_url,
+            "SECRET_KEY": "not-a-secret",
+            **self.variables,
+        }
         return environment(**{**documented_options(), **variables})
 
     def create_data(self) -> None:
-        """Create the data of ``quickstart``, and keep its secrets and curl commands, for the port of this service."""
+        """Create the data of ``quickstart``, and keep its secrets and curl
+        commands, for the port of this service.
+        """
         if self.database_url.startswith("sqlite:"):
             database, printed = demo()
             Path(self.database_url.removeprefix("sqlite:///")).write_bytes(database)
@@ -133,14 +186,24 @@ class Service:
             assert result.returncode == 0, result.stderr
             printed = result.stdout
         secrets = [r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)"]
-        self.api_token, self.access_token, self.password = (re.search(each, printed)[1] for each in secrets)
-        self.curls = re.findall(r"^curl (?:.*\\\n)*.*$", printed.replace(":8000/", f":{self.port}/"), re.MULTILINE)
+        self.api_token, self.access_token, self.password = (
+            re.search(each, printed)[1] for each in secrets
+        )
+        self.curls = re.findall(
+            r"^curl (?:.*\\\n)*.*$",
+            printed.replace(":8000/", f":{self.port}/"),
+            re.MULTILINE,
+        )
 
     @contextmanager
     def another_host(self, folder: Path) -> "Iterator[Service]":
         """Run the service with the same settings and data on another port."""
         other = Service(folder, self.database_url, **self.variables)
-        other.api_token, other.access_token, other.password = self.api_token, self.access_token, self.password
+        other.api_token, other.access_token, other.password = (
+            self.api_token,
+            self.access_token,
+            self.password,
+        )
         other.start()
         try:
             yield other
@@ -151,41 +214,69 @@ class Service:
         self.stop()
 
     def stop(self) -> None:
-        wait_until(lambda: self.process.poll() is not None or workers_have_started(self.log))
+        wait_until(
+            lambda: self.process.poll() is not None or workers_have_started(self.log)
+        )
         stop_server(self.process)
-        assert not re.search(r"(uga|bma|ugt)_\w{38}", self.log.read_text()), "a secret was logged"
+        assert not re.search(r"(uga|bma|ugt)_\w{38}", self.log.read_text()), (
+            "a secret was logged"
+        )
 
     def manage(self, *args: str) -> subprocess.CompletedProcess[str]:
         return manage(*args, DATABASE_URL=self.database_url, SECRET_KEY="not-a-secret")
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Make a call with these options of httpx, on a connection of its own."""
-        return httpx.request(method, self.base_url + path, timeout=TIMEOUT, verify=CERTIFICATES, **options)
+        return httpx.request(
+            method,
+            self.base_url + path,
+            timeout=TIMEOUT,
+            verify=CERTIFICATES,
+            **options,
+        )
 
     def client(self) -> httpx.Client:
         """Return a client with the access token."""
         headers = {"Authorization": f"Bearer {self.access_token}"}
-        return httpx.Client(base_url=self.base_url, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
+        return httpx.Client(
+            base_url=self.base_url,
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=CERTIFICATES,
+        )
 
     def update_user_group(self, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Token {self.api_token}"}
-        return self.request("PUT", "/api/user", json={"user_group_id": "example_1", **fields}, headers=headers)
+        return self.request(
+            "PUT",
+            "/api/user",
+            json={"user_group_id": "example_1", **fields},
+            headers=headers,
+        )
 
     def create_bookmark(self, **fields: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.access_token}"}
         return self.request("POST", "/v1/bookmarks", json=fields, headers=headers)
 
     def worker_pids(self) -> list[int]:
-        """Return the ids of the worker processes, which Linux lists by the thread that has started them."""
+        """Return the ids of the worker processes, which Linux lists by the
+        thread that has started them.
+        """
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
         return [int(pid) for children in tasks for pid in children.read_text().split()]
 
     def wait_for_replacements(self, before: list[int]) -> None:
-        """Wait until the workers ``before`` have ended and their successors are ready."""
+        """Wait until the workers ``before`` have ended and their successors
+        are ready.
+        """
 
         def are_replaced() -> bool:
             pids = self.worker_pids()
-            return len(pids) == len(before) and not set(pids) & set(before) and workers_have_started(self.log)
+            return (
+                len(pids) == len(before)
+                and not set(pids) & set(before)
+                and workers_have_started(self.log)
+            )
 
         wait_until(are_replaced)
 
@@ -196,13 +287,16 @@ class Service:
         return connection
 
     def send(self, request: bytes, ends: bool = False) -> bytes:
-        """Send bytes as they are and return everything that the service answers until it closes the connection.
+        """Send bytes as they are and return everything that the service
+        answers until it closes the connection.
 
         With ``ends``, the client closes its side after the request.
         """
         with self.connect() as connection:
             answer = b""
-            with suppress(OSError):  # The service closes the connection when it refuses a request early.
+            # The service closes the connection when it refuses a request
+            # early.
+            with suppress(OSError):
                 connection.sendall(request)
                 if ends:
                     connection.shutdown(socket.SHUT_WR)

@@ -17,12 +17,18 @@ INDEX = reverse("admin:index")
 
 def test_tokens_that_need_attention_are_listed(admin_client):
     expiring, unused = ApiTokenFactory(expiring=True), AccessTokenFactory(unused=True)
-    others = [ApiTokenFactory(), ApiTokenFactory(expired=True), AccessTokenFactory(unused=True, revoked=True)]
+    others = [
+        ApiTokenFactory(),
+        ApiTokenFactory(expired=True),
+        AccessTokenFactory(unused=True, revoked=True),
+    ]
 
     page = admin_client.get(INDEX).content.decode()
 
     for token in (expiring, unused):
-        assert re.search(rf'<a href="[^"]+">{token}</a>, {re.escape(str(token.owner))}, ', page)
+        assert re.search(
+            rf'<a href="[^"]+">{token}</a>, {re.escape(str(token.owner))}, ', page
+        )
     for token in others:
         assert token.hint not in page
     assert "state=expiring" not in page  # no link "Show all", as these are all
@@ -33,7 +39,8 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 
     page = admin_client.get(INDEX).content.decode()
 
-    assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6  # five tokens and the link to all
+    # five tokens and the link to all
+    assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
 
 
@@ -72,7 +79,8 @@ def test_the_first_steps_are_shown_until_all_are_done(admin_client):
 
     steps = admin_client.get(INDEX).context["panels"]["steps"]
 
-    # Done: a team, a user group and a bookmark. To do: an API token, a call and another account.
+    # Done: a team, a user group and a bookmark. To do: an API token, a call
+    # and another account.
     assert [step["done"] for step in steps] == [True, False, False, True, True, False]
     assert admin_client.get(steps[1]["url"]).status_code == 200
 

@@ -1,4 +1,6 @@
-"""Concurrent calls on the same objects take effect as if one had come after the other, and none fails."""
+"""Concurrent calls on the same objects take effect as if one had come after
+the other, and none fails.
+"""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -11,43 +13,68 @@ from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory
 
 CALLERS = 6
-"""The number of calls at once, which is the maximum of one owner in a process."""
+"""The number of calls at once, which is the maximum of one owner in a process.
+"""
 CALLS = 32
 
 
 def test_concurrent_updates_of_different_fields_are_all_kept(service):
-    """Eleven calls update each of the fields. A lost update would leave the old value."""
-    values = {"name": "Concurrent", "mapping": {"concurrent": 1}, "properties": {"concurrent": 1}}
+    """Eleven calls update each of the fields.
+
+    A lost update would leave the old value.
+    """
+    values = {
+        "name": "Concurrent",
+        "mapping": {"concurrent": 1},
+        "properties": {"concurrent": 1},
+    }
     service.update_user_group(name="Before", mapping=None, properties=None)
 
     with ThreadPoolExecutor(CALLERS) as pool:
-        calls = [pool.submit(service.update_user_group, **{field: values[field]}) for field in [*values] * 11]
+        calls = [
+            pool.submit(service.update_user_group, **{field: values[field]})
+            for field in [*values] * 11
+        ]
         statuses = {call.result().status_code for call in calls}
 
     headers = {"Authorization": f"Token {service.api_token}"}
-    group = service.request("GET", "/api/user?user_group_id=example_1", headers=headers).json()["user_group"]
+    group = service.request(
+        "GET", "/api/user?user_group_id=example_1", headers=headers
+    ).json()["user_group"]
     assert statuses == {200}
     assert {field: group[field] for field in values} == values
 
 
 def test_concurrent_posts_of_one_url_make_one_bookmark(service):
     with ThreadPoolExecutor(CALLERS) as pool:
-        calls = [pool.submit(service.create_bookmark, url="https://example.com/concurrent") for _ in range(CALLS)]
+        calls = [
+            pool.submit(service.create_bookmark, url="https://example.com/concurrent")
+            for _ in range(CALLS)
+        ]
         answers = [call.result() for call in calls]
 
-    assert Counter(answer.status_code for answer in answers) == {201: 1, 200: CALLS - 1}
+    assert Counter(answer.status_code for answer in answers) == {
+        201: 1,
+        200: CALLS - 1,
+    }
     assert len({answer.json()["bookmark"]["id"] for answer in answers}) == 1
 
 
 @pytest.fixture
 def statements_of(client, user_group):
-    """Return a function that makes a call and returns its statements that begin with a word."""
+    """Return a function that makes a call and returns its statements that
+    begin with a word.
+    """
     api = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
-    bearer = f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
+    bearer = (
+        f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
+    )
 
     def statements_of(path, body, word):
         headers = {"Authorization": api if path.startswith("/api/") else bearer}
-        statements = queries_of(lambda: client.post(path, body, "application/json", headers=headers))
+        statements = queries_of(
+            lambda: client.post(path, body, "application/json", headers=headers)
+        )
         return [sql for sql in statements if sql.startswith(word)]
 
     return statements_of
@@ -61,13 +88,19 @@ def statements_of(client, user_group):
     ],
     ids=["bookmarks", "user groups"],
 )
-def test_batches_with_the_same_items_insert_them_in_the_same_order(statements_of, path, field, key, value):
-    """Two batches with the same items in different orders would otherwise wait for each other, which is a deadlock."""
+def test_batches_with_the_same_items_insert_them_in_the_same_order(
+    statements_of, path, field, key, value
+):
+    """Two batches with the same items in different orders would otherwise wait
+    for each other, which is a deadlock.
+    """
     orders = []
     for numbers in ("123456", "654321"):
         with transaction.atomic():
             values = [value.format(number) for number in numbers]
-            sql = "".join(statements_of(path, {field: [{key: each} for each in values]}, "INSERT"))
+            sql = "".join(
+                statements_of(path, {field: [{key: each} for each in values]}, "INSERT")
+            )
             transaction.set_rollback(True)
         orders.append(sorted(values, key=sql.index))
 

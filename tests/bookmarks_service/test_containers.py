@@ -29,7 +29,10 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 OURS = ["service", "bulk", "migrate"]
 DOCUMENTED = blocks(section("deploy", "Containers"), "sh")
-MANIFESTS = {each["kind"]: each for each in yaml.safe_load_all((ROOT / "docs/examples/kubernetes.yaml").read_text())}
+MANIFESTS = {
+    each["kind"]: each
+    for each in yaml.safe_load_all((ROOT / "docs/examples/kubernetes.yaml").read_text())
+}
 
 
 def documented(*words):
@@ -40,33 +43,60 @@ def documented(*words):
 
 def run(command, folder, **options):
     """Run shell commands until one fails, and return their output."""
-    result = subprocess.run(["sh", "-ec", command], cwd=folder, capture_output=True, text=True, check=False, **options)
+    result = subprocess.run(
+        ["sh", "-ec", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
 def prepared_clone(folder):
-    """Make what a clone contains, and the files that the documented preparation makes."""
+    """Make what a clone contains, and the files that the documented
+    preparation makes.
+    """
     require("openssl", "git")
     allowed = re.findall(r"^!(.*)", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
-    for name in [*allowed, ".dockerignore", "Dockerfile", "compose.yaml", "docs/examples"]:
+    for name in [
+        *allowed,
+        ".dockerignore",
+        "Dockerfile",
+        "compose.yaml",
+        "docs/examples",
+    ]:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
     identity = "-c user.name=test -c user.email=test@example.com"
-    run(f"git init --quiet && git {identity} commit --quiet --allow-empty --message=Test", folder)
+    run(
+        f"git init --quiet && git {identity} commit --quiet --allow-empty "
+        "--message=Test",
+        folder,
+    )
     before = set(folder.iterdir())
     run(documented("install -d", "nginx.conf"), folder)
     return {path.name for path in set(folder.iterdir()) - before}
 
 
 def test_the_linter_accepts_the_dockerfile():
-    result = subprocess.run([find("hadolint"), "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [find("hadolint"), "Dockerfile"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert result.returncode == 0, result.stdout
 
 
 def test_the_compose_file_is_valid():
-    PyCompose.from_json(re.sub(r"\$\{VERSION.*?\}", "1.0.0", json.dumps(COMPOSE))).validate()
+    PyCompose.from_json(
+        re.sub(r"\$\{VERSION.*?\}", "1.0.0", json.dumps(COMPOSE))
+    ).validate()
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -80,43 +110,73 @@ def test_every_container_is_hardened_and_limited(name):
 
 def test_clients_reach_the_other_containers_only_through_nginx():
     assert COMPOSE["networks"]["backend"] == {"internal": True}
-    assert {name for name in SERVICES if SERVICES[name]["networks"] != ["backend"]} == {"nginx"}
+    assert {name for name in SERVICES if SERVICES[name]["networks"] != ["backend"]} == {
+        "nginx"
+    }
     assert {name for name in SERVICES if "ports" in SERVICES[name]} == {"nginx"}
 
 
 def test_no_secret_is_in_the_environment_of_a_container():
-    used = {path for service in SERVICES.values() for path in service.get("secrets", [])}
-    variables = {name for service in SERVICES.values() for name in service.get("environment", {})}
+    used = {
+        path for service in SERVICES.values() for path in service.get("secrets", [])
+    }
+    variables = {
+        name for service in SERVICES.values() for name in service.get("environment", {})
+    }
 
     assert used == COMPOSE["secrets"].keys()
-    assert {name for name in variables if re.search("SECRET|PASSWORD|DATABASE_URL|AUTH_FILE", name)} == {
-        "SECRET_KEY_FILE", "DATABASE_URL_FILE", "POSTGRES_PASSWORD_FILE", "AUTH_FILE",
-    }  # fmt: skip
+    assert {
+        name
+        for name in variables
+        if re.search("SECRET|PASSWORD|DATABASE_URL|AUTH_FILE", name)
+    } == {
+        "SECRET_KEY_FILE",
+        "DATABASE_URL_FILE",
+        "POSTGRES_PASSWORD_FILE",
+        "AUTH_FILE",
+    }
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_containers_have_the_documented_options_and_settings(name):
-    options = dict(re.findall(r"(GRANIAN_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()))
+    options = dict(
+        re.findall(r"(GRANIAN_\w+)=(\S+)", (ROOT / "Dockerfile").read_text())
+    )
     documented_names = names(section("deploy", "Settings"))
 
     assert options == {**documented_options(), "GRANIAN_HOST": "0.0.0.0"}
-    assert SERVICES[name]["environment"].keys() <= {*documented_names, *options, "PGOPTIONS"}
+    assert SERVICES[name]["environment"].keys() <= {
+        *documented_names,
+        *options,
+        "PGOPTIONS",
+    }
 
 
 def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp_path):
     made = prepared_clone(tmp_path)
-    bound = {each["source"] for each in SERVICES["nginx"]["volumes"] if isinstance(each, dict)}
+    bound = {
+        each["source"]
+        for each in SERVICES["nginx"]["volumes"]
+        if isinstance(each, dict)
+    }
     secrets = {each["file"] for each in COMPOSE["secrets"].values()}
-    variables = {line.partition("=")[0] for line in (tmp_path / ".env").read_text().splitlines()}
+    variables = {
+        line.partition("=")[0] for line in (tmp_path / ".env").read_text().splitlines()
+    }
 
     assert made == {".env", "secrets", *(name.removeprefix("./") for name in bound)}
-    assert {f"./secrets/{path.name}" for path in (tmp_path / "secrets").iterdir()} == secrets
+    assert {
+        f"./secrets/{path.name}" for path in (tmp_path / "secrets").iterdir()
+    } == secrets
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "tls.key").stat().st_mode & 0o777 == 0o600
-    assert variables == set(re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text()))
+    assert variables == set(
+        re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text())
+    )
     # Git and images do not get these files.
     assert {name.removesuffix("/") for name in made} <= {
-        line.removesuffix("/") for line in (ROOT / ".gitignore").read_text().splitlines()
+        line.removesuffix("/")
+        for line in (ROOT / ".gitignore").read_text().splitlines()
     }
     assert "*" in (ROOT / ".dockerignore").read_text().splitlines()
 
@@ -128,7 +188,9 @@ def test_the_documented_preparation_gives_nginx_the_names_of_the_containers(tmp_
 
     containers = {"127.0.0.1:8000": "service:8000", "127.0.0.1:8001": "bulk:8000"}
     addresses = re.findall(r"server (\S+:\d+)", example)
-    assert re.findall(r"server (\S+:\d+) resolve;", conf) == [containers[address] for address in addresses]
+    assert re.findall(r"server (\S+:\d+) resolve;", conf) == [
+        containers[address] for address in addresses
+    ]
     assert conf.startswith("resolver 127.0.0.11 valid=1s;\n")
 
 
@@ -157,14 +219,18 @@ def test_only_a_process_that_does_not_listen_restarts_a_pod():
 
 
 class Containers:
-    """A clone whose containers run, under a project name and a port of its own."""
+    """A clone whose containers run, under a project name and a port of its
+    own.
+    """
 
     def __init__(self, folder):
         self.folder = folder
         self.port = free_port()
         prepared_clone(folder)
         compose = (folder / "compose.yaml").read_text()
-        (folder / "compose.yaml").write_text(compose.replace('"80:80", "443:443"', f'"127.0.0.1:{self.port}:443"'))
+        (folder / "compose.yaml").write_text(
+            compose.replace('"80:80", "443:443"', f'"127.0.0.1:{self.port}:443"')
+        )
         version = re.search("VERSION=(.*)", (folder / ".env").read_text())[1]
         self.image = f"bookmarks-service:{version}"
         self.variables = {**os.environ, "COMPOSE_PROJECT_NAME": f"test-{version}"}
@@ -174,32 +240,47 @@ class Containers:
         return run(command, self.folder, env=self.variables)
 
     def inspect(self, name, field):
-        return self.run(f"docker inspect --format '{{{{{field}}}}}' $(docker compose ps --all --quiet {name})").strip()
+        return self.run(
+            f"docker inspect --format '{{{{{field}}}}}' $(docker compose ps --all "
+            f"--quiet {name})"
+        ).strip()
 
     def address(self, name):
-        return self.inspect(name, "range .NetworkSettings.Networks}}{{.IPAddress}}{{end")
+        return self.inspect(
+            name, "range .NetworkSettings.Networks}}{{.IPAddress}}{{end"
+        )
 
     def status(self, path="/v1/bookmarks"):
         """Return the status of a response, or None without one."""
         with suppress(httpx.TransportError):
-            return httpx.get(f"https://localhost:{self.port}{path}", verify=self.certificates).status_code
+            return httpx.get(
+                f"https://localhost:{self.port}{path}", verify=self.certificates
+            ).status_code
 
 
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory):
     """Follow the document up to the first call, but without an operator."""
     answers = "docker compose version && docker info"
-    if subprocess.run(["sh", "-c", answers], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["sh", "-c", answers], capture_output=True, check=False
+    ).returncode:
         pytest.skip("No Docker daemon answers, or there is no Docker Compose.")
     containers = Containers(tmp_path_factory.mktemp("containers"))
     start = re.sub(".*createsuperuser\n", "", documented("createsuperuser"))
     try:
-        printed = containers.run(start.replace("https://localhost/", f"https://localhost:{containers.port}/"))
+        printed = containers.run(
+            start.replace("https://localhost/", f"https://localhost:{containers.port}/")
+        )
         containers.first_call = json.loads(printed.splitlines()[-1])
         yield containers
     finally:
         containers.run("docker compose down --volumes --timeout 1")
-        subprocess.run(["docker", "image", "rm", containers.image], check=False, capture_output=True)
+        subprocess.run(
+            ["docker", "image", "rm", containers.image],
+            check=False,
+            capture_output=True,
+        )
 
 
 def test_the_documented_first_call_creates_a_user_group(containers):
@@ -224,7 +305,9 @@ def test_nginx_finds_a_service_that_gets_another_address(containers):
     before = containers.address("service")
     containers.run("docker compose stop service")
     # This container gets the address that has become free.
-    containers.run("docker compose run --detach --no-deps --name $COMPOSE_PROJECT_NAME-other redis")
+    containers.run(
+        "docker compose run --detach --no-deps --name $COMPOSE_PROJECT_NAME-other redis"
+    )
     containers.run("docker compose start service")
 
     assert containers.address("service") != before
@@ -238,14 +321,26 @@ def test_an_invalid_setting_ends_a_container_with_one_line(containers):
 
     assert result.returncode == 1
     assert result.stdout == ""
-    assert result.stderr == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.\n"
+    assert (
+        result.stderr
+        == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's "
+        "machine.\n"
+    )
 
 
 def test_a_secret_of_the_containers_is_not_in_their_environment(containers):
-    secrets = [path.read_text().strip() for path in (containers.folder / "secrets").iterdir()]
-    environments = [containers.inspect(name, "json .Config.Env") for name in SERVICES if name != "migrate"]
+    secrets = [
+        path.read_text().strip() for path in (containers.folder / "secrets").iterdir()
+    ]
+    environments = [
+        containers.inspect(name, "json .Config.Env")
+        for name in SERVICES
+        if name != "migrate"
+    ]
 
-    assert all(secret not in environment for secret in secrets for environment in environments)
+    assert all(
+        secret not in environment for secret in secrets for environment in environments
+    )
 
 
 def test_pgbouncer_stops_before_it_is_killed(containers):
@@ -258,9 +353,15 @@ def test_pgbouncer_stops_before_it_is_killed(containers):
 
 def test_the_documented_backup_is_restored(containers):
     containers.run(documented("pg_dump"))
-    containers.run("docker compose exec -T service python manage.py create_api_token --team Later --create-team")
+    containers.run(
+        "docker compose exec -T service python manage.py create_api_token --team Later "
+        "--create-team"
+    )
     containers.run(documented("pg_restore"))
-    query = "docker compose exec -T postgres psql --username=bookmarks --tuples-only --no-align --command="
+    query = (
+        "docker compose exec -T postgres psql --username=bookmarks --tuples-only "
+        "--no-align --command="
+    )
 
     assert containers.run(f"{query}'SELECT name FROM usergroups_team'") == "Example\n"
     assert (containers.folder.parent / "bookmarks.dump").stat().st_mode & 0o777 == 0o600
@@ -268,9 +369,15 @@ def test_the_documented_backup_is_restored(containers):
 
 
 def test_the_image_keeps_a_sqlite_file_on_a_volume(containers):
-    volume = f"--volume {containers.variables['COMPOSE_PROJECT_NAME']}:/var/lib/bookmarks_service"
+    volume = (
+        "--volume "
+        f"{containers.variables['COMPOSE_PROJECT_NAME']}:/var/lib/bookmarks_service"
+    )
     database = "--env DATABASE_URL=sqlite:////var/lib/bookmarks_service/db.sqlite3"
-    command = f"docker run --rm --read-only --tmpfs /tmp {volume} {database} {containers.image} python manage.py"
+    command = (
+        f"docker run --rm --read-only --tmpfs /tmp {volume} {database} "
+        f"{containers.image} python manage.py"
+    )
     containers.run(f"{command} migrate")
 
     assert "No migrations to apply" in containers.run(f"{command} migrate")

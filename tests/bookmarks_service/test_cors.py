@@ -19,27 +19,51 @@ PREFLIGHT = {
 def allowed(settings):
     """Let one other origin call the service."""
     loaded = load_settings(SECRET_KEY="x", CORS_ALLOWED_ORIGINS=ORIGIN)
-    settings.MIDDLEWARE, settings.CORS_ALLOWED_ORIGINS = loaded["MIDDLEWARE"], loaded["CORS_ALLOWED_ORIGINS"]
+    settings.MIDDLEWARE, settings.CORS_ALLOWED_ORIGINS = (
+        loaded["MIDDLEWARE"],
+        loaded["CORS_ALLOWED_ORIGINS"],
+    )
 
 
 def test_a_script_of_an_allowed_origin_can_call_and_read_the_answer(client, allowed):
     preflight = client.options("/v1/bookmarks/x", headers=PREFLIGHT)
-    headers = {"Origin": ORIGIN, "Authorization": f"Bearer {AccessTokenFactory().secret}"}
-    response = client.post("/v1/bookmarks", {"url": "https://example.com/"}, "application/json", headers=headers)
+    headers = {
+        "Origin": ORIGIN,
+        "Authorization": f"Bearer {AccessTokenFactory().secret}",
+    }
+    response = client.post(
+        "/v1/bookmarks",
+        {"url": "https://example.com/"},
+        "application/json",
+        headers=headers,
+    )
 
-    assert (preflight.status_code, preflight["Access-Control-Allow-Origin"]) == (200, ORIGIN)
+    assert (preflight.status_code, preflight["Access-Control-Allow-Origin"]) == (
+        200,
+        ORIGIN,
+    )
     assert "if-match" in preflight["Access-Control-Allow-Headers"]
-    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (201, ORIGIN)
+    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (
+        201,
+        ORIGIN,
+    )
     for name in ("ETag", "Location", "RateLimit", "Retry-After"):
         assert name in response["Access-Control-Expose-Headers"]
     assert "Access-Control-Allow-Credentials" not in response
 
 
 @pytest.mark.parametrize(
-    ("path", "origin"), [("/v1/bookmarks", "https://other.example"), ("/admin/login/", ORIGIN), ("/livez", ORIGIN)]
+    ("path", "origin"),
+    [
+        ("/v1/bookmarks", "https://other.example"),
+        ("/admin/login/", ORIGIN),
+        ("/livez", ORIGIN),
+    ],
 )
 def test_other_origins_and_the_pages_are_closed(client, allowed, path, origin):
-    assert "Access-Control-Allow-Origin" not in client.get(path, headers={"Origin": origin})
+    assert "Access-Control-Allow-Origin" not in client.get(
+        path, headers={"Origin": origin}
+    )
 
 
 def test_no_origin_is_allowed_by_default(client):

@@ -1,4 +1,6 @@
-"""Responses while the database has faults, and the data after a worker is killed."""
+"""Responses while the database has faults, and the data after a worker is
+killed.
+"""
 
 import os
 import re
@@ -33,7 +35,9 @@ def new_url():
 
 
 def assert_healthy(service):
-    """Check that the first write after a fault succeeds in each app, without a restart."""
+    """Check that the first write after a fault succeeds in each app, without a
+    restart.
+    """
     assert service.update_user_group(name="Well").status_code == 200
     assert service.create_bookmark(url=new_url()).status_code == 201
 
@@ -57,7 +61,9 @@ def cluster():
 @pytest.fixture(scope="module")
 def postgresql_service(cluster, tmp_path_factory):
     """Yield the running service, with its data in ``cluster``."""
-    with Service(tmp_path_factory.mktemp("faults"), cluster.url, GRANIAN_WORKERS="1") as running:
+    with Service(
+        tmp_path_factory.mktemp("faults"), cluster.url, GRANIAN_WORKERS="1"
+    ) as running:
         yield running
 
 
@@ -71,7 +77,9 @@ def test_a_stopped_server_is_answered_with_503(postgresql_service, cluster):
     assert_healthy(postgresql_service)
 
 
-def test_writes_to_a_read_only_server_are_answered_with_503(postgresql_service, cluster):
+def test_writes_to_a_read_only_server_are_answered_with_503(
+    postgresql_service, cluster
+):
     with cluster.setting("default_transaction_read_only", "on"):
         assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
         assert_unavailable(postgresql_service.update_user_group(name="New"))
@@ -80,7 +88,11 @@ def test_writes_to_a_read_only_server_are_answered_with_503(postgresql_service, 
 
 
 def test_a_lock_timeout_is_answered_with_503(postgresql_service, cluster):
-    with cluster.setting("lock_timeout", "1s"), cluster.connect() as other, other.transaction():
+    with (
+        cluster.setting("lock_timeout", "1s"),
+        cluster.connect() as other,
+        other.transaction(),
+    ):
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
         assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
         assert postgresql_service.update_user_group(name="Well").status_code == 200
@@ -89,8 +101,13 @@ def test_a_lock_timeout_is_answered_with_503(postgresql_service, cluster):
 
 def test_a_statement_timeout_is_answered_with_503(postgresql_service, cluster):
     body = "'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
-    cluster.execute(f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS {body}")
-    cluster.execute("CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE FUNCTION slow()")
+    cluster.execute(
+        f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS {body}"
+    )
+    cluster.execute(
+        "CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE "
+        "FUNCTION slow()"
+    )
 
     with cluster.setting("statement_timeout", "1s"):
         response = postgresql_service.create_bookmark(url=new_url())
@@ -150,7 +167,8 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
             client.close()
         wait_until(lambda: observer.execute(waiting, [2]).fetchone()[0] == 3)
         other.execute("COMMIT")
-        # They end at the first row, neither complete nor waiting for their clients.
+        # They end at the first row, neither complete nor waiting for their
+        # clients.
         ended = '"path": "/v1/export", "status": 503'
         wait_until(lambda: service.log.read_text().count(ended) == 3)
         wait_until(lambda: not observer.execute(in_transactions).fetchone()[0])
@@ -158,16 +176,24 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
     assert not service.send(request).startswith(b"HTTP/1.1 429 ")
 
 
-def test_terminated_connections_are_replaced_and_none_is_leaked(postgresql_service, cluster):
+def test_terminated_connections_are_replaced_and_none_is_leaked(
+    postgresql_service, cluster
+):
     """One process with eight threads keeps at most one connection for each."""
     cluster.disconnect_all()
     for _ in range(20):
         assert_healthy(postgresql_service)
 
     with cluster.connect() as connection:
-        sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        sql = (
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client "
+            "backend' AND pid <> pg_backend_pid()"
+        )
         assert connection.execute(sql).fetchone()[0] <= 8
-        sql = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%%'"
+        sql = (
+            "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in "
+            "transaction%%'"
+        )
         assert connection.execute(sql).fetchone()[0] == 0
 
 
@@ -186,14 +212,20 @@ def sqlite_service(tmp_path_factory):
     """Yield the running service, with its data in a SQLite file."""
     folder = tmp_path_factory.mktemp("sqlite")
     (folder / "impatient.py").write_text(IMPATIENT)
-    variables = {"DJANGO_SETTINGS_MODULE": "impatient", "PYTHONPATH": str(folder), "GRANIAN_WORKERS": "1"}
+    variables = {
+        "DJANGO_SETTINGS_MODULE": "impatient",
+        "PYTHONPATH": str(folder),
+        "GRANIAN_WORKERS": "1",
+    }
     with Service(folder, f"sqlite:///{folder / 'db.sqlite3'}", **variables) as running:
         yield running
 
 
 @contextmanager
 def writes_locked(service, *statements):
-    """Execute the statements, and then lock the SQLite file for writes until the block ends."""
+    """Execute the statements, and then lock the SQLite file for writes until
+    the block ends.
+    """
     file = service.database_url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         for statement in (*statements, "BEGIN IMMEDIATE"):
@@ -201,10 +233,14 @@ def writes_locked(service, *statements):
         yield
 
 
-def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(sqlite_service):
-    """There are as many reads at once as a user group may have, with a token whose last use must be written.
+def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(
+    sqlite_service,
+):
+    """There are as many reads at once as a user group may have, with a token
+    whose last use must be written.
 
-    A read that waited would get a 503 response, because the writer keeps its lock until all calls have ended.
+    A read that waited would get a 503 response, because the writer keeps its
+    lock until all calls have ended.
     """
     unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
     with writes_locked(sqlite_service, unused), ThreadPoolExecutor(7) as pool:
@@ -240,36 +276,65 @@ def test_a_client_that_goes_away_frees_its_place(sqlite_service):
 
 
 def create_bookmarks(service, stopped, acknowledged, refused):
-    """Create bookmarks one after the other until ``stopped`` is set, and add their URLs to one of the two sets."""
+    """Create bookmarks one after the other until ``stopped`` is set, and add
+    their URLs to one of the two sets.
+    """
     while not stopped.is_set():
         url = new_url()
-        with suppress(httpx.TransportError):  # Such a call may or may not have created its bookmark.
-            (acknowledged if service.create_bookmark(url=url).status_code == 201 else refused).add(url)
+        # Such a call may or may not have created its bookmark.
+        with suppress(httpx.TransportError):
+            (
+                acknowledged
+                if service.create_bookmark(url=url).status_code == 201
+                else refused
+            ).add(url)
 
 
 @contextmanager
 def download(service):
-    """Start an export of 6 MB, too large for the buffers of a socket. Yield a function that receives a part of it."""
+    """Start an export of 6 MB, too large for the buffers of a socket.
+
+    Yield a function that receives a part of it.
+    """
     url = "https://example.com/".ljust(7900, "\N{GRINNING FACE}")
     with service.client() as client:
         for batch in range(2):
             items = [{"url": f"{url}{batch}/{number}"} for number in range(100)]
-            assert client.post("/v1/bookmarks/batch", json={"bookmarks": items}).status_code == 200
+            assert (
+                client.post(
+                    "/v1/bookmarks/batch", json={"bookmarks": items}
+                ).status_code
+                == 200
+            )
     token = f"Authorization: Bearer {service.access_token}"
 
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         connection.connect(("127.0.0.1", service.port))
-        connection.sendall(f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode())
+        connection.sendall(
+            f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode()
+        )
         yield partial(connection.recv, 65536)
 
 
 def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
-    """A download that was in progress is shorter than its ``Content-Length``, so that the client sees the failure."""
-    workers, stopped, acknowledged, refused = sqlite_service.worker_pids(), threading.Event(), set(), set()
+    """A download that was in progress is shorter than its ``Content-Length``,
+    so that the client sees the failure.
+    """
+    workers, stopped, acknowledged, refused = (
+        sqlite_service.worker_pids(),
+        threading.Event(),
+        set(),
+        set(),
+    )
     with download(sqlite_service) as receive, ThreadPoolExecutor(4) as pool:
         received = receive()
-        calls = [pool.submit(create_bookmarks, sqlite_service, stopped, acknowledged, refused) for _ in range(4)]
+        calls = [
+            pool.submit(
+                create_bookmarks, sqlite_service, stopped, acknowledged, refused
+            )
+            for _ in range(4)
+        ]
         try:
             wait_until(lambda: len(acknowledged) >= 20)
             os.kill(workers[0], signal.SIGKILL)
@@ -278,13 +343,19 @@ def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
             wait_until(lambda: len(acknowledged) >= before + 20)
         finally:
             stopped.set()
-        assert [call.result() for call in calls] == [None] * 4  # Otherwise result() raises the error of the call.
+        # Otherwise result() raises the error of the call.
+        assert [call.result() for call in calls] == [None] * 4
         with suppress(ConnectionResetError):
             while data := receive():
                 received += data
 
     with sqlite_service.client() as client:
-        found = set(re.findall(r"https://example\.com/[0-9a-f-]{36}", client.get("/v1/export?format=csv").text))
+        found = set(
+            re.findall(
+                r"https://example\.com/[0-9a-f-]{36}",
+                client.get("/v1/export?format=csv").text,
+            )
+        )
     assert acknowledged <= found
     assert not refused & found
     head, _, body = received.partition(b"\r\n\r\n")

@@ -12,10 +12,18 @@ IMPORT_SIZE = 100_000
 def post(client, url_name, size):
     """Send a form of ``size`` bytes."""
     body = b"a" * size
-    return client.post(reverse(f"admin:{url_name}"), body, content_type="application/x-www-form-urlencoded")
+    return client.post(
+        reverse(f"admin:{url_name}"),
+        body,
+        content_type="application/x-www-form-urlencoded",
+    )
 
 
-ANONYMOUS = {"login": 64 * KIB, "index": 64 * KIB, "usergroups_usergroup_add": 64 * KIB}
+ANONYMOUS = {
+    "login": 64 * KIB,
+    "index": 64 * KIB,
+    "usergroups_usergroup_add": 64 * KIB,
+}
 OPERATORS = {
     "auth_user_add": 2560 * KIB,
     "usergroups_team_changelist": 2560 * KIB,
@@ -36,11 +44,14 @@ def test_a_form_without_a_session_is_small(client, url_name, limit):
 
     response = post(client, url_name, limit + 1)
     assert is_refused(response)
-    assert not response.wsgi_request._read_started  # no public name says that nothing was read
+    # no public name says that nothing was read
+    assert not response.wsgi_request._read_started
 
 
 @pytest.mark.parametrize(("url_name", "limit"), OPERATORS.items())
-def test_a_form_of_an_operator_is_as_large_as_its_page_needs(admin_client, settings, url_name, limit):
+def test_a_form_of_an_operator_is_as_large_as_its_page_needs(
+    admin_client, settings, url_name, limit
+):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = IMPORT_SIZE
 
     assert not is_refused(post(admin_client, url_name, limit))
@@ -58,7 +69,9 @@ def test_a_session_that_has_ended_allows_only_a_small_form(admin_client):
 
 @pytest.mark.parametrize("length", ["", "x"])
 def test_a_form_of_unknown_length_is_empty(client, length):
-    response = client.post(reverse("admin:login"), {"username": "operator"}, CONTENT_LENGTH=length)
+    response = client.post(
+        reverse("admin:login"), {"username": "operator"}, CONTENT_LENGTH=length
+    )
 
     assert response.status_code == 200
     assert response.wsgi_request.POST == {}
@@ -66,8 +79,9 @@ def test_a_form_of_unknown_length_is_empty(client, length):
 
 def test_a_chunked_form_is_not_read(service):
     head = (
-        "POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n"
-        "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+        "POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\nConnection: close\r\nContent-Type: "
+        "application/x-www-form-urlencoded\r\n\r\n"
     )
 
     # The body never ends, so an answer shows that nobody waits for it.

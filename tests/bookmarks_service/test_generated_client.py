@@ -1,7 +1,8 @@
-"""A linter accepts the OpenAPI document, and clients that are generated from it make every call.
+"""A linter accepts the OpenAPI document, and clients that are generated from
+it make every call.
 
-Each client is used as it comes out of the generator, by a program that reads calls from standard input, each in a line
-of JSON, and prints the answers.
+Each client is used as it comes out of the generator, by a program that reads
+calls from standard input, each in a line of JSON, and prints the answers.
 """
 
 import fcntl
@@ -33,15 +34,28 @@ ENVIRONMENT = {
     "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
     "NO_COLOR": "1",
 }
-EMPTY_VALIDATOR = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
-GUZZLE = "/usr/share/php/GuzzleHttp/autoload.php"  # the HTTP client of the client in PHP
+EMPTY_VALIDATOR = (
+    "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
+)
+# the HTTP client of the client in PHP
+GUZZLE = "/usr/share/php/GuzzleHttp/autoload.php"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 LANGUAGES = ("python", "go", "php")
 
 
 def run(folder, *command):
-    """Run a command in a folder and return what it printed. Fail with this output if the command fails."""
-    result = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    """Run a command in a folder and return what it printed.
+
+    Fail with this output if the command fails.
+    """
+    result = subprocess.run(
+        command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -51,13 +65,25 @@ def run(folder, *command):
 
 @pytest.fixture
 def node_modules(request):
-    """Install the packages into a folder of pytest's cache, unless it has them, and return their folder."""
-    folder = request.config.cache.mkdir(f"npm-{hashlib.sha256(PACKAGES.read_bytes()).hexdigest()[:16]}")
+    """Install the packages into a folder of pytest's cache, unless it has
+    them, and return their folder.
+    """
+    folder = request.config.cache.mkdir(
+        f"npm-{hashlib.sha256(PACKAGES.read_bytes()).hexdigest()[:16]}"
+    )
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the tests run in several processes
         if not (folder / "installed").exists():
             shutil.copy(PACKAGES, folder)
-            run(folder, "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
+            run(
+                folder,
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            )
             (folder / "installed").touch()
     return folder / "node_modules"
 
@@ -65,7 +91,14 @@ def node_modules(request):
 def test_a_linter_finds_nothing(node_modules, document_file):
     redocly = node_modules / ".bin/redocly"
 
-    found = run(document_file.parent, redocly, "lint", "--extends=recommended", "--format=json", document_file)
+    found = run(
+        document_file.parent,
+        redocly,
+        "lint",
+        "--extends=recommended",
+        "--format=json",
+        document_file,
+    )
 
     assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
@@ -75,7 +108,9 @@ def test_a_linter_finds_nothing(node_modules, document_file):
 
 @pytest.fixture(scope="module")
 def openapi_generator(tmp_path_factory, document_file):
-    """Return the folder with the clients of openapi-generator, which takes as long for three languages as for one."""
+    """Return the folder with the clients of openapi-generator, which takes as
+    long for three languages as for one.
+    """
     folder = tmp_path_factory.mktemp("openapi_generator")
     without = dict.fromkeys(["apiDocs", "modelDocs", "apiTests", "modelTests"], "false")
     for language in LANGUAGES:
@@ -83,10 +118,20 @@ def openapi_generator(tmp_path_factory, document_file):
             "generatorName": language,
             "inputSpec": str(document_file),
             "outputDir": language,
-            "globalProperties": {"apis": "", "models": "", "supportingFiles": "", **without},
+            "globalProperties": {
+                "apis": "",
+                "models": "",
+                "supportingFiles": "",
+                **without,
+            },
         }
         (folder / f"{language}.json").write_text(json.dumps(configuration))
-    run(folder, "openapi-generator-cli", "batch", *(f"{language}.json" for language in LANGUAGES))
+    run(
+        folder,
+        "openapi-generator-cli",
+        "batch",
+        *(f"{language}.json" for language in LANGUAGES),
+    )
     return folder
 
 
@@ -99,10 +144,13 @@ def python(openapi_generator):
 @pytest.fixture
 def go(openapi_generator):
     folder = openapi_generator / "go"
-    # The client imports a package for "validate" tags, but has no such tags. An empty package needs no download.
+    # The client imports a package for "validate" tags, but has no such tags.
+    # An empty package needs no download.
     (folder / "vendor/gopkg.in/validator.v2").mkdir(parents=True)
     (folder / "vendor/gopkg.in/validator.v2/validator.go").write_text(EMPTY_VALIDATOR)
-    (folder / "vendor/modules.txt").write_text("# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n")
+    (folder / "vendor/modules.txt").write_text(
+        "# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n"
+    )
     (folder / "driver").mkdir()
     shutil.copy(CLIENTS / "driver.go", folder / "driver")
     run(folder, "go", "build", "-o", "run", "./driver")
@@ -117,24 +165,46 @@ def php(openapi_generator):
 
 @pytest.fixture
 def orval(node_modules, tmp_path, document_file):
-    """Return the client in TypeScript, which parses requests and answers with zod."""
+    """Return the client in TypeScript, which parses requests and answers with
+    zod.
+    """
     (tmp_path / "node_modules").symlink_to(node_modules)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     shutil.copy(CLIENTS / "driver.ts", tmp_path)
     programs = tmp_path / "node_modules" / ".bin"
     for kind, file in ("fetch", "client.ts"), ("zod", "schemas.ts"):
-        run(tmp_path, programs / "orval", "--input", document_file, "--output", file, "--client", kind)
-    options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck"]
+        run(
+            tmp_path,
+            programs / "orval",
+            "--input",
+            document_file,
+            "--output",
+            file,
+            "--client",
+            kind,
+        )
+    options = [
+        "--strict",
+        "--target",
+        "es2022",
+        "--module",
+        "nodenext",
+        "--skipLibCheck",
+    ]
     run(tmp_path, programs / "tsc", *options, "driver.ts")
     return tmp_path, ["node", "driver.js"]
 
 
 @contextmanager
 def driver(service, client):
-    """Run a client, and yield a function that makes a call and returns the status, the body and the parsed body."""
+    """Run a client, and yield a function that makes a call and returns the
+    status, the body and the parsed body.
+    """
     folder, command = client
     pipes = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
-    with subprocess.Popen([*command, service.base_url], cwd=folder, env=ENVIRONMENT, text=True, **pipes) as program:
+    with subprocess.Popen(
+        [*command, service.base_url], cwd=folder, env=ENVIRONMENT, text=True, **pipes
+    ) as program:
 
         def make(line):
             program.stdin.write(json.dumps(line) + "\n")
@@ -151,19 +221,31 @@ def driver(service, client):
 def authorization(document, service, call):
     """Return the header ``Authorization`` for the operation of the call."""
     security = operations_of(document)[call.operation][2]["security"]
-    return f"Token {service.api_token}" if "UsergroupsApiToken" in security[0] else f"Bearer {service.access_token}"
+    return (
+        f"Token {service.api_token}"
+        if "UsergroupsApiToken" in security[0]
+        else f"Bearer {service.access_token}"
+    )
 
 
 def comparable(value):
-    """Return a value of JSON in which the same times are equal, nulls are left out, and empty objects are lists.
+    """Return a value of JSON in which the same times are equal, nulls are left
+    out, and empty objects are lists.
 
-    Go writes times without trailing zeros and leaves nulls out. PHP has no empty objects.
+    Go writes times without trailing zeros and leaves nulls out. PHP has no
+    empty objects.
     """
     if isinstance(value, dict) and value:
-        return {key: comparable(item) for key, item in value.items() if item is not None}
+        return {
+            key: comparable(item) for key, item in value.items() if item is not None
+        }
     if isinstance(value, dict | list):
         return [comparable(item) for item in value]
-    return datetime.fromisoformat(value) if isinstance(value, str) and TIME.match(value) else value
+    return (
+        datetime.fromisoformat(value)
+        if isinstance(value, str) and TIME.match(value)
+        else value
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,11 +265,17 @@ def test_every_call_is_made(service, document_file, client, request):
         for call in CALLS:
             parameters, body = resolved([call.parameters, call.body], answers)
             header = authorization(document, service, call)
-            line = {"operation": call.operation, "parameters": parameters, "body": body, "file": call.file}
+            line = {
+                "operation": call.operation,
+                "parameters": parameters,
+                "body": body,
+                "file": call.file,
+            }
             status, content, parsed = make({**line, "authorization": header})
 
             assert status == call.status, (call, content)
-            # The model has everything that was in the answer, and nothing else.
+            # The model has everything that was in the answer, and nothing
+            # else.
             if call.operation in ANSWERED_IN_JSON:
                 assert comparable(parsed) == comparable(json.loads(content)), call
             else:

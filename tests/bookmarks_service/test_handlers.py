@@ -1,4 +1,6 @@
-"""Error responses outside the views of the API, and the middleware that only pages need."""
+"""Error responses outside the views of the API, and the middleware that only
+pages need.
+"""
 
 import re
 
@@ -25,7 +27,8 @@ CALLS = ["/unknown", "/docs/unknown", "/schema/", "/api/user", "/administrator"]
 
 
 @pytest.mark.parametrize(
-    ("path", "content_type"), [("/", "text/html; charset=utf-8"), ("/unknown", "application/json")]
+    ("path", "content_type"),
+    [("/", "text/html; charset=utf-8"), ("/unknown", "application/json")],
 )
 def test_an_invalid_host_is_refused(client, path, content_type):
     response = client.get(path, headers={"Host": "evil.example"})
@@ -35,8 +38,12 @@ def test_an_invalid_host_is_refused(client, path, content_type):
 
 
 ERRORS = {
-    400: lambda request: handlers.bad_request(request, SuspiciousOperation("the inside story")),
-    403: lambda request: handlers.permission_denied(request, PermissionDenied("the inside story")),
+    400: lambda request: handlers.bad_request(
+        request, SuspiciousOperation("the inside story")
+    ),
+    403: lambda request: handlers.permission_denied(
+        request, PermissionDenied("the inside story")
+    ),
     404: lambda request: handlers.page_not_found(request, Http404("the inside story")),
     500: handlers.server_error,
 }
@@ -45,10 +52,17 @@ ERRORS = {
 @pytest.mark.parametrize("status", ERRORS)
 @pytest.mark.parametrize(
     ("path", "content_type"),
-    [*((path, "text/html; charset=utf-8") for path in PAGES), *((path, "application/json") for path in CALLS)],
+    [
+        *((path, "text/html; charset=utf-8") for path in PAGES),
+        *((path, "application/json") for path in CALLS),
+    ],
 )
-def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(status, path, content_type):
-    """There is no database in this test, and the request has neither a session nor a user."""
+def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(
+    status, path, content_type
+):
+    """There is no database in this test, and the request has neither a session
+    nor a user.
+    """
     response = ERRORS[status](RequestFactory().get(path))
 
     assert (response.status_code, response["Content-Type"]) == (status, content_type)
@@ -56,8 +70,17 @@ def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(status, path
     assert "inside story" not in response.content.decode()
 
 
-TEMPLATES = ["400.html", "403.html", "403_csrf.html", "404.html", "413.html", "500.html", "503.html",
-             "admin/locked_out.html", "admin/sign_in_failed.html"]  # fmt: skip
+TEMPLATES = [
+    "400.html",
+    "403.html",
+    "403_csrf.html",
+    "404.html",
+    "413.html",
+    "500.html",
+    "503.html",
+    "admin/locked_out.html",
+    "admin/sign_in_failed.html",
+]
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
@@ -81,17 +104,24 @@ def test_an_error_page_is_german(template):
 
 def test_the_admin_answers_with_the_error_pages_of_the_service(admin_client, client):
     missing = admin_client.get("/admin/unknown/")
-    malformed = admin_client.get(reverse("admin:usergroups_team_changelist") + "?unknown=1")
+    malformed = admin_client.get(
+        reverse("admin:usergroups_team_changelist") + "?unknown=1"
+    )
     forbidden = admin_client.get(reverse("admin:autocomplete"))
     client.handler.enforce_csrf_checks = True
     forged = client.post(reverse("admin:login"))
     anonymous = client.get("/admin/unknown/")
 
-    shown = [(each.status_code, re.search("<h1>(.*)</h1>", each.content.decode())[1])
-             for each in (missing, malformed, forbidden, forged)]  # fmt: skip
+    shown = [
+        (each.status_code, re.search("<h1>(.*)</h1>", each.content.decode())[1])
+        for each in (missing, malformed, forbidden, forged)
+    ]
     assert shown == [
-        (404, "Page not found"), (400, "Bad request"), (403, "Permission denied"), (403, "The form was not accepted"),
-    ]  # fmt: skip
+        (404, "Page not found"),
+        (400, "Bad request"),
+        (403, "Permission denied"),
+        (403, "The form was not accepted"),
+    ]
     assert anonymous.headers["Location"] == "/admin/login/?next=/admin/unknown/"
 
 
@@ -117,19 +147,31 @@ def test_api_calls_skip_the_middleware_of_pages(admin_client):
     assert not hasattr(response.wsgi_request, "session")
     assert error_code(response, 401) == "not_authenticated"
     assert response.cookies == {}
-    assert not response.headers.keys() & {"Vary", "Content-Language", "Content-Security-Policy"}
+    assert not response.headers.keys() & {
+        "Vary",
+        "Content-Language",
+        "Content-Security-Policy",
+    }
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"])
+@pytest.mark.parametrize(
+    "path", ["/", "/admin/", "/admin", "/docs/", "/schema/", "/admin/unknown"]
+)
 def test_pages_use_the_middleware_of_pages(admin_client, path):
     response = admin_client.get(path)
 
-    assert response.headers.keys() >= {"Vary", "Content-Language", "Content-Security-Policy"}
+    assert response.headers.keys() >= {
+        "Vary",
+        "Content-Language",
+        "Content-Security-Policy",
+    }
     assert hasattr(response.wsgi_request, "session")
 
 
 def test_every_url_of_the_service_itself_is_that_of_a_page():
-    """The prefix of the start page and of the apps, which are mounted at the root, is empty."""
+    """The prefix of the start page and of the apps, which are mounted at the
+    root, is empty.
+    """
     prefixes = {str(each.pattern).partition("/")[0] for each in urlpatterns}
 
     assert prefixes == {"", *settings.PAGES.split("|")}

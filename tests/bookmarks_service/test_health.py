@@ -24,7 +24,8 @@ def test_a_healthy_service_answers_with_200(client, db, path):
 def test_readyz_takes_one_statement(client, db):
     client.get("/readyz")  # checks the migrations, and caches that they are applied
 
-    assert len(queries_of(lambda: client.get("/readyz"))) == 1  # which checks that the database answers
+    # which checks that the database answers
+    assert len(queries_of(lambda: client.get("/readyz"))) == 1
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
@@ -43,7 +44,10 @@ def test_readyz_fails_until_all_migrations_are_applied(client, caplog):
     response = client.get("/readyz")
     call_command("migrate", "bookmarks", fake=True, verbosity=0)
 
-    assert (response.status_code, response.json()["errors"][0]["code"]) == (503, "service_unavailable")
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (
+        503,
+        "service_unavailable",
+    )
     assert response.json()["errors"][0]["detail"] == "Some migrations are not applied."
     assert "Not ready: Some migrations are not applied." in caplog.messages
     assert int(response["Retry-After"]) > 0

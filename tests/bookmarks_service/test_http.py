@@ -1,4 +1,6 @@
-"""The service over real HTTP, for behaviour that depends on the server, its sockets and several processes."""
+"""The service over real HTTP, for behaviour that depends on the server, its
+sockets and several processes.
+"""
 
 import json
 import socket
@@ -25,16 +27,21 @@ def test_a_path_is_not_normalized(service, path):
 
 
 def post(service, framing, body, ends=False):
-    """Send a request to create a bookmark, with these headers about the body, and return what the server sends."""
+    """Send a request to create a bookmark, with these headers about the body,
+    and return what the server sends.
+    """
     request = (
-        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.access_token}\r\n"
-        f"Content-Type: application/json\r\nConnection: close\r\n{framing}\r\n\r\n{body}"
+        "POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        f"{service.access_token}\r\nContent-Type: application/json\r\nConnection: "
+        f"close\r\n{framing}\r\n\r\n{body}"
     )
     return service.send(request.encode(), ends=ends)
 
 
 def test_a_body_over_the_limit_is_refused_before_it_is_sent(service):
-    assert post(service, "Content-Length: 100000000000", "").startswith(b"HTTP/1.1 413 ")
+    assert post(service, "Content-Length: 100000000000", "").startswith(
+        b"HTTP/1.1 413 "
+    )
 
 
 def test_a_body_that_ends_early_changes_nothing(service):
@@ -47,20 +54,31 @@ def test_a_body_that_ends_early_changes_nothing(service):
     assert service.create_bookmark(url=url).status_code == 201
 
 
-@pytest.mark.parametrize("parameters", ["x*=foo''%41", "x*=idna''%ff%41", "charset*=utf-8''%00"])
+@pytest.mark.parametrize(
+    "parameters", ["x*=foo''%41", "x*=idna''%ff%41", "charset*=utf-8''%00"]
+)
 def test_a_malformed_content_type_is_not_a_server_error(service, parameters):
-    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"application/json; {parameters}"}
+    headers = {
+        "Authorization": f"Bearer {service.access_token}",
+        "Content-Type": f"application/json; {parameters}",
+    }
 
     response = service.request("POST", "/v1/bookmarks", content=b"{}", headers=headers)
 
     assert error_code(response, 400) == "required"
 
 
-@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])  # the last two: codecs that decode no bytes
+# the last two: codecs that decode no bytes
+@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])
 def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
-    headers = {"Authorization": f"Bearer {service.access_token}", "Content-Type": f"text/csv; charset={charset}"}
+    headers = {
+        "Authorization": f"Bearer {service.access_token}",
+        "Content-Type": f"text/csv; charset={charset}",
+    }
 
-    response = service.request("POST", "/v1/imports?update=true", content=b"url\r\n", headers=headers)
+    response = service.request(
+        "POST", "/v1/imports?update=true", content=b"url\r\n", headers=headers
+    )
 
     assert error_code(response, 415) == "unsupported_media_type"
 
@@ -69,12 +87,15 @@ def test_a_query_string_that_is_too_long_for_django_is_not_a_server_error(servic
     headers = {"Content-Type": "application/json; charset=utf-8"}
     parameters = "&".join(["q=1"] * 1001)  # DATA_UPLOAD_MAX_NUMBER_FIELDS is 1,000.
 
-    response = service.request("POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers)
+    response = service.request(
+        "POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers
+    )
 
     assert error_code(response, 401) == "not_authenticated"
 
 
-BODY = b"{}".ljust(70_000)  # larger than a packet of the loopback device, so that it arrives in parts
+# larger than a packet of the loopback device, so that it arrives in parts
+BODY = b"{}".ljust(70_000)
 REFUSED = {
     401: ("POST", "/v1/bookmarks", BODY, {"Authorization": "Bearer x"}),
     404: ("POST", "/unknown", BODY, {}),
@@ -82,7 +103,9 @@ REFUSED = {
     413: ("POST", "/v1/bookmarks", b"{}".ljust(1_100_000), {}),
     415: ("POST", "/v1/bookmarks", BODY, {"Content-Type": "text/plain"}),
 }
-"""By status, the method, path, body and headers of a request that is refused before its body is read."""
+"""By status, the method, path, body and headers of a request that is refused
+before its body is read.
+"""
 
 
 @pytest.mark.parametrize("status", REFUSED)
@@ -90,30 +113,52 @@ def test_a_client_can_go_on_after_a_body_that_was_not_read(service, status):
     method, path, content, headers = REFUSED[status]
     with service.client() as client:
         headers = {"Content-Type": "application/json", **headers}
-        assert client.request(method, path, content=content, headers=headers).status_code == status
+        assert (
+            client.request(method, path, content=content, headers=headers).status_code
+            == status
+        )
         assert client.get("/v1/bookmarks").status_code == 200
 
 
 def test_an_upload_that_is_refused_gets_its_answer(service):
-    address, file = "/admin/bookmarks/bookmark/import/", {"file": ("a.csv", b"a" * 6_000_000)}
+    address, file = (
+        "/admin/bookmarks/bookmark/import/",
+        {"file": ("a.csv", b"a" * 6_000_000)},
+    )
     with service.client() as client:
         assert client.post(address, files=file).status_code == 413
         client.get("/admin/login/")
         form = {"username": "operator", "password": service.password}
-        client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]})
-        refused = client.post(address, files=file, data={"csrfmiddlewaretoken": client.cookies["csrftoken"]})
+        client.post(
+            "/admin/login/",
+            data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]},
+        )
+        refused = client.post(
+            address,
+            files=file,
+            data={"csrfmiddlewaretoken": client.cookies["csrftoken"]},
+        )
 
-    assert "The file is larger than 4.8\xa0MB." in refused.text  # 5,000,000 bytes, set in conftest.py
+    # 5,000,000 bytes, set in conftest.py
+    assert "The file is larger than 4.8\xa0MB." in refused.text
     temporary = Path(service.variables["TMPDIR"])
-    wait_until(lambda: not list(temporary.glob("*.upload*")))  # The file is removed after the response.
+    # The file is removed after the response.
+    wait_until(lambda: not list(temporary.glob("*.upload*")))
 
 
 # Request lines and headers
 
 
 def get(service, path, *headers):
-    """Send a request as it is, and return the status and the body of the answer."""
-    lines = [f"GET {path} HTTP/1.1", "Host: localhost", *headers, f"Authorization: Bearer {service.access_token}"]
+    """Send a request as it is, and return the status and the body of the
+    answer.
+    """
+    lines = [
+        f"GET {path} HTTP/1.1",
+        "Host: localhost",
+        *headers,
+        f"Authorization: Bearer {service.access_token}",
+    ]
     answer = service.send("\r\n".join([*lines, "Connection: close", "", ""]).encode())
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head.split()[1]), body
@@ -138,7 +183,10 @@ IGNORED = [
     "X-Original-URL: /admin/login/",
     "X-HTTP-Method-Override: DELETE",
 ]
-"""Headers that have a meaning for WSGI, servers or proxies. Here, no proxy is trusted."""
+"""Headers that have a meaning for WSGI, servers or proxies.
+
+Here, no proxy is trusted.
+"""
 
 
 def test_no_header_changes_the_path_the_scheme_or_the_method(service):
@@ -160,11 +208,14 @@ CLIENTS = 80  # five times as many as the service has threads
 
 @contextmanager
 def slow_clients(service, data):
-    """Open connections that send ``data`` and then neither send nor read anything. Yield them."""
+    """Open connections that send ``data`` and then neither send nor read
+    anything. Yield them.
+    """
     with ExitStack() as stack:
         clients = [stack.enter_context(socket.socket()) for _ in range(CLIENTS)]
         for client in clients:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)  # bytes, so that large answers do not fit
+            # bytes, so that large answers do not fit
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             client.connect(("127.0.0.1", service.port))
             client.sendall(data.encode())
         yield clients
@@ -178,28 +229,38 @@ def is_disconnected(client):
         return False
 
 
-HEAD = "POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+HEAD = (
+    "POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+    "application/json\r\n"
+)
 STALLED = {
     "nothing": "",
     "a part of the head": f"{HEAD}X-A: b",
     "a part of a body without a token": f"{HEAD}Content-Length: 100\r\n\r\n{{",
-    "requests whose large responses are not read": "GET /schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10,
+    "requests whose large responses are not read": (
+        "GET /schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10
+    ),
 }
 
 
 @pytest.mark.parametrize("sent", STALLED.values(), ids=STALLED)
 def test_stalled_clients_do_not_delay_others(service, sent):
-    """A client with a token that sends a body slowly does hold a thread, unless a proxy buffers the body.
+    """A client with a token that sends a body slowly does hold a thread,
+    unless a proxy buffers the body.
 
-    The service disconnects a client that sends no head for ten seconds. Calls that are answered only after that, as on
-    a slow machine, are repeated, because no client was stalled any more.
+    The service disconnects a client that sends no head for ten seconds. Calls
+    that are answered only after that, as on a slow machine, are repeated,
+    because no client was stalled any more.
     """
 
     def others_are_answered_meanwhile():
         with slow_clients(service, sent) as clients, service.client() as other:
-            # Two calls, because the first one could be served before the clients have arrived.
+            # Two calls, because the first one could be served before the
+            # clients have arrived.
             for _ in range(2):
-                response = other.post("/v1/bookmarks", json={"url": "https://example.com/slow"})
+                response = other.post(
+                    "/v1/bookmarks", json={"url": "https://example.com/slow"}
+                )
                 assert response.status_code in (200, 201)
             return not any(map(is_disconnected, clients))
 

@@ -1,4 +1,6 @@
-"""A call for an object of another owner is answered as if the object did not exist, and does not change it."""
+"""A call for an object of another owner is answered as if the object did not
+exist, and does not change it.
+"""
 
 import json
 from uuid import uuid4
@@ -6,7 +8,11 @@ from uuid import uuid4
 import pytest
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.conftest import comparable
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
@@ -16,7 +22,9 @@ pytestmark = pytest.mark.database_independent
 
 OTHER_OWNERS = {
     "another team": lambda group: UserGroupFactory(provided_id="theirs"),
-    "another environment": lambda group: UserGroupFactory(provided_id="theirs", team=group.team, environment="Testing"),
+    "another environment": lambda group: UserGroupFactory(
+        provided_id="theirs", team=group.team, environment="Testing"
+    ),
 }
 
 USER_GROUP_CALLS = [
@@ -35,8 +43,16 @@ BOOKMARK_CALLS = [
     ("PATCH", "/v1/bookmarks/{bookmark}", {"title": "Taken"}),
     ("DELETE", "/v1/bookmarks/{bookmark}", {}),
     ("GET", "/v1/bookmarks?collection={collection}", {}),
-    ("POST", "/v1/bookmarks", {"url": "https://example.com/taken", "collection": "{collection}"}),
-    ("POST", "/v1/bookmarks/batch", {"bookmarks": [{"url": "https://example.com/", "collection": "{collection}"}]}),
+    (
+        "POST",
+        "/v1/bookmarks",
+        {"url": "https://example.com/taken", "collection": "{collection}"},
+    ),
+    (
+        "POST",
+        "/v1/bookmarks/batch",
+        {"bookmarks": [{"url": "https://example.com/", "collection": "{collection}"}]},
+    ),
     ("POST", "/v1/bookmarks/batch/delete", {"ids": ["{bookmark}"]}),
     ("POST", "/v1/bookmarks/batch/move", {"ids": ["{bookmark}"], "collection": None}),
     ("POST", "/v1/bookmarks/batch/move", {"ids": [], "collection": "{collection}"}),
@@ -44,16 +60,27 @@ BOOKMARK_CALLS = [
     ("GET", "/v1/collections/{collection}", {}),
     ("PATCH", "/v1/collections/{collection}", {"name": "Taken"}),
     ("DELETE", "/v1/collections/{collection}", {}),
-    ("POST", "/v1/imports?format=jsonl&collection={collection}", {"url": "https://example.com/taken"}),
+    (
+        "POST",
+        "/v1/imports?format=jsonl&collection={collection}",
+        {"url": "https://example.com/taken"},
+    ),
     ("GET", "/v1/export?collection={collection}", {}),
 ]
 
-UNKNOWN = {"user_group": "unknown", "user_group_token": secret_format.generate("ugt"), "access_token": "unknown",
-           "bookmark": uuid4(), "collection": uuid4()}  # fmt: skip
+UNKNOWN = {
+    "user_group": "unknown",
+    "user_group_token": secret_format.generate("ugt"),
+    "access_token": "unknown",
+    "bookmark": uuid4(),
+    "collection": uuid4(),
+}
 
 
 def objects_of(user_group):
-    """Create an object of each kind, and return the values that stand for them in calls."""
+    """Create an object of each kind, and return the values that stand for them
+    in calls.
+    """
     return {
         "user_group": user_group.provided_id,
         "user_group_token": user_group.token,
@@ -64,45 +91,74 @@ def objects_of(user_group):
 
 
 def stored():
-    """Return the values of all rows. Those of tokens do not include their last use."""
-    models = [UserGroup.objects.order_by("pk"), Bookmark.objects.order_by("pk"), Collection.objects.order_by("pk")]
+    """Return the values of all rows.
+
+    Those of tokens do not include their last use.
+    """
+    models = [
+        UserGroup.objects.order_by("pk"),
+        Bookmark.objects.order_by("pk"),
+        Collection.objects.order_by("pk"),
+    ]
     tokens = AccessToken.objects.order_by("pk").values("pk", "revoked_at")
     return [list(rows) for rows in (*(each.values() for each in models), tokens)]
 
 
 def answer(client, header, call, names):
-    """Make a call, after each of the ``names`` in braces is replaced by its value."""
+    """Make a call, after each of the ``names`` in braces is replaced by its
+    value.
+    """
     method, path, body = call
     text = json.dumps(body)
     for name, value in names.items():
-        path, text = path.replace(f"{{{name}}}", str(value)), text.replace(f"{{{name}}}", str(value))
-    return client.generic(method, path, text, "application/json", headers={"Authorization": header})
+        path, text = (
+            path.replace(f"{{{name}}}", str(value)),
+            text.replace(f"{{{name}}}", str(value)),
+        )
+    return client.generic(
+        method, path, text, "application/json", headers={"Authorization": header}
+    )
 
 
 @pytest.mark.parametrize("owner", OTHER_OWNERS)
-@pytest.mark.parametrize("call", USER_GROUP_CALLS, ids=lambda call: f"{call[0]} {call[1]}")
+@pytest.mark.parametrize(
+    "call", USER_GROUP_CALLS, ids=lambda call: f"{call[0]} {call[1]}"
+)
 def test_user_groups_of_another_owner_do_not_exist(client, user_group, owner, call):
     theirs = objects_of(OTHER_OWNERS[owner](user_group))
     header = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
     before = stored()
 
-    for_theirs, for_unknown = (answer(client, header, call, names) for names in (theirs, UNKNOWN))
+    for_theirs, for_unknown = (
+        answer(client, header, call, names) for names in (theirs, UNKNOWN)
+    )
 
     assert for_theirs.status_code == 404
     assert comparable(for_theirs) == comparable(for_unknown)
     assert stored() == before
 
 
-@pytest.mark.parametrize("call", BOOKMARK_CALLS, ids=lambda call: f"{call[0]} {call[1]}")
-def test_bookmarks_and_collections_of_another_owner_do_not_exist(client, user_group, call):
+@pytest.mark.parametrize(
+    "call", BOOKMARK_CALLS, ids=lambda call: f"{call[0]} {call[1]}"
+)
+def test_bookmarks_and_collections_of_another_owner_do_not_exist(
+    client, user_group, call
+):
     theirs = objects_of(UserGroupFactory(team=user_group.team))
     own = {"own_bookmark": BookmarkFactory(user_group=user_group).pk}
-    header = f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
+    header = (
+        f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
+    )
     before = stored()
 
-    for_theirs, for_unknown = (answer(client, header, call, {**own, **names}) for names in (theirs, UNKNOWN))
+    for_theirs, for_unknown = (
+        answer(client, header, call, {**own, **names}) for names in (theirs, UNKNOWN)
+    )
 
-    assert (for_theirs.status_code, for_theirs.content) == (for_unknown.status_code, for_unknown.content)
+    assert (for_theirs.status_code, for_theirs.content) == (
+        for_unknown.status_code,
+        for_unknown.content,
+    )
     assert stored() == before
 
 
@@ -114,8 +170,12 @@ def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
     bearer = f"Bearer {AccessTokenFactory(user_group=user_group).secret}"
 
     groups = answer(client, api, ("GET", "/api/users", {}), {}).json()["user_groups"]
-    bookmarks = answer(client, bearer, ("GET", "/v1/bookmarks", {}), {}).json()["bookmarks"]
-    collections = answer(client, bearer, ("GET", "/v1/collections", {}), {}).json()["collections"]
+    bookmarks = answer(client, bearer, ("GET", "/v1/bookmarks", {}), {}).json()[
+        "bookmarks"
+    ]
+    collections = answer(client, bearer, ("GET", "/v1/collections", {}), {}).json()[
+        "collections"
+    ]
 
     assert [group["provided_id"] for group in groups] == [user_group.provided_id]
     assert [bookmark["id"] for bookmark in bookmarks] == [str(own["bookmark"])]
@@ -124,9 +184,15 @@ def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
 
 def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
     theirs = UserGroupFactory.create_batch(3, team=UserGroupFactory().team)
-    theirs_token, own_token = (ApiTokenFactory(team=group.team).secret for group in (theirs[0], user_group))
-    link = answer(client, f"Token {theirs_token}", ("GET", "/api/users?limit=1", {}), {}).json()["next"]
+    theirs_token, own_token = (
+        ApiTokenFactory(team=group.team).secret for group in (theirs[0], user_group)
+    )
+    link = answer(
+        client, f"Token {theirs_token}", ("GET", "/api/users?limit=1", {}), {}
+    ).json()["next"]
 
-    groups = answer(client, f"Token {own_token}", ("GET", link, {}), {}).json()["user_groups"]
+    groups = answer(client, f"Token {own_token}", ("GET", link, {}), {}).json()[
+        "user_groups"
+    ]
 
     assert {group["provided_id"] for group in groups} <= {user_group.provided_id}

@@ -1,4 +1,6 @@
-"""The language of the admin's index page, of the start, login and error pages, and of the documentation."""
+"""The language of the admin's index page, of the start, login and error pages,
+and of the documentation.
+"""
 
 import re
 
@@ -31,13 +33,17 @@ def test_the_index_page_is_german(admin_client):
 
     german = admin_client.get(INDEX, **GERMAN).content.decode()
 
-    assert len(in_english(english)) > 15  # The page has texts that the catalogs translate.
+    # The page has texts that the catalogs translate.
+    assert len(in_english(english)) > 15
     assert in_english(german) == set()
     assert "<h1>Übersicht</h1>" in german
     assert re.search("Widerrufen. Von admin, [^<]*<time[^>]*>0\xa0Minuten her<", german)
 
 
-@pytest.mark.parametrize(("accepted", "language"), [("de-AT,de;q=0.9,en;q=0.8", "de"), ("fr", "en"), ("", "en")])
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [("de-AT,de;q=0.9,en;q=0.8", "de"), ("fr", "en"), ("", "en")],
+)
 def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, language):
     page = admin_client.get(INDEX, HTTP_ACCEPT_LANGUAGE=accepted)
 
@@ -47,9 +53,15 @@ def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, lang
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/login/", "/admin/unknown/"])
-def test_the_start_page_the_login_page_and_a_missing_page_are_german(client, admin_client, path):
+def test_the_start_page_the_login_page_and_a_missing_page_are_german(
+    client, admin_client, path
+):
     """test_handlers.py has the other error pages."""
-    page = (client if "login" in path else admin_client).get(path, **GERMAN).content.decode()
+    page = (
+        (client if "login" in path else admin_client)
+        .get(path, **GERMAN)
+        .content.decode()
+    )
 
     assert '<html lang="de"' in page
     assert in_english(page) == set()

@@ -21,7 +21,9 @@ def operator():
 
 
 def log_in(password=PASSWORD, username="operator", address="192.0.2.1"):
-    return Client(REMOTE_ADDR=address).post(LOGIN, {"username": username, "password": password, "next": "/admin/"})
+    return Client(REMOTE_ADDR=address).post(
+        LOGIN, {"username": username, "password": password, "next": "/admin/"}
+    )
 
 
 def test_an_address_is_locked_out_after_ten_failures(operator, settings):
@@ -33,7 +35,10 @@ def test_an_address_is_locked_out_after_ten_failures(operator, settings):
     assert locked_out.status_code == 429
     assert timedelta(minutes=15) == settings.AXES_COOLOFF_TIME
     assert "Wait 15 minutes" in locked_out.content.decode()
-    assert "<title>Too many failed logins | bookmarks_service</title>" in locked_out.content.decode()
+    assert (
+        "<title>Too many failed logins | bookmarks_service</title>"
+        in locked_out.content.decode()
+    )
     assert log_in(address="192.0.2.2").status_code == 302
     AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
     assert log_in().status_code == 302
@@ -52,8 +57,13 @@ def test_a_login_with_an_unsafe_next_page_ends_on_the_index(operator, next_page)
 
 
 def change_password(client, old_password):
-    new = {"new_password1": "another battery staple", "new_password2": "another battery staple"}
-    return client.post(reverse("admin:password_change"), {"old_password": old_password, **new})
+    new = {
+        "new_password1": "another battery staple",
+        "new_password2": "another battery staple",
+    }
+    return client.post(
+        reverse("admin:password_change"), {"old_password": old_password, **new}
+    )
 
 
 def test_wrong_old_passwords_count_as_failed_logins(operator):
@@ -87,7 +97,9 @@ def test_a_missing_old_password_is_not_a_failed_login(operator):
 
 
 def test_failures_of_an_ipv6_network_are_counted_together(operator):
-    statuses = [log_in("wrong", address=f"2001:db8::{n}").status_code for n in range(10)]
+    statuses = [
+        log_in("wrong", address=f"2001:db8::{n}").status_code for n in range(10)
+    ]
 
     assert statuses == [200] * 9 + [429]
     assert log_in(address="2001:db8::ffff").status_code == 429
@@ -106,7 +118,9 @@ def test_passwords_and_addresses_are_not_logged(operator, caplog):
     log_in("a wrong secret", username="operator")
     log_in()
 
-    assert not any(secret in caplog.text for secret in ("a wrong secret", PASSWORD, "192.0.2.1"))
+    assert not any(
+        secret in caplog.text for secret in ("a wrong secret", PASSWORD, "192.0.2.1")
+    )
     assert "a wrong secret" not in str(AccessAttempt.objects.values())
 
 
@@ -129,7 +143,9 @@ def test_every_response_has_security_headers(client, path):
 def test_pages_have_a_content_security_policy(client, path):
     response = client.get(path)
 
-    policy = dict(each.split(" ", 1) for each in response["Content-Security-Policy"].split("; "))
+    policy = dict(
+        each.split(" ", 1) for each in response["Content-Security-Policy"].split("; ")
+    )
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == "'self'"
     assert policy["frame-ancestors"] == "'none'"

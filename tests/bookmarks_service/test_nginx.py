@@ -1,4 +1,6 @@
-"""The nginx configuration in docs/examples/bookmarks_service.conf, in front of a running service."""
+"""The nginx configuration in docs/examples/bookmarks_service.conf, in front of
+a running service.
+"""
 
 import json
 import os
@@ -23,7 +25,10 @@ pytestmark = [
 ]
 
 BUFFER = 64 * 1024
-"""The size of nginx's buffers for headers. Tests just fill one: nginx may reset a connection with unread data."""
+"""The size of nginx's buffers for headers.
+
+Tests just fill one: nginx may reset a connection with unread data.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +36,24 @@ def https_service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("https_service")
     limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
     variables = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, **limits}
-    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as service:
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, **variables) as service,
+    ):
         yield service
 
 
 @pytest.fixture(scope="module")
 def nginx(https_service, tmp_path_factory):
-    with Nginx(tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{https_service.port}") as running:
+    with Nginx(
+        tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{https_service.port}"
+    ) as running:
         yield running
 
 
-def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(nginx, https_service):
+def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(
+    nginx, https_service
+):
     body = json.dumps({"bookmarks": []}).encode().ljust(8 * MIB)
     with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
         response = client.post("/v1/bookmarks/batch", content=body)
@@ -55,19 +67,40 @@ HEAD = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
 MALFORMED = {
     "long request line": (b"GET /".ljust(BUFFER, b"a"), 414),
-    "long header": (b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n" + b"A: ".ljust(BUFFER, b"a"), 400),
+    "long header": (
+        b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n"
+        + b"A: ".ljust(BUFFER, b"a"),
+        400,
+    ),
     "no path": (b"GET\r\n\r\n", 400),
     "no host": (b"GET /v1/bookmarks HTTP/1.1\r\n\r\n", 400),
     "two hosts": (b"GET /v1/bookmarks" + HEAD + b"Host: localhost\r\n\r\n", 400),
     "a space in a path": (b"GET /v1/book\rmarks" + HEAD + b"\r\n", 400),
     "the null character": (b"GET /v1/%00" + HEAD + b"\r\n", 400),
-    "HTTP/2.0 in a request line": (b"GET /v1/bookmarks HTTP/2.0\r\nHost: localhost\r\n\r\n", 400),
+    "HTTP/2.0 in a request line": (
+        b"GET /v1/bookmarks HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        400,
+    ),
     "the preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "TRACE": (b"TRACE /v1/bookmarks" + HEAD + b"\r\n", 405),
-    "unknown Transfer-Encoding": (b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400),
-    "two lengths": (b"POST /v1/bookmarks" + HEAD + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
-    "negative length": (b"POST /v1/bookmarks" + HEAD + b"Content-Length: -1\r\n\r\n", 400),
-    "malformed chunk": (b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n", 400),
+    "unknown Transfer-Encoding": (
+        b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: gzip\r\n\r\n",
+        400,
+    ),
+    "two lengths": (
+        b"POST /v1/bookmarks"
+        + HEAD
+        + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        400,
+    ),
+    "negative length": (
+        b"POST /v1/bookmarks" + HEAD + b"Content-Length: -1\r\n\r\n",
+        400,
+    ),
+    "malformed chunk": (
+        b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n",
+        400,
+    ),
     "the path of an error": (b"GET /nginx-error/json" + HEAD + b"\r\n", 404),
 }
 
@@ -90,7 +123,9 @@ def test_connect_is_refused(nginx, target):
 
 
 def test_plain_http_on_the_port_of_https_is_refused_in_json(nginx):
-    with socket.create_connection(("127.0.0.1", nginx.tls_port), timeout=TIMEOUT) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", nginx.tls_port), timeout=TIMEOUT
+    ) as connection:
         connection.sendall(b"GET /v1/bookmarks" + HEAD + b"\r\n")
         head, body = received(connection)
 
@@ -109,9 +144,15 @@ def test_a_body_with_any_method_gets_json(nginx, https_service, method):
 @pytest.mark.parametrize("version", ["1.1", "2"])
 @pytest.mark.parametrize(
     ("path", "begins"),
-    [("/v1/bookmarks", b'{"success": 0'), ("/api/user", b'{"success": 0'), ("/admin/login/", b"<!doctype html>")],
+    [
+        ("/v1/bookmarks", b'{"success": 0'),
+        ("/api/user", b'{"success": 0'),
+        ("/admin/login/", b"<!doctype html>"),
+    ],
 )
-def test_a_large_body_is_refused_in_json_or_on_a_page(nginx, tmp_path, version, path, begins):
+def test_a_large_body_is_refused_in_json_or_on_a_page(
+    nginx, tmp_path, version, path, begins
+):
     used, status, body = nginx.curl(path, version, {}, tmp_path, b" " * (9 * MIB))
 
     assert (used, status) == (version, "413")
@@ -130,7 +171,9 @@ def test_a_large_body_is_refused_in_json_or_on_a_page(nginx, tmp_path, version, 
         ("/admin/bookmarks/bookmark/import/?user_group=1", "text/html; charset=utf-8"),
     ],
 )
-def test_an_unreachable_service_is_answered_in_json_or_on_a_page(nginx_alone, https_service, path, kind):
+def test_an_unreachable_service_is_answered_in_json_or_on_a_page(
+    nginx_alone, https_service, path, kind
+):
     with nginx_alone.client(https_service) as client:
         response = client.get(path)
 
@@ -148,9 +191,17 @@ def nginx_alone(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/bookmarks", "/v1/bookmarks/batch/delete", "/v1/bookmarks/batch/move", "/api/user"]
+    "path",
+    [
+        "/v1/bookmarks",
+        "/v1/bookmarks/batch/delete",
+        "/v1/bookmarks/batch/move",
+        "/api/user",
+    ],
 )
-def test_a_body_over_1_mib_is_refused_before_the_service(nginx_alone, https_service, path):
+def test_a_body_over_1_mib_is_refused_before_the_service(
+    nginx_alone, https_service, path
+):
     with nginx_alone.client(https_service) as client:
         assert client.post(path, content=b" " * MIB).status_code == 502
         refused = client.post(path, content=b" " * (MIB + 1))
@@ -179,14 +230,17 @@ def test_large_bodies_and_those_of_unknown_size_are_sent_to_the_second_instance(
 ):
     with nginx_of_bulk.client(https_service) as client:
         responses = [
-            client.request(method, path, content=content) for content in (b" " * 99_999, b" " * 100_000, iter([b"{}"]))
+            client.request(method, path, content=content)
+            for content in (b" " * 99_999, b" " * 100_000, iter([b"{}"]))
         ]
 
     is_bulk = [response.status_code < 500 for response in responses]
     assert is_bulk == [False, True, True]
 
 
-def test_a_body_without_a_length_over_http2_is_sent_to_the_second_instance(nginx_of_bulk, tmp_path):
+def test_a_body_without_a_length_over_http2_is_sent_to_the_second_instance(
+    nginx_of_bulk, tmp_path
+):
     headers = {"Content-Length": ""}  # Curl then sends none.
 
     used, status, _ = nginx_of_bulk.curl("/v1/bookmarks", "2", headers, tmp_path, b"{}")
@@ -195,15 +249,23 @@ def test_a_body_without_a_length_over_http2_is_sent_to_the_second_instance(nginx
 
 
 def test_api_calls_without_https_are_refused(nginx):
-    headers = {"Host": "localhost", "Authorization": "Bearer x", "X-Forwarded-Proto": "https"}
+    headers = {
+        "Host": "localhost",
+        "Authorization": "Bearer x",
+        "X-Forwarded-Proto": "https",
+    }
 
-    response = httpx.get(f"http://127.0.0.1:{nginx.port}/v1/bookmarks", headers=headers, timeout=TIMEOUT)
+    response = httpx.get(
+        f"http://127.0.0.1:{nginx.port}/v1/bookmarks", headers=headers, timeout=TIMEOUT
+    )
 
     assert error_code(response, 400) == "bad_request"
 
 
 def test_links_have_the_scheme_and_the_host_of_the_client(nginx, https_service):
-    with nginx.client(https_service, **{"X-Forwarded-Proto": "http", "X-Forwarded-Host": "evil"}) as client:
+    with nginx.client(
+        https_service, **{"X-Forwarded-Proto": "http", "X-Forwarded-Host": "evil"}
+    ) as client:
         for n in range(2):
             client.post("/v1/bookmarks", json={"url": f"https://example.com/{n}"})
         page = client.get("/v1/bookmarks?limit=1")
@@ -212,7 +274,9 @@ def test_links_have_the_scheme_and_the_host_of_the_client(nginx, https_service):
 
 
 def test_the_request_id_of_a_client_is_passed_through(nginx, https_service):
-    with nginx.client(https_service, **{"X-Request-ID": "an-id-of-the-client"}) as client:
+    with nginx.client(
+        https_service, **{"X-Request-ID": "an-id-of-the-client"}
+    ) as client:
         response = client.get("/v1/bookmarks")
 
     assert response.headers.get_list("X-Request-ID") == ["an-id-of-the-client"]
@@ -224,8 +288,16 @@ def test_the_admin_can_be_used_on_another_port(nginx, https_service):
     with nginx.client(https_service, Host=host, Origin=f"https://{host}") as client:
         form = client.get("/admin/login/").text
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form)[1]
-        fields = {"username": "operator", "password": https_service.password, "csrfmiddlewaretoken": token}
-        response = client.post("/admin/login/", data=fields, headers={"Referer": f"https://{host}/admin/login/"})
+        fields = {
+            "username": "operator",
+            "password": https_service.password,
+            "csrfmiddlewaretoken": token,
+        }
+        response = client.post(
+            "/admin/login/",
+            data=fields,
+            headers={"Referer": f"https://{host}/admin/login/"},
+        )
 
     assert response.status_code == 302
 
@@ -240,9 +312,14 @@ def test_a_redirect_to_a_long_url_passes(nginx, https_service):
 
 def test_tokens_are_not_logged(nginx, https_service):
     token = https_service.access_token
-    with nginx.client(https_service, **{"X-Request-ID": token, "Referer": f"https://example.com/?{token}"}) as client:
+    with nginx.client(
+        https_service,
+        **{"X-Request-ID": token, "Referer": f"https://example.com/?{token}"},
+    ) as client:
         client.get("/v1/query", params={"access_token": token})
-        client.post("/v1/large", params={"access_token": token}, content=b" " * (9 * MIB))
+        client.post(
+            "/v1/large", params={"access_token": token}, content=b" " * (9 * MIB)
+        )
         client.get(f"/v1/bookmarks/{token}")
         client.get(f"/v1/{token.replace('_', '%5F')}")
         client.get("/v1/last")
@@ -254,14 +331,25 @@ def test_tokens_are_not_logged(nginx, https_service):
     assert token[4:] not in nginx.logged()
 
 
-@pytest.mark.parametrize(("path", "limit"), [("/v1/bookmarks", 100), ("/admin/login/", 6)])
-def test_the_requests_in_progress_of_an_address_are_limited(nginx, https_service, path, limit):
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/v1/bookmarks", 100), ("/admin/login/", 6)]
+)
+def test_the_requests_in_progress_of_an_address_are_limited(
+    nginx, https_service, path, limit
+):
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
     with ExitStack() as stack:
         for _ in range(limit):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", nginx.port)))
+            connection = stack.enter_context(
+                socket.create_connection(("127.0.0.1", nginx.port))
+            )
             connection.sendall(head.encode())
-        wait_until(lambda: nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")[0].split()[1] == "429")
+        wait_until(
+            lambda: (
+                nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")[0].split()[1]
+                == "429"
+            )
+        )
         refused, _ = nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")
         with nginx.client(https_service, "127.0.0.7") as client:
             other = client.get(path)
@@ -271,16 +359,25 @@ def test_the_requests_in_progress_of_an_address_are_limited(nginx, https_service
 
 
 class NginxBehindAProxy(Nginx):
-    """Nginx with the documented lines for another proxy in front, which is 127.0.0.4."""
+    """Nginx with the documented lines for another proxy in front, which is
+    127.0.0.4.
+    """
 
     def documented(self):
         [directives] = blocks(section("deploy", "Steps"), "nginx")
         return (
-            super().documented().replace("listen 80;", "listen 80;\n" + directives.replace("192.0.2.10", "127.0.0.4"))
+            super()
+            .documented()
+            .replace(
+                "listen 80;",
+                "listen 80;\n" + directives.replace("192.0.2.10", "127.0.0.4"),
+            )
         )
 
 
-def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service, tmp_path):
+def test_behind_another_proxy_the_addresses_of_clients_are_counted(
+    https_service, tmp_path
+):
     with NginxBehindAProxy(tmp_path, f"127.0.0.1:{https_service.port}") as nginx:
 
         def statuses(of_the_connection, forwarded, calls):
@@ -290,7 +387,10 @@ def test_behind_another_proxy_the_addresses_of_clients_are_counted(https_service
 
         first = statuses("127.0.0.4", "203.0.113.9, 198.51.100.1", 6)
         second = statuses("127.0.0.4", "203.0.113.9, 198.51.100.2", 1)
-        past_the_proxy = [*statuses("127.0.0.6", "198.51.100.3", 5), *statuses("127.0.0.6", "198.51.100.4", 1)]
+        past_the_proxy = [
+            *statuses("127.0.0.6", "198.51.100.3", 5),
+            *statuses("127.0.0.6", "198.51.100.4", 1),
+        ]
 
     assert first == [401] * 5 + [429]
     assert second == [401]
@@ -308,15 +408,26 @@ class NginxForSeveralHosts(Nginx):
     def replacements(self, address, bulk_address):
         unreachable = f"127.0.0.1:{free_port()}"
         replacements = super().replacements(address, bulk_address)
-        del replacements["server 127.0.0.1:8000;"], replacements["server 127.0.0.1:8001;"]
+        del (
+            replacements["server 127.0.0.1:8000;"],
+            replacements["server 127.0.0.1:8001;"],
+        )
         hosts = {"10.0.0.11:8000": unreachable, "10.0.0.11:8001": unreachable}
-        return {**replacements, **hosts, "10.0.0.12:8000": address, "10.0.0.12:8001": bulk_address}
+        return {
+            **replacements,
+            **hosts,
+            "10.0.0.12:8000": address,
+            "10.0.0.12:8001": bulk_address,
+        }
 
 
 @pytest.mark.parametrize("path", ["/v1/bookmarks", "/v1/export?format=jsonl"])
 def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, path):
     address = f"127.0.0.1:{https_service.port}"
-    with NginxForSeveralHosts(tmp_path, address) as nginx, nginx.client(https_service) as client:
+    with (
+        NginxForSeveralHosts(tmp_path, address) as nginx,
+        nginx.client(https_service) as client,
+    ):
         statuses = [client.get(path).status_code for _ in range(4)]
 
     assert statuses == [200] * 4
@@ -330,7 +441,19 @@ def test_the_first_calls_can_be_made_and_repeated_over_https(nginx, https_servic
     }
     command = ["sh", "docs/examples/first_calls.sh"]
 
-    first = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, timeout=TIMEOUT, check=False)
-    second = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, timeout=TIMEOUT, check=False)
+    first = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        timeout=TIMEOUT,
+        check=False,
+    )
+    second = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        timeout=TIMEOUT,
+        check=False,
+    )
 
     assert (first.returncode, second.returncode) == (0, 0)

@@ -29,19 +29,32 @@ def document():
 
 
 HEADERS_OF_THE_SERVICE = {
-    "Content-Type", "Content-Length", "Vary", "X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy",
+    "Content-Type",
+    "Content-Length",
+    "Vary",
+    "X-Frame-Options",
+    "X-Content-Type-Options",
+    "Referrer-Policy",
     "Cross-Origin-Opener-Policy",
-}  # fmt: skip
-"""Headers of responses that the document leaves out, because they have nothing to do with the operation."""
+}
+"""Headers of responses that the document leaves out, because they have nothing
+to do with the operation.
+"""
 
 
 def test_concurrent_first_requests_generate_the_document_once(monkeypatch):
     schema.document.cache_clear()
     calls, get_schema = [], SchemaGenerator.get_schema
-    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *args, **kw: calls.append(1) or get_schema(*args, **kw))
+    monkeypatch.setattr(
+        SchemaGenerator,
+        "get_schema",
+        lambda *args, **kw: calls.append(1) or get_schema(*args, **kw),
+    )
 
     with ThreadPoolExecutor(4) as pool:
-        responses = list(pool.map(schema.schema, [RequestFactory().get("/schema/")] * 4))
+        responses = list(
+            pool.map(schema.schema, [RequestFactory().get("/schema/")] * 4)
+        )
 
     assert len(calls) == 1
     assert len({response.content for response in responses}) == 1
@@ -50,10 +63,19 @@ def test_concurrent_first_requests_generate_the_document_once(monkeypatch):
 def test_the_schemes_are_known_to_every_client(document):
     schemes = document["components"]["securitySchemes"]
 
-    assert (schemes["BookmarksAccessToken"]["type"], schemes["BookmarksAccessToken"]["scheme"]) == ("http", "bearer")
-    assert (schemes["UsergroupsApiToken"]["type"], schemes["UsergroupsApiToken"]["in"]) == ("apiKey", "header")
+    assert (
+        schemes["BookmarksAccessToken"]["type"],
+        schemes["BookmarksAccessToken"]["scheme"],
+    ) == ("http", "bearer")
+    assert (
+        schemes["UsergroupsApiToken"]["type"],
+        schemes["UsergroupsApiToken"]["in"],
+    ) == ("apiKey", "header")
     assert schemes["UsergroupsApiToken"]["name"] == "Authorization"
-    assert "Send the word `Token`, a space and the token" in schemes["UsergroupsApiToken"]["description"]
+    assert (
+        "Send the word `Token`, a space and the token"
+        in schemes["UsergroupsApiToken"]["description"]
+    )
     scheme_of = {"api": "UsergroupsApiToken", "v1": "BookmarksAccessToken"}
     for path, _, operation in operations_of(document).values():
         assert operation["security"] == [{scheme_of[path.split("/")[1]]: []}]
@@ -62,16 +84,27 @@ def test_the_schemes_are_known_to_every_client(document):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_the_codes_and_headers_of_every_failure_are_documented(document, name):
     responses = operations_of(document)[name][2]["responses"].items()
-    for status, described in [(status, resolved(document, each)) for status, each in responses if status >= "400"]:
+    for status, described in [
+        (status, resolved(document, each))
+        for status, each in responses
+        if status >= "400"
+    ]:
         failure = resolved(document, described["content"]["application/json"]["schema"])
         problem = resolved(document, failure["properties"]["errors"]["items"])
         headers = {"Cache-Control", "X-Request-ID"}
-        headers |= {"RateLimit", "RateLimit-Policy"} if status not in ("401", "405") else set()  # uncounted calls
+        # uncounted calls
+        headers |= (
+            {"RateLimit", "RateLimit-Policy"} if status not in ("401", "405") else set()
+        )
         headers |= {"401": {"WWW-Authenticate"}, "405": {"Allow"}}.get(status, set())
         headers |= {"Retry-After"} if status in ("429", "503") else set()
 
         assert resolved(document, failure["properties"]["success"])["enum"] == [0]
-        assert set() < codes_of(described) <= set(resolved(document, problem["properties"]["code"])["enum"])
+        assert (
+            set()
+            < codes_of(described)
+            <= set(resolved(document, problem["properties"]["code"])["enum"])
+        )
         assert headers <= described["headers"].keys()
 
 
@@ -82,15 +115,32 @@ def codes_of(response):
 
 def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     def codes(name, status):
-        return codes_of(resolved(document, operations_of(document)[name][2]["responses"][status]))
+        return codes_of(
+            resolved(document, operations_of(document)[name][2]["responses"][status])
+        )
 
     common = {"bad_request", "parse_error", "unknown_parameter"}  # of every operation
     of_body = {*common, "too_many_values"}
-    assert codes("create_collection", "400") == {*of_body, "required", "null", "blank", "invalid", "max_length"}
-    assert codes("update_bookmark", "400") >= {*common, "invalid", "max_length", "does_not_exist"}
-    assert codes("update_collection", "400") == codes("create_collection", "400") - {"required"}
+    assert codes("create_collection", "400") == {
+        *of_body,
+        "required",
+        "null",
+        "blank",
+        "invalid",
+        "max_length",
+    }
+    assert codes("update_bookmark", "400") >= {
+        *common,
+        "invalid",
+        "max_length",
+        "does_not_exist",
+    }
+    assert codes("update_collection", "400") == codes("create_collection", "400") - {
+        "required"
+    }
     assert "too_many_errors" in codes("update_user_group", "400")
-    assert "in_future" not in codes("create_bookmarks", "400")  # It is in the result of an item.
+    # It is in the result of an item.
+    assert "in_future" not in codes("create_bookmarks", "400")
     assert "required" not in codes("list_collections", "400")
     assert codes("get_bookmark", "400") == common
     assert codes("get_bookmark", "404") == {"bookmark_not_found", "not_found"}
@@ -105,10 +155,16 @@ def test_every_parameter_has_an_example(document):
 
 
 @pytest.mark.parametrize(
-    "any_operation", ["list_user_groups", "list_bookmarks", "list_collections", "list_access_tokens"], indirect=True
+    "any_operation",
+    ["list_user_groups", "list_bookmarks", "list_collections", "list_access_tokens"],
+    indirect=True,
 )
-def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, request):
-    _, _, operation = operations_of(document)[request.node.callspec.params["any_operation"]]
+def test_a_list_accepts_the_examples_of_its_parameters(
+    document, any_operation, request
+):
+    _, _, operation = operations_of(document)[
+        request.node.callspec.params["any_operation"]
+    ]
     url, _, own = any_operation.url.partition("?")
     examples = {each["name"]: each["example"] for each in operation["parameters"]}
 
@@ -119,12 +175,18 @@ def test_a_list_accepts_the_examples_of_its_parameters(document, any_operation, 
 
 def test_an_unknown_attribute_of_an_operation_is_refused():
     with pytest.raises(TypeError, match="failure"):
-        document_operation(operation_id="get_note", summary="Retrieve a note", tags=["Notes"], failure=[])
+        document_operation(
+            operation_id="get_note",
+            summary="Retrieve a note",
+            tags=["Notes"],
+            failure=[],
+        )
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
 def test_the_document_is_valid_in_each_version_that_a_host_may_choose(version):
-    with patched_settings({"OAS_VERSION": version, "LICENSE": {}}):  # 3.0.3 has no identifiers of licenses.
+    # 3.0.3 has no identifiers of licenses.
+    with patched_settings({"OAS_VERSION": version, "LICENSE": {}}):
         validate_schema(SchemaGenerator().get_schema(request=None, public=True))
 
     assert not GENERATOR_STATS  # no warnings
@@ -132,13 +194,24 @@ def test_the_document_is_valid_in_each_version_that_a_host_may_choose(version):
 
 def test_if_match_is_the_only_header_of_requests(document):
     headers = {
-        name: [each["name"] for each in operation.get("parameters", []) if each["in"] == "header"]
+        name: [
+            each["name"]
+            for each in operation.get("parameters", [])
+            if each["in"] == "header"
+        ]
         for name, (_, _, operation) in operations_of(document).items()
     }
 
-    conditional = {"update_user_group", "delete_user_group", "update_bookmark", "delete_bookmark"}
+    conditional = {
+        "update_user_group",
+        "delete_user_group",
+        "update_bookmark",
+        "delete_bookmark",
+    }
     conditional |= {"update_collection", "delete_collection"}
-    assert {name: found for name, found in headers.items() if found} == {name: ["If-Match"] for name in conditional}
+    assert {name: found for name, found in headers.items() if found} == {
+        name: ["If-Match"] for name in conditional
+    }
 
 
 JSON = {"application/json"}
@@ -154,7 +227,9 @@ OF_A_USER_GROUP = {
     "list_access_tokens",
     "issue_access_token",
 }
-"""The operations on a user group that the query or the body identifies, so that the answer may be 404."""
+"""The operations on a user group that the query or the body identifies, so
+that the answer may be 404.
+"""
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -168,7 +243,9 @@ def test_every_answer_is_documented_with_an_example(document, name):
     assert expected <= responses.keys()
     assert {"200", "201"} & responses.keys()
     assert ("404" in responses) == ("{" in path or name in OF_A_USER_GROUP)
-    assert responses["200" if "200" in responses else "201"]["content"].keys() == TYPES_OF_ANSWERS.get(name, JSON)
+    assert responses["200" if "200" in responses else "201"][
+        "content"
+    ].keys() == TYPES_OF_ANSWERS.get(name, JSON)
     for response in responses.values():
         check_examples(document, resolved(document, response)["content"])
 
@@ -177,14 +254,22 @@ def check_examples(document, contents):
     for content in contents.values():
         assert content["examples"]
         for example in content["examples"].values():
-            validator(document, content["schema"]).validate(resolved(document, example)["value"])
+            validator(document, content["schema"]).validate(
+                resolved(document, example)["value"]
+            )
 
 
 def test_each_type_of_a_file_has_an_example_or_is_named(document):
     operation = operations_of(document)["import_bookmarks"][2]
 
-    assert operation["requestBody"]["content"].keys() == {*EXPORT_EXAMPLES, "application/octet-stream"}
-    assert all(media_type in operation["description"] for media_type in FORMATS_BY_TYPE.keys() - EXPORT_EXAMPLES.keys())
+    assert operation["requestBody"]["content"].keys() == {
+        *EXPORT_EXAMPLES,
+        "application/octet-stream",
+    }
+    assert all(
+        media_type in operation["description"]
+        for media_type in FORMATS_BY_TYPE.keys() - EXPORT_EXAMPLES.keys()
+    )
     assert operation["requestBody"]["required"]
     assert {"413", "415"} <= operation["responses"].keys()
     check_examples(document, operation["requestBody"]["content"])
@@ -196,7 +281,9 @@ def test_every_request_has_a_valid_example(document, name):
 
     assert content.keys() == {"application/json"}
     for example in content["application/json"]["examples"].values():
-        validator(document, content["application/json"]["schema"]).validate(example["value"])
+        validator(document, content["application/json"]["schema"]).validate(
+            example["value"]
+        )
 
 
 def validator(document, schema):
@@ -212,14 +299,21 @@ def resolved(document, content):
 
 
 @pytest.mark.parametrize(
-    "body", [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}], ids=["valid", "empty", "invalid"]
+    "body",
+    [None, {}, {"user_group_id": 1, "url": 1, "name": 1, "user_groups": [1]}],
+    ids=["valid", "empty", "invalid"],
 )
 def test_answers_match_their_schema(document, any_operation, valid_body, request, body):
     name = request.node.callspec.params["any_operation"]
     _, _, operation = operations_of(document)[name]
-    valid = {**valid_body, "user_groups": [{"user_group_id": "a"}, {}], "bookmarks": [{"url": "http://a/"}, {}]}
+    valid = {
+        **valid_body,
+        "user_groups": [{"user_group_id": "a"}, {}],
+        "bookmarks": [{"url": "http://a/"}, {}],
+    }
 
-    # The second answer may differ, for example because the first call has deleted the object.
+    # The second answer may differ, for example because the first call has
+    # deleted the object.
     answers = [any_operation(valid if body is None else body) for _ in range(2)]
 
     assert answers[0].status_code in ((200, 201) if body is None else (200, 201, 400))
@@ -227,5 +321,10 @@ def test_answers_match_their_schema(document, any_operation, valid_body, request
         described = resolved(document, operation["responses"][str(answer.status_code)])
         content = described["content"][answer["Content-Type"].partition(";")[0]]
         text = answer.content.decode()
-        validator(document, content["schema"]).validate(json.loads(text) if name in ANSWERED_IN_JSON else text)
-        assert answer.headers.keys() - HEADERS_OF_THE_SERVICE <= described["headers"].keys()
+        validator(document, content["schema"]).validate(
+            json.loads(text) if name in ANSWERED_IN_JSON else text
+        )
+        assert (
+            answer.headers.keys() - HEADERS_OF_THE_SERVICE
+            <= described["headers"].keys()
+        )

@@ -20,7 +20,8 @@ def test_the_theme_that_was_chosen_in_the_admin_applies_to_all_pages(page):
     assert page.evaluate(BACKGROUND) == "rgb(18, 18, 18)"  # that of the dark theme
     page.goto("/docs/")
     expect(page.locator("html")).to_have_class("dark-mode")
-    page.evaluate("localStorage.removeItem('theme')")  # which the other pages of the session would share
+    # which the other pages of the session would share
+    page.evaluate("localStorage.removeItem('theme')")
 
 
 def test_the_documentation_follows_the_color_scheme_and_leads_back(page):
@@ -36,15 +37,27 @@ def test_the_documentation_follows_the_color_scheme_and_leads_back(page):
 
 
 OPERATIONS = [
-    ("Update a user group", {"user_group_id": "example_1", "properties": {"plan": "pro"}}, "200", '"plan": "pro"'),
-    ("Create a bookmark", {"url": "https://example.com/swagger"}, "201", '"url": "https://example.com/swagger"'),
+    (
+        "Update a user group",
+        {"user_group_id": "example_1", "properties": {"plan": "pro"}},
+        "200",
+        '"plan": "pro"',
+    ),
+    (
+        "Create a bookmark",
+        {"url": "https://example.com/swagger"},
+        "201",
+        '"url": "https://example.com/swagger"',
+    ),
     ("List collections", None, "200", "Reading list"),
 ]
 
 
 def test_operations_can_be_tried_with_the_credentials_of_both_schemes(page, service):
     headers = {"Authorization": f"Bearer {service.access_token}"}
-    created = service.request("POST", "/v1/collections", json={"name": "Reading list"}, headers=headers)
+    created = service.request(
+        "POST", "/v1/collections", json={"name": "Reading list"}, headers=headers
+    )
     assert created.status_code in (201, 409)  # 409: quickstart has created it.
     page.goto("/docs/")
     page.get_by_role("button", name="Authorize").click()

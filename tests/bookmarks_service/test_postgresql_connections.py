@@ -1,6 +1,8 @@
-"""How the server sets up its connections to PostgreSQL, directly and behind PgBouncer in transaction mode.
+"""How the server sets up its connections to PostgreSQL, directly and behind
+PgBouncer in transaction mode.
 
-tests/host/test_same_bytes.py compares the responses of the service with and without PgBouncer.
+tests/host/test_same_bytes.py compares the responses of the service with and
+without PgBouncer.
 """
 
 from contextlib import ExitStack
@@ -13,7 +15,13 @@ from django.db.utils import ConnectionHandler
 
 from bookmarks_service import postgresql_connections
 from bookmarks_service.postgresql_connections import set_up
-from tests.bookmarks_service.postgresql import POOL_SIZE, Cluster, Pooler, needs_pgbouncer, needs_postgresql
+from tests.bookmarks_service.postgresql import (
+    POOL_SIZE,
+    Cluster,
+    Pooler,
+    needs_pgbouncer,
+    needs_postgresql,
+)
 from tests.bookmarks_service.service import Service
 from tests.documents import blocks, section
 
@@ -34,11 +42,15 @@ def cluster():
 
 @pytest.fixture
 def connect(cluster):
-    """Return a function that opens a Django connection to a database, without calling ``set_up()``."""
+    """Return a function that opens a Django connection to a database, without
+    calling ``set_up()``.
+    """
     with ExitStack() as stack:
 
         def connect(name):
-            database = dj_database_url.parse(cluster.url.removesuffix("postgres") + name)
+            database = dj_database_url.parse(
+                cluster.url.removesuffix("postgres") + name
+            )
             connection = ConnectionHandler({"default": database})["default"]
             connection.connect()
             stack.callback(connection.close)
@@ -50,14 +62,18 @@ def connect(cluster):
 def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
     connection = connect("postgres")
     loaders = connection.connection.adapters
-    djangos_loader = loaders.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+    djangos_loader = loaders.get_loader(
+        psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT
+    )
 
     set_up(connection)
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT '2026-01-31T10:26:53.589793+01:00'::timestamptz")
         assert cursor.fetchone()[0].isoformat() == "2026-01-31T09:26:53.589793+00:00"
-        used = cursor.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+        used = cursor.adapters.get_loader(
+            psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT
+        )
     assert used is not djangos_loader and used.timezone == connection.timezone
 
 
@@ -70,14 +86,19 @@ def test_times_are_loaded_in_utc_without_the_loader_of_django(connect):
     ],
     ids=["no limits", "PGOPTIONS", "limits of the database"],
 )
-def test_the_server_sets_only_limits_that_nothing_else_has_set(connect, monkeypatch, database, options, limits):
+def test_the_server_sets_only_limits_that_nothing_else_has_set(
+    connect, monkeypatch, database, options, limits
+):
     monkeypatch.setenv("PGOPTIONS", options)
     connection = connect(database)
 
     set_up(connection)
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+        cursor.execute(
+            "SELECT current_setting('statement_timeout'), "
+            "current_setting('lock_timeout')"
+        )
         assert cursor.fetchone() == limits
 
 
@@ -95,31 +116,46 @@ def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
 
 
 def states_of_the_sessions(url):
-    """Return a set of the statement timeout, lock timeout and number of prepared statements of each connection."""
+    """Return a set of the statement timeout, lock timeout and number of
+    prepared statements of each connection.
+    """
     sql = (
-        "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
-        " (SELECT count(*) FROM pg_prepared_statements)"
+        "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), "
+        "(SELECT count(*) FROM pg_prepared_statements)"
     )
     with ExitStack() as stack:
         # Together, the transactions use all connections of the pool.
-        connections = [stack.enter_context(psycopg.connect(url)) for _ in range(POOL_SIZE)]
+        connections = [
+            stack.enter_context(psycopg.connect(url)) for _ in range(POOL_SIZE)
+        ]
         return {connection.execute(sql).fetchone() for connection in connections}
 
 
 @needs_pgbouncer
 def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path):
-    """The service sets no limits, because other clients of the pooler would get them. The role has them instead."""
+    """The service sets no limits, because other clients of the pooler would
+    get them. The role has them instead.
+    """
     cluster.execute("CREATE ROLE bookmarks LOGIN")
     cluster.execute("CREATE DATABASE bookmarks OWNER bookmarks")
-    url = cluster.url.replace("postgres@", "bookmarks@").replace("/postgres", "/bookmarks")
+    url = cluster.url.replace("postgres@", "bookmarks@").replace(
+        "/postgres", "/bookmarks"
+    )
     [limits] = blocks(section("scaling", "Behind PgBouncer"), "sql")
 
-    with Pooler(url) as pooler, Service(tmp_path, pooler.url, GRANIAN_WORKERS="1") as service:
+    with (
+        Pooler(url) as pooler,
+        Service(tmp_path, pooler.url, GRANIAN_WORKERS="1") as service,
+    ):
 
         def states_after_calls():
             for number in range(3):
-                assert service.create_bookmark(url=f"https://example.com/{number}").status_code in (200, 201)
-                assert service.update_user_group(name=f"Name {number}").status_code == 200
+                assert service.create_bookmark(
+                    url=f"https://example.com/{number}"
+                ).status_code in (200, 201)
+                assert (
+                    service.update_user_group(name=f"Name {number}").status_code == 200
+                )
             with service.client() as client:
                 assert client.get("/v1/export?format=jsonl").status_code == 200
             return states_of_the_sessions(pooler.url)

@@ -1,4 +1,6 @@
-"""The documented configurations of several proxies: what each must do for the service."""
+"""The documented configurations of several proxies: what each must do for the
+service.
+"""
 
 import json
 import socket
@@ -9,7 +11,12 @@ import pytest
 
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx
-from tests.bookmarks_service.service import Service, empty_database, server_command, workers_have_started
+from tests.bookmarks_service.service import (
+    Service,
+    empty_database,
+    server_command,
+    workers_have_started,
+)
 from tests.documents import ROOT
 from tests.programs import needs, require
 from tests.servers import free_port, start_server, wait_until
@@ -26,11 +33,16 @@ def behind_tls(tmp_path_factory):
     """The service with two threads, which would wait for slow bodies."""
     folder = tmp_path_factory.mktemp("behind_tls")
     limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_BLOCKING_THREADS": "2"}
-    with empty_database(folder) as database_url, Service(folder, database_url, **SETTINGS, **limits) as service:
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, **SETTINGS, **limits) as service,
+    ):
         yield service
 
 
-@pytest.fixture(scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES])
+@pytest.fixture(
+    scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES]
+)
 def proxy(request, behind_tls, tmp_path_factory):
     require(request.param.program, "openssl")
     address = f"127.0.0.1:{behind_tls.port}"
@@ -38,9 +50,20 @@ def proxy(request, behind_tls, tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto", "X-Forwarded_Proto", "x_forwarded-proto"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "X-Forwarded-Proto",
+        "X_Forwarded_Proto",
+        "X-Forwarded_Proto",
+        "x_forwarded-proto",
+    ],
+)
 def test_a_client_without_tls_cannot_claim_it(proxy, name):
-    request = f"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{name}: https\r\n\r\n"
+    request = (
+        "GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: "
+        f"close\r\n{name}: https\r\n\r\n"
+    )
 
     head, body = proxy.send(request.encode())
 
@@ -56,7 +79,12 @@ def test_a_client_with_tls_cannot_deny_it(proxy, behind_tls, name):
 
 @pytest.mark.parametrize(
     ("name", "address"),
-    [("X-Forwarded-For", 5), ("X_Forwarded_For", 6), ("X-Forwarded_For", 7), ("x_forwarded-for", 8)],
+    [
+        ("X-Forwarded-For", 5),
+        ("X_Forwarded_For", 6),
+        ("X-Forwarded_For", 7),
+        ("x_forwarded-for", 8),
+    ],
 )
 def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
     counted = f"127.0.{1 + PROXIES.index(type(proxy))}.{address}"
@@ -66,14 +94,17 @@ def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
         with proxy.client(behind_tls, counted, **headers) as client:
             statuses.append(client.get("/v1/bookmarks").status_code)
 
-    assert statuses == [401] * 5 + [429] * 2  # behind_tls allows five failures per address
+    # behind_tls allows five failures per address
+    assert statuses == [401] * 5 + [429] * 2
 
 
 @pytest.mark.parametrize("version", ["1.1", "2"])
 def test_a_file_of_8_mib_passes(proxy, behind_tls, tmp_path, version):
     file = b'{"url": "https://example.com/file"}\n'.ljust(8 * MIB, b"\n")
 
-    passed = proxy.curl("/v1/imports", version, file_headers(behind_tls), tmp_path, file)
+    passed = proxy.curl(
+        "/v1/imports", version, file_headers(behind_tls), tmp_path, file
+    )
 
     assert passed[:2] == (version, "200")
 
@@ -81,14 +112,19 @@ def test_a_file_of_8_mib_passes(proxy, behind_tls, tmp_path, version):
 def test_a_file_of_over_9_mib_is_refused_in_json(proxy, behind_tls, tmp_path):
     file = b"\n" * (9 * MIB + 1)
 
-    _, status, body = proxy.curl("/v1/imports", "1.1", file_headers(behind_tls), tmp_path, file)
+    _, status, body = proxy.curl(
+        "/v1/imports", "1.1", file_headers(behind_tls), tmp_path, file
+    )
 
     assert status == "413"
     assert json.loads(body)["errors"][0]["code"] == "payload_too_large"
 
 
 def file_headers(service):
-    return {"Authorization": f"Bearer {service.access_token}", "Content-Type": "application/jsonl"}
+    return {
+        "Authorization": f"Bearer {service.access_token}",
+        "Content-Type": "application/jsonl",
+    }
 
 
 def test_a_call_of_more_than_1_mib_is_refused_in_json(proxy, behind_tls):
@@ -114,27 +150,33 @@ def test_a_long_url_passes(proxy, behind_tls, tmp_path, version):
 
 def test_slow_bodies_do_not_occupy_the_service(proxy, behind_tls):
     head = (
-        f"POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
-        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        "POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        f"{behind_tls.access_token}\r\nContent-Type: "
+        "application/json\r\nContent-Length: 100\r\n\r\n{"
     )
     with proxy.connect() as first, proxy.connect() as second, proxy.connect() as third:
         for connection in (first, second, third):
             connection.sendall(head.encode())
         with proxy.client(behind_tls) as client:
             # A proxy that passes the bodies on does so before the last call.
-            statuses = [client.get("/v1/bookmarks", timeout=5).status_code for _ in range(20)]
+            statuses = [
+                client.get("/v1/bookmarks", timeout=5).status_code for _ in range(20)
+            ]
 
     assert statuses == [200] * 20
 
 
-@pytest.mark.parametrize("rest", [b"", b"x\r\n"], ids=["the end of the connection", "a malformed chunk"])
+@pytest.mark.parametrize(
+    "rest", [b"", b"x\r\n"], ids=["the end of the connection", "a malformed chunk"]
+)
 @pytest.mark.parametrize("size", [1, 2 * MIB], ids=["small", "large"])
 def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest, size):
     url = f"https://example.com/broken/{proxy.program}/{len(rest)}/{size}"
     chunk = (json.dumps({"url": url}) + "\n").encode().ljust(size, b"\n")
     head = (
-        f"POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {behind_tls.access_token}\r\n"
-        f"Content-Type: application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n"
+        "POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        f"{behind_tls.access_token}\r\nContent-Type: "
+        f"application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n"
     )
     # The proxy may refuse the request before it has the body.
     with proxy.connect() as connection, suppress(OSError):
@@ -172,13 +214,21 @@ def test_the_challenge_of_a_401_is_kept(proxy, behind_tls):
     with proxy.client(behind_tls, "127.0.0.2", Authorization="Bearer x") as client:
         response = client.get("/v1/bookmarks")
 
-    assert response.headers["WWW-Authenticate"] == 'Bearer realm="api", error="invalid_token"'
+    assert (
+        response.headers["WWW-Authenticate"]
+        == 'Bearer realm="api", error="invalid_token"'
+    )
 
 
 def test_etags_and_preconditions_are_kept(proxy, behind_tls):
     with proxy.client(behind_tls) as client:
-        created = client.post("/v1/bookmarks", json={"url": f"https://example.com/tag/{proxy.program}"})
-        path, tag = f"/v1/bookmarks/{created.json()['bookmark']['id']}", created.headers["ETag"]
+        created = client.post(
+            "/v1/bookmarks", json={"url": f"https://example.com/tag/{proxy.program}"}
+        )
+        path, tag = (
+            f"/v1/bookmarks/{created.json()['bookmark']['id']}",
+            created.headers["ETag"],
+        )
         changed = client.patch(path, json={"title": "new"}, headers={"If-Match": tag})
         refused = client.patch(path, json={"title": "newer"}, headers={"If-Match": tag})
 
@@ -211,7 +261,9 @@ def proxy_without_service(request, tmp_path):
         yield running
 
 
-def test_an_unreachable_service_is_answered_in_json_and_its_log_has_no_query(proxy_without_service, behind_tls):
+def test_an_unreachable_service_is_answered_in_json_and_its_log_has_no_query(
+    proxy_without_service, behind_tls
+):
     with proxy_without_service.client(behind_tls) as client:
         response = client.get("/v1/bookmarks?access_token=secret")
 
@@ -222,7 +274,9 @@ def test_an_unreachable_service_is_answered_in_json_and_its_log_has_no_query(pro
     assert "secret" not in proxy_without_service.logged()
 
 
-@pytest.fixture(scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES])
+@pytest.fixture(
+    scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES]
+)
 def proxy_of_bulk(request, behind_tls, tmp_path_factory):
     """A proxy that reaches only the second instance."""
     require(request.param.program, "openssl")
@@ -248,7 +302,9 @@ def proxy_of_bulk(request, behind_tls, tmp_path_factory):
         ("/admin/bookmarks/bookmark/", False),
     ],
 )
-def test_only_files_and_batches_are_sent_to_the_second_instance(proxy_of_bulk, behind_tls, path, is_bulk):
+def test_only_files_and_batches_are_sent_to_the_second_instance(
+    proxy_of_bulk, behind_tls, path, is_bulk
+):
     with proxy_of_bulk.client(behind_tls) as client:
         response = client.get(path)
 
@@ -260,7 +316,10 @@ class ServiceOnASocket(Service):
 
     def start(self):
         self.socket = self.log.with_suffix(".sock")
-        variables = {"GRANIAN_UDS": str(self.socket), "GRANIAN_UDS_PERMISSIONS": "0660"}
+        variables = {
+            "GRANIAN_UDS": str(self.socket),
+            "GRANIAN_UDS_PERMISSIONS": "0660",
+        }
         self.process = start_server(
             server_command(self.port),
             self.log,

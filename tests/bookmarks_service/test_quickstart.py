@@ -1,4 +1,6 @@
-"""The first steps: the command quickstart with what it prints, and the script in docs/api.md."""
+"""The first steps: the command quickstart with what it prints, and the script
+in docs/api.md.
+"""
 
 import json
 import os
@@ -26,18 +28,28 @@ def quickstart(capsys):
     return capsys.readouterr().out
 
 
-def test_running_quickstart_again_restores_the_operator_and_replaces_the_secrets(capsys, client, django_user_model):
+def test_running_quickstart_again_restores_the_operator_and_replaces_the_secrets(
+    capsys, client, django_user_model
+):
     first = quickstart(capsys)
     django_user_model.objects.update(is_superuser=False, is_active=False)
 
     second = quickstart(capsys)
 
     assert "Open the admin at http://127.0.0.1:8123/admin/" in second
-    operator = {"username": "operator", "password": re.search(r"password (\S+)\)", second)[1]}
+    operator = {
+        "username": "operator",
+        "password": re.search(r"password (\S+)\)", second)[1],
+    }
     assert client.post("/admin/login/", operator).status_code == 302
     assert django_user_model.objects.get().is_superuser
-    assert [model.objects.count() for model in (Team, UserGroup, Collection, Bookmark)] == [1, 1, 1, 0]
-    for manager, pattern in ((ApiToken.objects, r"uga_\w+"), (AccessToken.objects, r"bma_\w+")):
+    assert [
+        model.objects.count() for model in (Team, UserGroup, Collection, Bookmark)
+    ] == [1, 1, 1, 0]
+    for manager, pattern in (
+        (ApiToken.objects, r"uga_\w+"),
+        (AccessToken.objects, r"bma_\w+"),
+    ):
         assert manager.authenticate(re.search(pattern, first)[0]) is None
         assert manager.authenticate(re.search(pattern, second)[0]) is not None
 
@@ -52,19 +64,30 @@ def test_a_port_in_use_is_reported_before_anything_is_created():
     assert not Team.objects.exists()
 
 
-def test_a_demo_that_is_served_has_bookmarks_to_look_at(capsys, client, monkeypatch, settings, tmp_path):
+def test_a_demo_that_is_served_has_bookmarks_to_look_at(
+    capsys, client, monkeypatch, settings, tmp_path
+):
     arguments = []
     settings.STATIC_ROOT = tmp_path
     monkeypatch.setattr("os.execv", lambda program, command: arguments.extend(command))
     for _ in range(2):  # The second run adds nothing.
         call_command("quickstart", "--port", str(free_port()))
     text = capsys.readouterr().out
-    client.post("/admin/login/", {"username": "operator", "password": re.findall(r"password (\S+)\)", text)[-1]})
+    client.post(
+        "/admin/login/",
+        {
+            "username": "operator",
+            "password": re.findall(r"password (\S+)\)", text)[-1],
+        },
+    )
 
     assert "First steps" in client.get("/admin/").content.decode()
-    assert "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
+    assert (
+        "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
+    )
     assert Bookmark.objects.count() == 4
-    assert "--static-path-expires=31536000" in arguments  # of the server: browsers keep static files for a year
+    # of the server: browsers keep static files for a year
+    assert "--static-path-expires=31536000" in arguments
 
 
 def test_only_its_user_can_read_the_database_of_a_demo(tmp_path):
@@ -83,11 +106,21 @@ def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):
     with open(writing, "wb") as pipe:
         result = subprocess.run(
             [sys.executable, "manage.py", "quickstart", "--no-serve"],
-            cwd=ROOT, env=service.environment(), stdout=pipe, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=service.environment(),
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            timeout=TIMEOUT,
+            check=False,
+        )
 
-    assert (result.returncode, result.stderr) == (1, b"CommandError: [Errno 32] Broken pipe.\n")
-    assert service.update_user_group().status_code == 200, "the secrets of the last quickstart were revoked"
+    assert (result.returncode, result.stderr) == (
+        1,
+        b"CommandError: [Errno 32] Broken pipe.\n",
+    )
+    assert service.update_user_group().status_code == 200, (
+        "the secrets of the last quickstart were revoked"
+    )
 
 
 # Over HTTP
@@ -95,7 +128,12 @@ def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):
 
 def test_the_printed_curl_commands_work(service):
     for command in service.curls:
-        result = subprocess.run(["bash", "-c", f"{command} -sS"], capture_output=True, check=True, timeout=TIMEOUT)
+        result = subprocess.run(
+            ["bash", "-c", f"{command} -sS"],
+            capture_output=True,
+            check=True,
+            timeout=TIMEOUT,
+        )
 
         answer = json.loads(result.stdout)
         assert answer["success"] == 1, answer
@@ -106,8 +144,13 @@ def first_calls(script, service):
     """Run a script, and return the answers that it prints."""
     result = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=ROOT, env=service.environment(), capture_output=True, text=True, timeout=TIMEOUT, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=service.environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
@@ -137,9 +180,17 @@ def test_the_documented_script_makes_and_reads_a_bookmark_and_can_be_repeated(se
 def test_the_first_calls_fail_with_the_answer_of_the_service(service):
     result = subprocess.run(
         ["sh", "docs/examples/first_calls.sh"],
-        cwd=ROOT, env={**service.environment(), "BASE_URL": service.base_url, "API_TOKEN": "wrong"},
-        capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={
+            **service.environment(),
+            "BASE_URL": service.base_url,
+            "API_TOKEN": "wrong",
+        },
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
     assert result.returncode == 22  # curl's status for an HTTP error
     [error] = json.loads(result.stdout)["errors"]

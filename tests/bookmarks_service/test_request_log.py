@@ -21,20 +21,36 @@ pytestmark = pytest.mark.database_independent
 
 @pytest.fixture
 def logged(capsys, monkeypatch):
-    """Return a function that returns the lines that were logged since its last call."""
-    [handler] = [each for each in logging.getLogger().handlers if isinstance(each.formatter, JsonFormatter)]
-    # The handler has kept the stderr of its creation. capsys replaces ``sys.stderr``.
-    stream = SimpleNamespace(write=lambda text: print(text, end="", file=sys.stderr), flush=lambda: None)
+    """Return a function that returns the lines that were logged since its last
+    call.
+    """
+    [handler] = [
+        each
+        for each in logging.getLogger().handlers
+        if isinstance(each.formatter, JsonFormatter)
+    ]
+    # The handler has kept the stderr of its creation. capsys replaces
+    # ``sys.stderr``.
+    stream = SimpleNamespace(
+        write=lambda text: print(text, end="", file=sys.stderr), flush=lambda: None
+    )
     monkeypatch.setattr(handler, "stream", stream)
     return lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
 def test_each_request_is_logged_in_one_line(update_user_group, user_group, logged):
     body = {"user_group_id": user_group.provided_id, "name": "Secret name"}
-    update_user_group(body, HTTP_USER_AGENT="secret", HTTP_REFERER="https://secret.example/")
+    update_user_group(
+        body, HTTP_USER_AGENT="secret", HTTP_REFERER="https://secret.example/"
+    )
 
     [line] = logged()
-    assert (line["message"], line["method"], line["path"], line["status"]) == ("request", "PUT", "/api/user", 200)
+    assert (line["message"], line["method"], line["path"], line["status"]) == (
+        "request",
+        "PUT",
+        "/api/user",
+        200,
+    )
     assert line["token"] == update_user_group.token.hint
     assert line["ms"] > 0
     assert line["asctime"].endswith("+00:00")
@@ -44,11 +60,14 @@ def test_each_request_is_logged_in_one_line(update_user_group, user_group, logge
 def test_all_processes_of_the_server_log_json(service):
     lines = [json.loads(line) for line in service.log.read_text().splitlines()]
 
-    assert any("Starting granian" in line["message"] for line in lines)  # by the main process
+    # by the main process
+    assert any("Starting granian" in line["message"] for line in lines)
     assert any("Started worker" in line["message"] for line in lines)
 
 
-@pytest.mark.parametrize(("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)])
+@pytest.mark.parametrize(
+    ("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)]
+)
 def test_requests_without_a_token_are_logged(client, db, logged, path, status):
     client.get(f"{path}?private=1")
 
@@ -72,12 +91,19 @@ SECRET = secret_format.generate("bma")
 
 @pytest.mark.parametrize("sent", ["a", "A.b_c-~+/=:@1", "a" * 128])
 def test_a_valid_request_id_is_kept(client, sent):
-    assert client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"] == sent
+    assert (
+        client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"] == sent
+    )
 
 
-@pytest.mark.parametrize("sent", ["", "a b", "a" * 129, "a\nb", "ü", pytest.param(SECRET, id="token")])
+@pytest.mark.parametrize(
+    "sent", ["", "a b", "a" * 129, "a\nb", "ü", pytest.param(SECRET, id="token")]
+)
 def test_a_missing_or_invalid_request_id_is_replaced(client, sent):
-    assert re.fullmatch("[0-9a-f]{32}", client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"])
+    assert re.fullmatch(
+        "[0-9a-f]{32}",
+        client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"],
+    )
 
 
 @pytest.mark.usefixtures("db")
@@ -125,17 +151,24 @@ def test_a_bug_is_logged_with_its_traceback(client, logged):
         raise ValueError("a bug")
 
     with connection.execute_wrapper(fail):
-        response = client.get("/v1/bookmarks", headers={"Authorization": f"Bearer {SECRET}"})
+        response = client.get(
+            "/v1/bookmarks", headers={"Authorization": f"Bearer {SECRET}"}
+        )
 
     error, _ = logged()
     assert response.status_code == 500
     assert "Traceback" in error["exc_info"]
 
 
-def test_the_referer_of_a_failed_csrf_check_is_logged_without_its_query(logged, settings):
+def test_the_referer_of_a_failed_csrf_check_is_logged_without_its_query(
+    logged, settings
+):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     client = Client(enforce_csrf_checks=True)
-    headers = {"X-Forwarded-Proto": "https", "Referer": "https://evil.example/page?q=private#private"}
+    headers = {
+        "X-Forwarded-Proto": "https",
+        "Referer": "https://evil.example/page?q=private#private",
+    }
 
     assert client.post("/admin/login/", headers=headers).status_code == 403
 
@@ -152,7 +185,12 @@ def log_a_traceback():
 
 
 def log_in_extra():
-    extra = {"sent": SECRET, "nested": {"sent": [SECRET]}, "secret": SECRET.encode(), "number": 1.5}
+    extra = {
+        "sent": SECRET,
+        "nested": {"sent": [SECRET]},
+        "secret": SECRET.encode(),
+        "number": 1.5,
+    }
     logging.getLogger("library").info("extra", extra=extra)
 
 
@@ -168,7 +206,13 @@ def test_a_record_is_one_line_of_json_without_tokens(logged, log):
 
 def test_the_query_string_of_a_record_of_django_is_not_logged(rf, logged):
     request = rf.get("/v1/bookmarks?q=private")
-    log_response("%s: %s", "Failed", request.path, response=HttpResponse(status=500), request=request)
+    log_response(
+        "%s: %s",
+        "Failed",
+        request.path,
+        response=HttpResponse(status=500),
+        request=request,
+    )
 
     [line] = logged()
     assert line["message"] == "Failed: /v1/bookmarks"

@@ -1,4 +1,6 @@
-"""schemathesis tests the running service against its OpenAPI document, with the same calls each time."""
+"""schemathesis tests the running service against its OpenAPI document, with
+the same calls each time.
+"""
 
 import subprocess
 import sys
@@ -42,21 +44,47 @@ headers = {{ Authorization = "Bearer {access_token}" }}
 
 @pytest.mark.database_independent
 def test_schemathesis_finds_no_failure(service, tmp_path):
-    # The calls may delete all that the tokens give access to, so these get a user group and a team of their own.
-    headers, group = {"Authorization": f"Token {service.api_token}"}, {"user_group_id": "schemathesis"}
-    assert service.request("POST", "/api/user", json=group, headers=headers).status_code == 201
-    issued = service.request("POST", "/api/user/access-tokens", json=group, headers=headers).json()["access_token"]
-    api_token = service.manage("create_api_token", "--team", "Schemathesis", "--create-team").stdout.strip()
+    # The calls may delete all that the tokens give access to, so these get a
+    # user group and a team of their own.
+    headers, group = (
+        {"Authorization": f"Token {service.api_token}"},
+        {"user_group_id": "schemathesis"},
+    )
+    assert (
+        service.request("POST", "/api/user", json=group, headers=headers).status_code
+        == 201
+    )
+    issued = service.request(
+        "POST", "/api/user/access-tokens", json=group, headers=headers
+    ).json()["access_token"]
+    api_token = service.manage(
+        "create_api_token", "--team", "Schemathesis", "--create-team"
+    ).stdout.strip()
     config = CONFIG.format(api_token=api_token, access_token=issued["secret"])
     (tmp_path / "schemathesis.toml").write_text(config)
     (tmp_path / "file_types.py").write_text(HOOKS)
 
     result = subprocess.run(
-        [Path(sys.executable).with_name("schemathesis"), "run", f"{service.base_url}/schema/",
-         "--phases", "examples,coverage,fuzzing", "--seed", "1", "--generation-deterministic",
-         "--max-examples", "10", "--continue-on-failure", "--no-color"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        [
+            Path(sys.executable).with_name("schemathesis"),
+            "run",
+            f"{service.base_url}/schema/",
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--seed",
+            "1",
+            "--generation-deterministic",
+            "--max-examples",
+            "10",
+            "--continue-on-failure",
+            "--no-color",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
     assert result.returncode == 0, result.stdout
     assert "Tested: 26" in result.stdout  # all operations

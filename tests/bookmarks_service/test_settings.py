@@ -24,18 +24,26 @@ IN_MEMORY = "sqlite://:memory:"
 
 
 def load_settings(**variables):
-    """Return the settings that the service has with these environment variables and no others."""
+    """Return the settings that the service has with these environment
+    variables and no others.
+    """
     variables = {"DATABASE_URL": IN_MEMORY, **variables}
     with patch.dict(os.environ, environment(**variables), clear=True):
         return runpy.run_path(str(ROOT / "bookmarks_service" / "settings.py"))
 
 
 def load_application(first="", **variables):
-    """Load the application in a new process, as a server does, after the statement ``first``."""
+    """Load the application in a new process, as a server does, after the
+    statement ``first``.
+    """
     return subprocess.run(
         [sys.executable, "-c", f"{first}\nimport bookmarks_service.wsgi"],
-        cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_the_garbage_collector_skips_what_was_loaded_at_the_start(tmp_path):
@@ -51,14 +59,20 @@ def test_a_server_requires_a_secret_key_or_debug():
     result = load_application()
 
     assert result.returncode == 1
-    assert result.stderr == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's machine.\n"
+    assert (
+        result.stderr
+        == "Set SECRET_KEY to a long random string, or DEBUG=1 on a developer's "
+        "machine.\n"
+    )
 
 
 def test_the_value_of_a_variable_may_be_in_a_file(tmp_path):
     (tmp_path / "key").write_text("a key in a file\n")
     (tmp_path / "url").write_text("sqlite:////a/database\n")
     settings = load_settings(
-        SECRET_KEY="another key", SECRET_KEY_FILE=str(tmp_path / "key"), DATABASE_URL_FILE=str(tmp_path / "url")
+        SECRET_KEY="another key",
+        SECRET_KEY_FILE=str(tmp_path / "key"),
+        DATABASE_URL_FILE=str(tmp_path / "url"),
     )
 
     assert settings["SECRET_KEY"] == "a key in a file"
@@ -70,7 +84,11 @@ def test_a_command_names_the_variable_of_a_file_that_it_cannot_read(path):
     result = manage("check", SECRET_KEY="secret", DATABASE_URL_FILE=path)
 
     assert result.returncode == 1
-    assert result.stderr == "DATABASE_URL_FILE is invalid. Set it to a file that the service can read.\n"
+    assert (
+        result.stderr
+        == "DATABASE_URL_FILE is invalid. Set it to a file that the service can "
+        "read.\n"
+    )
 
 
 MALFORMED = {
@@ -104,7 +122,9 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in MALFORMED.items() for value in values], ids=repr
+    ("name", "value"),
+    [(name, value) for name, values in MALFORMED.items() for value in values],
+    ids=repr,
 )
 def test_a_malformed_value_is_reported_without_quoting_it(name, value):
     with pytest.raises((ImproperlyConfigured, EnvError), match=name) as error:
@@ -121,7 +141,10 @@ def test_a_folder_for_metrics_that_is_not_writable_is_reported(tmp_path, monkeyp
 
 
 def test_the_server_and_commands_report_an_invalid_setting_in_one_line():
-    variables = {"SECRET_KEY": "x", "DATABASE_URL": "postgres://user:hunter2@host:99999/name"}
+    variables = {
+        "SECRET_KEY": "x",
+        "DATABASE_URL": "postgres://user:hunter2@host:99999/name",
+    }
 
     results = [load_application(**variables), manage("migrate", **variables)]
 
@@ -134,8 +157,8 @@ def test_commands_require_neither_a_secret_key_nor_debug():
 
 
 NO_DATABASE = (
-    "Set DATABASE_URL to the database, such as postgres://user:password@host:5432/name, "
-    "or DEBUG=1 on a developer's machine.\n"
+    "Set DATABASE_URL to the database, such as "
+    "postgres://user:password@host:5432/name, or DEBUG=1 on a developer's machine.\n"
 )
 
 
@@ -165,11 +188,21 @@ def test_only_quickstart_chooses_a_database():
 
 @pytest.mark.django_db
 def test_sqlite_syncs_commits_and_waits_for_locks(tmp_path):
-    databases = load_settings(SECRET_KEY="x", DATABASE_URL=f"sqlite:///{tmp_path / 'db.sqlite3'}")["DATABASES"]
+    databases = load_settings(
+        SECRET_KEY="x", DATABASE_URL=f"sqlite:///{tmp_path / 'db.sqlite3'}"
+    )["DATABASES"]
 
-    with closing(ConnectionHandler(databases)["default"]) as connection, connection.cursor() as cursor:
+    with (
+        closing(ConnectionHandler(databases)["default"]) as connection,
+        connection.cursor() as cursor,
+    ):
         names = ("journal_mode", "synchronous", "busy_timeout")
-        assert [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names] == ["wal", 2, 20000]  # 2: FULL
+        # 2: FULL
+        assert [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names] == [
+            "wal",
+            2,
+            20000,
+        ]
     assert databases["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 
@@ -196,12 +229,19 @@ def test_api_calls_without_https_are_refused(client, https, path):
 
 
 HTTPS = {"BEHIND_TLS_PROXY": "1"}
-SIGN_ON = {"OIDC_ISSUER": "https://sso.example", "OIDC_CLIENT_ID": "a", "OIDC_CLIENT_SECRET": "b"}
+SIGN_ON = {
+    "OIDC_ISSUER": "https://sso.example",
+    "OIDC_CLIENT_ID": "a",
+    "OIDC_CLIENT_SECRET": "b",
+}
 REFUSED = [
     ({**HTTPS, "DEBUG": "1"}, "DEBUG "),
     ({**HTTPS, "SECRET_KEY": "short"}, "SECRET_KEY "),
     ({**HTTPS, "ALLOWED_HOSTS": "a.example,*"}, "ALLOWED_HOSTS "),
-    ({**HTTPS, **SIGN_ON, "OIDC_ISSUER": "http://sso.example"}, "OIDC_ISSUER must begin with https:"),
+    (
+        {**HTTPS, **SIGN_ON, "OIDC_ISSUER": "http://sso.example"},
+        "OIDC_ISSUER must begin with https:",
+    ),
     ({**SIGN_ON, "OIDC_CLIENT_SECRET": ""}, "Set all of OIDC_ISSUER, "),
     ({"OIDC_CLIENT_ID": "a"}, "Set all of OIDC_ISSUER, "),
     ({"PASSWORD_LOGIN": "0"}, "PASSWORD_LOGIN is off, "),
@@ -223,7 +263,9 @@ PACKAGES = {
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_server_does_not_start_without_the_package_of_a_setting(package):
-    result = load_application(f"import sys; sys.modules['{package}'] = None", DEBUG="1", **PACKAGES[package])
+    result = load_application(
+        f"import sys; sys.modules['{package}'] = None", DEBUG="1", **PACKAGES[package]
+    )
 
     assert result.returncode == 1
     assert re.search(rf"^ModuleNotFoundError: .*{package}", result.stderr, re.MULTILINE)

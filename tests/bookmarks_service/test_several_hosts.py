@@ -1,4 +1,6 @@
-"""Two hosts with one database and one cache, as docs/scaling.md describes them."""
+"""Two hosts with one database and one cache, as docs/scaling.md describes
+them.
+"""
 
 from collections import Counter
 from contextlib import ExitStack, contextmanager
@@ -11,14 +13,27 @@ from tests.servers import free_port, listens, running_server
 
 pytestmark = [pytest.mark.database_independent, needs("redis-server")]
 
-LIMITS = {"USERGROUPS_CALL_RATE": "20/day", "USERGROUPS_FAILURE_RATE": "6/day", "GRANIAN_WORKERS": "1"}
+LIMITS = {
+    "USERGROUPS_CALL_RATE": "20/day",
+    "USERGROUPS_FAILURE_RATE": "6/day",
+    "GRANIAN_WORKERS": "1",
+}
 
 
 @contextmanager
 def redis_server(folder):
     """Run a Redis server that stores nothing on disk, and yield its CACHE_URL."""
     port = free_port()
-    options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    options = [
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+    ]
     command = [find("redis-server"), *options, "--dir", folder]
     with running_server(command, folder / "redis.log", lambda: listens(port)):
         yield f"redis://127.0.0.1:{port}/0"
@@ -36,11 +51,18 @@ def hosts(tmp_path_factory):
 
 
 def log_in(service, password):
-    """Send the form of the login page as the operator, and return the response with all cookies of the client."""
+    """Send the form of the login page as the operator, and return the response
+    with all cookies of the client.
+    """
     with service.client() as client:
         client.get("/admin/login/")
         token = client.cookies["csrftoken"]
-        fields = {"username": "operator", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
+        fields = {
+            "username": "operator",
+            "password": password,
+            "csrfmiddlewaretoken": token,
+            "next": "/admin/",
+        }
         response = client.post("/admin/login/", data=fields)
         response.cookies.update(client.cookies)
         return response
@@ -48,13 +70,20 @@ def log_in(service, password):
 
 @pytest.mark.parametrize(
     ("path", "token", "statuses"),
-    [("/v1/bookmarks", "valid", {200: 20, 429: 10}), ("/v1/collections", "invalid", {401: 6, 429: 24})],
+    [
+        ("/v1/bookmarks", "valid", {200: 20, 429: 10}),
+        ("/v1/collections", "invalid", {401: 6, 429: 24}),
+    ],
     ids=["calls of a token", "failed authentications"],
 )
 def test_hosts_count_calls_together(hosts, path, token, statuses):
-    headers = {"Authorization": f"Bearer {hosts[0].access_token if token == 'valid' else 'x'}"}
+    headers = {
+        "Authorization": f"Bearer {hosts[0].access_token if token == 'valid' else 'x'}"
+    }
 
-    answers = [hosts[number % 2].request("GET", path, headers=headers) for number in range(30)]
+    answers = [
+        hosts[number % 2].request("GET", path, headers=headers) for number in range(30)
+    ]
 
     assert Counter(answer.status_code for answer in answers) == statuses
 

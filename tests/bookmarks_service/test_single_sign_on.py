@@ -16,15 +16,28 @@ from django.urls import include, path
 from django.utils import timezone
 
 from bookmarks_service import single_sign_on, urls
-from tests.bookmarks_service.identity_provider import ANNA, CLIENT_ID, CLIENT_SECRET, KEYS, STRANGER, identity_provider
+from tests.bookmarks_service.identity_provider import (
+    ANNA,
+    CLIENT_ID,
+    CLIENT_SECRET,
+    KEYS,
+    STRANGER,
+    identity_provider,
+)
 from tests.bookmarks_service.test_settings import load_settings
 
 pytestmark = pytest.mark.database_independent
 
 START = "/admin/single-sign-on/"
 
-urlpatterns = [path("admin/", include("bookmarks_service.single_sign_on")), *urls.urlpatterns]
-"""The URLs that the service has with single sign-on. The settings of the tests do not turn it on."""
+urlpatterns = [
+    path("admin/", include("bookmarks_service.single_sign_on")),
+    *urls.urlpatterns,
+]
+"""The URLs that the service has with single sign-on.
+
+The settings of the tests do not turn it on.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +48,10 @@ def running_provider():
 
 @pytest.fixture
 def provider(running_provider, settings, db):
-    """Turn single sign-on on. The provider logs in Anna, with the role of an operator."""
+    """Turn single sign-on on.
+
+    The provider logs in Anna, with the role of an operator.
+    """
     variables = {
         "OIDC_ISSUER": running_provider.issuer,
         "OIDC_CLIENT_ID": CLIENT_ID,
@@ -55,11 +71,15 @@ def provider(running_provider, settings, db):
 
 
 def scale_time_limit(settings, factor):
-    settings.AUTHLIB_OAUTH_CLIENTS["provider"]["client_kwargs"]["default_timeout"] *= factor
+    settings.AUTHLIB_OAUTH_CLIENTS["provider"]["client_kwargs"]["default_timeout"] *= (
+        factor
+    )
 
 
 def go_to_provider(client, next_page=""):
-    """Start a sign-in and return the address to which the provider sends the browser back."""
+    """Start a sign-in and return the address to which the provider sends the
+    browser back.
+    """
     start = client.get(START, {"next": next_page})
     assert start.status_code == 302, start.content
     return httpx.get(start["Location"]).headers["Location"]
@@ -78,16 +98,26 @@ def sign_in(client, next_page=""):
 def test_an_operator_signs_in(client, provider):
     response = sign_in(client, "/admin/usergroups/team/?q=a")
 
-    assert (response.status_code, response["Location"]) == (302, "/admin/usergroups/team/?q=a")
+    assert (response.status_code, response["Location"]) == (
+        302,
+        "/admin/usergroups/team/?q=a",
+    )
     assert client.get("/admin/usergroups/team/").status_code == 200
     assert client.get("/admin/usergroups/team/add/").status_code == 403
     user = User.objects.get()
     assert [group.name for group in user.groups.all()] == ["Operators"]
     assert (user.get_full_name(), user.email, user.is_staff, user.is_superuser) == (
-        "Anna Schmidt", "anna@example.com", True, False,
-    )  # fmt: skip
+        "Anna Schmidt",
+        "anna@example.com",
+        True,
+        False,
+    )
     assert not user.has_usable_password()
-    assert timedelta(hours=7.9) < client.session.get_expiry_date() - timezone.now() < timedelta(hours=8)
+    assert (
+        timedelta(hours=7.9)
+        < client.session.get_expiry_date() - timezone.now()
+        < timedelta(hours=8)
+    )
 
 
 def test_the_scope_of_the_roles_is_requested_if_the_provider_has_it(client, provider):
@@ -111,8 +141,13 @@ def test_roles_in_the_id_token_are_accepted(client, provider):
     assert [group.name for group in User.objects.get().groups.all()] == ["Managers"]
 
 
-@pytest.mark.parametrize("page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/docs/", ""])
-def test_a_sign_in_with_a_next_page_outside_the_admin_ends_at_its_index(client, provider, page):
+@pytest.mark.parametrize(
+    "page",
+    ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/docs/", ""],
+)
+def test_a_sign_in_with_a_next_page_outside_the_admin_ends_at_its_index(
+    client, provider, page
+):
     assert sign_in(client, page)["Location"] == "/admin/"
 
 
@@ -123,22 +158,33 @@ def test_the_roles_are_exactly_those_of_the_claim(client, provider):
     provider.roles = ["Managers", "Superusers", "unknown", 7, None]
     sign_in(client)
     user = User.objects.get()
-    assert ([group.name for group in user.groups.all()], user.is_superuser) == (["Managers"], True)
+    assert ([group.name for group in user.groups.all()], user.is_superuser) == (
+        ["Managers"],
+        True,
+    )
 
     provider.roles = ["Operators"]
     sign_in(client)
     user = User.objects.get()
-    assert ([group.name for group in user.groups.all()], user.is_superuser) == (["Operators"], False)
+    assert ([group.name for group in user.groups.all()], user.is_superuser) == (
+        ["Operators"],
+        False,
+    )
 
 
-@pytest.mark.parametrize("roles", [[], ["unknown"], None, {"Operators": 1}, ["operators"]], ids=repr)
+@pytest.mark.parametrize(
+    "roles", [[], ["unknown"], None, {"Operators": 1}, ["operators"]], ids=repr
+)
 def test_nobody_signs_in_without_a_role(client, provider, roles):
     provider.roles = roles
 
     response = sign_in(client)
 
     assert response.status_code == 403
-    assert "You have no role in this service, or your account is deactivated." in response.content.decode()
+    assert (
+        "You have no role in this service, or your account is deactivated."
+        in response.content.decode()
+    )
     assert User.objects.count() == 0
     assert client.get("/admin/").status_code == 302
 
@@ -166,9 +212,17 @@ def test_accounts_are_identified_by_the_subject_only(client, provider):
         "anna@example.com", "anna@example.com", "a-password", first_name="Anna Schmidt"
     )
     sign_in(client)
-    provider.userinfo = {"sub": "4712", "name": "Anna Schmidt", "email": "anna@example.com"}
+    provider.userinfo = {
+        "sub": "4712",
+        "name": "Anna Schmidt",
+        "email": "anna@example.com",
+    }
     sign_in(Client())
-    provider.userinfo = {"sub": "4711", "name": "Anna Meyer", "email": "meyer@example.com"}
+    provider.userinfo = {
+        "sub": "4711",
+        "name": "Anna Meyer",
+        "email": "meyer@example.com",
+    }
     sign_in(Client())
 
     others = User.objects.exclude(pk=local.pk).order_by("pk")
@@ -181,7 +235,8 @@ def test_accounts_are_identified_by_the_subject_only(client, provider):
 @pytest.mark.parametrize(
     ("userinfo", "name"),
     [
-        ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),  # A first name has at most 150 characters.
+        # A first name has at most 150 characters.
+        ({"name": "A\0b" + "c" * 200}, "Ab" + "c" * 148),
         ({"name": " ", "email": "a@b.example"}, "a@b.example"),
         ({"name": 7}, "4711"),
         ({"name": "An\ud800na"}, "Anna"),
@@ -199,12 +254,25 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
     ("responses", "logged"),
     [
         ({}, ""),
-        ({"userinfo": (401, None)}, "Single sign-on failed: HTTPError <Response [401]>"),
-        ({"token": (400, {"error": "an-access-token", "error_description": "Anna Schmidt"})}, "failed: OAuthError"),
+        (
+            {"userinfo": (401, None)},
+            "Single sign-on failed: HTTPError <Response [401]>",
+        ),
+        (
+            {
+                "token": (
+                    400,
+                    {"error": "an-access-token", "error_description": "Anna Schmidt"},
+                )
+            },
+            "failed: OAuthError",
+        ),
     ],
     ids=["success", "status", "error"],
 )
-def test_no_token_or_claim_is_in_a_session_or_logged(client, provider, caplog, responses, logged):
+def test_no_token_or_claim_is_in_a_session_or_logged(
+    client, provider, caplog, responses, logged
+):
     caplog.set_level("INFO")
     provider.responses = responses
     address = go_to_provider(client)
@@ -213,8 +281,17 @@ def test_no_token_or_claim_is_in_a_session_or_logged(client, provider, caplog, r
     assert come_back(client, address).status_code == (502 if responses else 302)
     stored = str([session.get_decoded() for session in Session.objects.all()])
     assert logged in caplog.text
-    # The provider issues "an-access-token" and an ID token, which begins with "eyJ".
-    for secret in (code, CLIENT_SECRET, "an-access-token", "eyJ", ANNA["name"], ANNA["email"], ANNA["sub"]):
+    # The provider issues "an-access-token" and an ID token, which begins with
+    # "eyJ".
+    for secret in (
+        code,
+        CLIENT_SECRET,
+        "an-access-token",
+        "eyJ",
+        ANNA["name"],
+        ANNA["email"],
+        ANNA["sub"],
+    ):
         assert secret not in stored
         assert secret not in caplog.text
 
@@ -243,12 +320,17 @@ def test_an_invalid_response_leads_to_an_error_page(client, provider, attributes
     response = sign_in(client)
 
     assert response.status_code == 502
-    assert "The identity provider did not respond, or its response was not valid." in response.content.decode()
+    assert (
+        "The identity provider did not respond, or its response was not valid."
+        in response.content.decode()
+    )
     assert User.objects.count() == 0
     assert "_auth_user_id" not in client.session
 
 
-def test_a_provider_that_does_not_respond_leads_to_an_error_page(client, provider, settings):
+def test_a_provider_that_does_not_respond_leads_to_an_error_page(
+    client, provider, settings
+):
     scale_time_limit(settings, 1 / 5000)  # to 0.1 seconds
     provider.hang("openid-configuration")
     assert client.get(START).status_code == 502
@@ -260,12 +342,19 @@ def test_a_provider_that_does_not_respond_leads_to_an_error_page(client, provide
 
 TRUSTED = {"issuer": "https://sso.example"} | {
     name: f"https://sso.example/{name}"
-    for name in ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+    for name in (
+        "authorization_endpoint",
+        "token_endpoint",
+        "userinfo_endpoint",
+        "jwks_uri",
+    )
 }
 
 
 @pytest.mark.parametrize("name", TRUSTED)
-def test_metadata_with_another_issuer_or_an_endpoint_without_tls_are_refused(client, provider, settings, name):
+def test_metadata_with_another_issuer_or_an_endpoint_without_tls_are_refused(
+    client, provider, settings, name
+):
     settings.OIDC_ISSUER = "https://sso.example"
 
     provider.metadata = {**TRUSTED, name: "http://sso.example"}
@@ -292,14 +381,18 @@ def test_a_state_is_valid_once_and_in_one_browser(client, provider):
 
 
 def test_the_login_form_logs_nobody_in_without_a_password(client, provider):
-    """RemoteUserBackend needs no password, but neither a code, a header nor a parameter gives it the name of a user."""
+    """RemoteUserBackend needs no password, but neither a code, a header nor a
+    parameter gives it the name of a user.
+    """
     sign_in(client)
     username = User.objects.get().username
     code = parse_qs(urlsplit(go_to_provider(client)).query)["code"][0]
     visitor = Client(REMOTE_USER=username, headers={"Remote-User": username})
 
     form = {"username": username, "password": "!", "remote_user": username}
-    response = visitor.post(f"/admin/login/?code={code}&state=a&remote_user={username}", form)
+    response = visitor.post(
+        f"/admin/login/?code={code}&state=a&remote_user={username}", form
+    )
 
     assert response.status_code == 200
     assert "_auth_user_id" not in visitor.session
@@ -325,22 +418,33 @@ def test_the_metadata_are_read_once_a_minute(client, provider, monkeypatch):
     assert len(provider.requests) == 2
 
 
-def test_the_cookie_of_a_sign_in_is_for_its_pages_and_not_for_scripts(client, provider, settings):
+def test_the_cookie_of_a_sign_in_is_for_its_pages_and_not_for_scripts(
+    client, provider, settings
+):
     settings.SESSION_COOKIE_SECURE = True
 
     cookie = client.get(START).cookies["sign_in"]
 
-    assert (cookie["path"], cookie["max-age"], cookie["samesite"]) == (START, 600, "Lax")
+    assert (cookie["path"], cookie["max-age"], cookie["samesite"]) == (
+        START,
+        600,
+        "Lax",
+    )
     assert cookie["httponly"] and cookie["secure"]
 
 
 def test_the_cookie_is_deleted_when_the_operator_comes_back(client, provider):
     response = sign_in(client)
 
-    assert (response.cookies["sign_in"].value, response.cookies["sign_in"]["path"]) == ("", START)
+    assert (
+        response.cookies["sign_in"].value,
+        response.cookies["sign_in"]["path"],
+    ) == ("", START)
 
 
-@pytest.mark.parametrize("change", [lambda value: value[1:], lambda value: value[:-1], lambda value: ""])
+@pytest.mark.parametrize(
+    "change", [lambda value: value[1:], lambda value: value[:-1], lambda value: ""]
+)
 def test_a_cookie_that_was_changed_is_refused(client, provider, change):
     address = go_to_provider(client)
     client.cookies["sign_in"] = change(client.cookies["sign_in"].value)
@@ -356,14 +460,18 @@ def test_a_sign_in_that_took_too_long_is_refused(client, provider, monkeypatch):
 
 
 @pytest.mark.parametrize(("length", "location"), [(2000, 2000), (2001, len("/admin/"))])
-def test_a_next_page_that_does_not_fit_into_a_cookie_is_ignored(client, provider, length, location):
+def test_a_next_page_that_does_not_fit_into_a_cookie_is_ignored(
+    client, provider, length, location
+):
     response = sign_in(client, "/admin/?q=".ljust(length, "a"))
 
     assert len(response["Location"]) == location
 
 
 def test_the_cookie_fits_into_a_browser(client, provider):
-    """Browsers keep cookies of up to 4,096 bytes, with their names and attributes."""
+    """Browsers keep cookies of up to 4,096 bytes, with their names and
+    attributes.
+    """
     response = client.get(START, {"next": "/admin/?q=".ljust(2000, "a")})
 
     assert len(response.cookies["sign_in"].OutputString()) < 4096
@@ -380,7 +488,9 @@ def test_few_threads_wait_for_the_provider(client, provider):
 
 
 def test_the_login_page_offers_single_sign_on_and_a_password(client, provider):
-    page = client.get("/admin/login/?next=/admin/usergroups/team/%3Fq%3Da%26b").content.decode()
+    page = client.get(
+        "/admin/login/?next=/admin/usergroups/team/%3Fq%3Da%26b"
+    ).content.decode()
 
     assert f'href="{START}?next=%2Fadmin%2Fusergroups%2Fteam%2F%3Fq%3Da%26b"' in page
     assert 'name="password"' in page
@@ -394,14 +504,20 @@ def test_passwords_can_be_switched_off(client, provider, settings):
 
     page = client.get("/admin/login/").content.decode()
     assert "Sign in with single sign-on" in page and 'name="password"' not in page
-    login = client.post("/admin/login/", {"username": "operator", "password": "a-password"})
+    login = client.post(
+        "/admin/login/", {"username": "operator", "password": "a-password"}
+    )
     assert (login.status_code, AccessAttempt.objects.count()) == (404, 0)
     assert sign_in(client).status_code == 302
     assert client.get("/admin/password_change/").status_code == 404
     assert "password_change" not in client.get("/admin/").content.decode()
 
 
-def test_sessions_of_passwords_end_when_they_are_switched_off(admin_client, provider, settings):
-    settings.AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.RemoteUserBackend"]
+def test_sessions_of_passwords_end_when_they_are_switched_off(
+    admin_client, provider, settings
+):
+    settings.AUTHENTICATION_BACKENDS = [
+        "django.contrib.auth.backends.RemoteUserBackend"
+    ]
 
     assert admin_client.get("/admin/").status_code == 302

@@ -41,8 +41,11 @@ def test_the_unit_is_hardened(tmp_path):
     # The exposure is a number from 0 (best) to 10, here times ten.
     result = subprocess.run(
         ["systemd-analyze", "security", "--offline=yes", "--threshold=15", unit],
-        capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -54,8 +57,11 @@ def test_systemd_knows_every_line_of_the_unit(tmp_path):
     unit.write_text(re.sub(r"^(Exec\w+)=.*", r"\1=/bin/true", UNIT, flags=re.MULTILINE))
     result = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", unit],
-        capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
     assert str(unit) not in result.stderr
 
@@ -95,8 +101,11 @@ def test_a_process_that_starts_ends_at_sigterm():
     )
     subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT, env=environment(DEBUG="1"), timeout=TIMEOUT, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment(DEBUG="1"),
+        timeout=TIMEOUT,
+        check=True,
+    )
 
 
 # The scripts
@@ -108,14 +117,19 @@ def test_the_shell_can_parse_the_scripts(name):
 
 
 def run_manage(folder, *arguments, status=0, **variables):
-    """Run bookmarks_service-manage with a systemd-run that prints its arguments."""
+    """Run bookmarks_service-manage with a systemd-run that prints its
+    arguments.
+    """
     write_program(folder / "systemd-run", f"printf '%s\\n' \"$@\"\nexit {status}")
     path = f"{folder}:{os.environ['PATH']}"
     result = subprocess.run(
         [EXAMPLES / "bookmarks_service-manage", *arguments],
         env={"PATH": path, **variables},
-        capture_output=True, text=True, timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
     assert result.returncode == status
     return result.stdout.splitlines()
 
@@ -162,7 +176,9 @@ test "$(grep -c . "$TRIES")" -gt "$FAILURES"
 
 
 class Installation:
-    """A clone with two tags, in which programs only write to a log what they do."""
+    """A clone with two tags, in which programs only write to a log what they
+    do.
+    """
 
     def __init__(self, folder):
         self.log = folder / "log"
@@ -222,8 +238,10 @@ class Installation:
         }
         status = subprocess.run(
             ["sh", EXAMPLES / "upgrade.sh", version],
-            env={**os.environ, **variables}, timeout=TIMEOUT, check=False,
-        ).returncode  # fmt: skip
+            env={**os.environ, **variables},
+            timeout=TIMEOUT,
+            check=False,
+        ).returncode
         self.tries = tries.read_text().splitlines()
         return status, self.log.read_text().splitlines()
 

@@ -7,7 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+)
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.bookmarks_service.service import Service, empty_database
@@ -25,15 +27,31 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), CollectorHandler)
 
     def span_of(self, trace_id):
-        """Wait for the span of the request that was sent with this trace id, and return it."""
-        wait_until(lambda: trace_id in {span.trace_id.hex() for span in self.request_spans()})
-        return next(span for span in self.request_spans() if span.trace_id.hex() == trace_id)
+        """Wait for the span of the request that was sent with this trace id,
+        and return it.
+        """
+        wait_until(
+            lambda: trace_id in {span.trace_id.hex() for span in self.request_spans()}
+        )
+        return next(
+            span for span in self.request_spans() if span.trace_id.hex() == trace_id
+        )
 
     def request_spans(self):
         """Return the spans of all requests."""
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
-        scopes = [scope for request in requests for each in request.resource_spans for scope in each.scope_spans]
-        return [span for scope in scopes for span in scope.spans if span.kind == Span.SPAN_KIND_SERVER]
+        scopes = [
+            scope
+            for request in requests
+            for each in request.resource_spans
+            for scope in each.scope_spans
+        ]
+        return [
+            span
+            for scope in scopes
+            for span in scope.spans
+            if span.kind == Span.SPAN_KIND_SERVER
+        ]
 
 
 class CollectorHandler(BaseHTTPRequestHandler):
@@ -59,24 +77,35 @@ def collector():
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory, collector):
-    """Run the service with the documented variables and the collector. Spans are sent after 50 ms."""
+    """Run the service with the documented variables and the collector.
+
+    Spans are sent after 50 ms.
+    """
     folder = tmp_path_factory.mktemp("traces")
     variables = {
         **dict(re.findall(r"(OTEL_\w+)=(\S+)", section("observability", "Traces"))),
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
         "OTEL_BSP_SCHEDULE_DELAY": "50",
     }
-    with empty_database(folder) as database_url, Service(folder, database_url, **variables) as running:
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, **variables) as running,
+    ):
         yield running
 
 
 @pytest.fixture
 def traced(service, collector):
-    """Return a function that makes a call and returns the response and the span of the request."""
+    """Return a function that makes a call and returns the response and the
+    span of the request.
+    """
 
     def call(method, path, headers=None, **options):
         trace_id = secrets.token_hex(16)
-        headers = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01", **(headers or {})}
+        headers = {
+            "traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01",
+            **(headers or {}),
+        }
         response = service.request(method, path, headers=headers, **options)
         return response, collector.span_of(trace_id)
 
@@ -90,28 +119,55 @@ def test_a_request_has_a_span_with_its_route_and_status(service, traced):
 
     assert response.status_code == 404
     assert span.name == "GET v1/bookmarks/<str:id>"
-    assert {each.key: each.value.string_value or each.value.int_value for each in span.attributes} == {
-        "http.method": "GET", "http.route": "v1/bookmarks/<str:id>", "http.status_code": 404,
-    }  # fmt: skip
+    assert {
+        each.key: each.value.string_value or each.value.int_value
+        for each in span.attributes
+    } == {
+        "http.method": "GET",
+        "http.route": "v1/bookmarks/<str:id>",
+        "http.status_code": 404,
+    }
 
 
 def test_the_collector_receives_nothing_private(service, traced, collector):
-    headers = {"Authorization": f"Bearer {service.access_token}", "tracestate": "private=1", "baggage": "private=1",
-               "User-Agent": "private"}  # fmt: skip
-    traced("GET", f"/v1/bookmarks/{service.access_token}?q=private&token={service.api_token}", headers)
+    headers = {
+        "Authorization": f"Bearer {service.access_token}",
+        "tracestate": "private=1",
+        "baggage": "private=1",
+        "User-Agent": "private",
+    }
+    traced(
+        "GET",
+        f"/v1/bookmarks/{service.access_token}?q=private&token={service.api_token}",
+        headers,
+    )
     traced("GET", f"/private/{service.access_token}?private=1")
     traced("private", "/v1/bookmarks")
     for status in (201, 409):  # The message of the IntegrityError has the name.
-        response, _ = traced("POST", "/v1/collections", headers, json={"name": "private"})
+        response, _ = traced(
+            "POST", "/v1/collections", headers, json={"name": "private"}
+        )
         assert response.status_code == status
     traced("POST", "/v1/bookmarks", headers, json={"url": "https://private.example/"})
-    traced("POST", "/admin/login/", data={"username": "private", "password": service.password})
+    traced(
+        "POST",
+        "/admin/login/",
+        data={"username": "private", "password": service.password},
+    )
     received = b"".join(collector.bodies).lower()
 
-    digests = [sha256(token.encode()) for token in (service.api_token, service.access_token)]
+    digests = [
+        sha256(token.encode()) for token in (service.api_token, service.access_token)
+    ]
     private = [
-        b"private", b"127.0.0.1", b"example_1", b"uga_", b"bma_", service.password.lower().encode(),
-        *(digest.digest() for digest in digests), *(digest.hexdigest().encode() for digest in digests),
-    ]  # fmt: skip
+        b"private",
+        b"127.0.0.1",
+        b"example_1",
+        b"uga_",
+        b"bma_",
+        service.password.lower().encode(),
+        *(digest.digest() for digest in digests),
+        *(digest.hexdigest().encode() for digest in digests),
+    ]
     assert [each for each in private if each in received] == []
     assert b"v1/collections" in received

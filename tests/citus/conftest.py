@@ -1,1 +1,6 @@
-from tests.bookmarks.conftest import access_token, call_bookmarks, collection, create_bookmark  # noqa: F401
+from tests.bookmarks.conftest import (  # noqa: F401
+    access_token,
+    call_bookmarks,
+    collection,
+    create_bookmark,
+)

@@ -1,4 +1,6 @@
-"""The command ``distribute`` on PostgreSQL without Citus, whose functions are replaced."""
+"""The command ``distribute`` on PostgreSQL without Citus, whose functions are
+replaced.
+"""
 
 import os
 from contextlib import contextmanager
@@ -12,7 +14,9 @@ from bookmarks.citus.management.commands.distribute import SCRIPT
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 
-postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
+postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="the database is not PostgreSQL"
+)
 
 CITUS = """
     CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY);
@@ -22,7 +26,10 @@ CITUS = """
         AS 'INSERT INTO pg_dist_partition VALUES (name::regclass)';
     CREATE FUNCTION truncate_local_data_after_distributing_table(name text) RETURNS void LANGUAGE sql AS '';
 """
-"""Replacements of the functions of Citus that distribute.sql calls. They record the distributed tables."""
+"""Replacements of the functions of Citus that distribute.sql calls.
+
+They record the distributed tables.
+"""
 
 
 @contextmanager
@@ -87,12 +94,16 @@ def test_distributing_a_filled_database_changes_its_keys(with_citus):
 
     after = dict(rows(CONSTRAINTS))
     assert after.keys() == before.keys()
-    assert {name: definition for name, definition in after.items() if before[name] != definition} == {
+    assert {
+        name: definition
+        for name, definition in after.items()
+        if before[name] != definition
+    } == {
         "bookmarks_bookmark_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_collection_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_bookmark_collection_id_122a736d_fk_bookmarks": (
-            "FOREIGN KEY (user_group_id, collection_id) REFERENCES bookmarks_collection(user_group_id, id) "
-            "DEFERRABLE INITIALLY DEFERRED"
+            "FOREIGN KEY (user_group_id, collection_id) REFERENCES "
+            "bookmarks_collection(user_group_id, id) DEFERRABLE INITIALLY DEFERRED"
         ),
     }
 
@@ -101,7 +112,10 @@ def test_distributing_a_filled_database_changes_its_keys(with_citus):
 def test_each_table_of_the_apps_is_distributed(with_citus):
     distribute()
 
-    tables = rows("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(usergroups|bookmarks)_'")
+    tables = rows(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ "
+        "'^(usergroups|bookmarks)_'"
+    )
     assert rows("SELECT logicalrelid::text FROM pg_dist_partition") == tables
 
 
@@ -110,7 +124,10 @@ def test_a_failure_changes_nothing(with_citus):
     distribute()
     before = rows(CONSTRAINTS)
 
-    with pytest.raises(CommandError, match=r"^The database failed: duplicate key .* Nothing was changed\.$"):
+    with pytest.raises(
+        CommandError,
+        match=r"^The database failed: duplicate key .* Nothing was changed\.$",
+    ):
         distribute()  # The tables are distributed already.
 
     assert rows(CONSTRAINTS) == before
@@ -131,11 +148,16 @@ def test_a_dry_run_prints_the_script(db):
 
 @postgresql
 def test_a_database_without_citus_is_refused(database):
-    with pytest.raises(CommandError, match=r"The database failed: function create_reference_table.* does not exist"):
+    with pytest.raises(
+        CommandError,
+        match=r"The database failed: function create_reference_table.* does not exist",
+    ):
         distribute()
 
 
-@pytest.mark.skipif(connection.vendor == "postgresql", reason="the database is PostgreSQL")
+@pytest.mark.skipif(
+    connection.vendor == "postgresql", reason="the database is PostgreSQL"
+)
 def test_other_databases_are_refused(db):
     with pytest.raises(CommandError, match=r"not PostgreSQL\. Set DATABASE_URL"):
         distribute()

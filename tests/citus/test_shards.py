@@ -1,6 +1,8 @@
-"""Each statement of the API on bookmarks or collections names the user group, so that it uses one shard or partition.
+"""Each statement of the API on bookmarks or collections names the user group,
+so that it uses one shard or partition.
 
-Hash partitions stand in for the shards of Citus. The contract's tests that depend on the database run again on them.
+Hash partitions stand in for the shards of Citus. The contract's tests that
+depend on the database run again on them.
 """
 
 import os
@@ -19,20 +21,36 @@ from tests.nested import run_tests
 from tests.queries import queries_of
 from tests.signals import received
 
-TESTS_OF_THE_CONTRACT = ["tests/contract", "tests/citus/test_shards.py", "tests/bookmarks_service/test_concurrency.py"]
+TESTS_OF_THE_CONTRACT = [
+    "tests/contract",
+    "tests/citus/test_shards.py",
+    "tests/bookmarks_service/test_concurrency.py",
+]
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="the database is not PostgreSQL")
-@pytest.mark.skipif("TEST_PARTITIONS" in os.environ, reason="the database has partitions already")
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="the database is not PostgreSQL"
+)
+@pytest.mark.skipif(
+    "TEST_PARTITIONS" in os.environ, reason="the database has partitions already"
+)
 def test_the_contract_holds_on_partitions():
-    assert run_tests("tests.settings", "-m", "not database_independent", *TESTS_OF_THE_CONTRACT, TEST_PARTITIONS="4")
+    assert run_tests(
+        "tests.settings",
+        "-m",
+        "not database_independent",
+        *TESTS_OF_THE_CONTRACT,
+        TEST_PARTITIONS="4",
+    )
 
 
 JOIN = '"bookmarks_bookmark"."user_group_id" = "bookmarks_collection"."user_group_id"'
 
 
 def names_user_group(sql, table):
-    """Return whether a statement inserts the user group of the table's rows, or selects the rows by it or by JOIN."""
+    """Return whether a statement inserts the user group of the table's rows,
+    or selects the rows by it or by JOIN.
+    """
     if sql.startswith(("INSERT", "COPY")):
         return '"user_group_id"' in sql.partition("VALUES")[0]
     # Django names the table of a subquery U0, since 6.1 in quotation marks.
@@ -41,7 +59,10 @@ def names_user_group(sql, table):
 
 
 def shards_of(sql):
-    """Return the partitions that a statement uses, by number. Equal numbers of the two tables stand for one shard."""
+    """Return the partitions that a statement uses, by number.
+
+    Equal numbers of the two tables stand for one shard.
+    """
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
@@ -49,12 +70,20 @@ def shards_of(sql):
 
 
 def check(statements):
-    """Check that each statement on the two tables names the user group and, on partitions, uses at most one of them."""
-    checked = [(sql, table) for sql in statements for table in TABLES if f'"{table}"' in sql]
+    """Check that each statement on the two tables names the user group and, on
+    partitions, uses at most one of them.
+    """
+    checked = [
+        (sql, table) for sql in statements for table in TABLES if f'"{table}"' in sql
+    ]
     assert checked
     assert [sql for sql, table in checked if not names_user_group(sql, table)] == []
     if "TEST_PARTITIONS" in os.environ:
-        shards = {sql: shards_of(sql) for sql, _ in checked if sql.split()[0] in ("SELECT", "UPDATE", "DELETE")}
+        shards = {
+            sql: shards_of(sql)
+            for sql, _ in checked
+            if sql.split()[0] in ("SELECT", "UPDATE", "DELETE")
+        }
         assert {sql: found for sql, found in shards.items() if len(found) > 1} == {}
 
 
@@ -67,40 +96,68 @@ def bookmarks(user_group, collection):
 
 
 def bodies(user_group, collection, bookmarks):
-    """Yield bodies that make an operation find some rows, create others and fail for others."""
+    """Yield bodies that make an operation find some rows, create others and
+    fail for others.
+    """
     for collection_id in (str(collection.pk), None):
         for url in (bookmarks[0].url, "https://example.com/new"):
             yield {
-                "user_group_id": user_group.provided_id, "name": "A name", "url": url, "collection": collection_id,
-                "bookmarks": [{"url": url, "collection": collection_id}, {"url": f"{url}/2"}],
-                "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]], "user_groups": [], "token": user_group.token,
-            }  # fmt: skip
+                "user_group_id": user_group.provided_id,
+                "name": "A name",
+                "url": url,
+                "collection": collection_id,
+                "bookmarks": [
+                    {"url": url, "collection": collection_id},
+                    {"url": f"{url}/2"},
+                ],
+                "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]],
+                "user_groups": [],
+                "token": user_group.token,
+            }
 
 
 OPERATIONS_ON_BOOKMARKS = [
-    *(name for name, operation in OPERATIONS.items() if operation.url_name.startswith("bookmarks:")),
+    *(
+        name
+        for name, operation in OPERATIONS.items()
+        if operation.url_name.startswith("bookmarks:")
+    ),
     "delete_user_group",
 ]
 
 
-@pytest.fixture(params=[nullcontext, received], ids=["without receivers", "with receivers"])
+@pytest.fixture(
+    params=[nullcontext, received], ids=["without receivers", "with receivers"]
+)
 def receivers(request):
-    """Run the test without and with receivers of signals, because writes then execute other statements."""
+    """Run the test without and with receivers of signals, because writes then
+    execute other statements.
+    """
     with request.param():
         yield
 
 
 @pytest.mark.usefixtures("receivers")
 @pytest.mark.parametrize("name", OPERATIONS_ON_BOOKMARKS)
-def test_each_statement_of_an_operation_names_the_user_group(client, user_group, collection, bookmarks, name):
+def test_each_statement_of_an_operation_names_the_user_group(
+    client, user_group, collection, bookmarks, name
+):
     call = caller(client, user_group, name)
 
-    check([sql for body in bodies(user_group, collection, bookmarks) for sql in queries_of(call, body)])
+    check(
+        [
+            sql
+            for body in bodies(user_group, collection, bookmarks)
+            for sql in queries_of(call, body)
+        ]
+    )
 
 
 @pytest.mark.parametrize("kind", ["bookmark", "collection"])
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-def test_each_statement_on_one_object_names_the_user_group(call_bookmarks, bookmarks, collection, kind, method):
+def test_each_statement_on_one_object_names_the_user_group(
+    call_bookmarks, bookmarks, collection, kind, method
+):
     key = {"bookmark": bookmarks[0].pk, "collection": collection.pk}[kind]
     body = {"title": "New", "name": "New", "collection": None, "url": bookmarks[1].url}
 
@@ -109,19 +166,33 @@ def test_each_statement_on_one_object_names_the_user_group(call_bookmarks, bookm
 
 @pytest.mark.parametrize(
     "query",
-    [{"q": "example"}, {"url": "https://example.com/"}, {"collection": ""}, {"order": "oldest", "limit": 1},
-     {"updated_since": "2026-01-01T00:00:00Z"}, {"created_since": "2026-01-01T00:00:00Z"}],
+    [
+        {"q": "example"},
+        {"url": "https://example.com/"},
+        {"collection": ""},
+        {"order": "oldest", "limit": 1},
+        {"updated_since": "2026-01-01T00:00:00Z"},
+        {"created_since": "2026-01-01T00:00:00Z"},
+    ],
     ids=" ".join,
-)  # fmt: skip
-def test_each_statement_of_a_list_names_the_user_group(call_bookmarks, bookmarks, query):
+)
+def test_each_statement_of_a_list_names_the_user_group(
+    call_bookmarks, bookmarks, query
+):
     check(queries_of(lambda: call_bookmarks("GET", "bookmarks", query=query)))
 
 
 @pytest.mark.parametrize("update", [False, True], ids=["new bookmarks", "with update"])
-def test_each_statement_of_an_import_names_the_user_group(user_group, bookmarks, update):
+def test_each_statement_of_an_import_names_the_user_group(
+    user_group, bookmarks, update
+):
     urls = ["https://example.com/new", bookmarks[0].url]
     names = ("A", bookmarks[0].collection.name, None)
-    records = [Record(line=1, url=url, title="New", collection=name) for url in urls for name in names]
+    records = [
+        Record(line=1, url=url, title="New", collection=name)
+        for url in urls
+        for name in names
+    ]
 
     with received():
         statements = queries_of(lambda: store(user_group, records, update=update))

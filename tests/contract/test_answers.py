@@ -1,8 +1,10 @@
 """The rules that the responses of all operations follow.
 
-The fixtures ``operation`` and ``any_operation`` are functions that call one operation with valid credentials. Their
-attribute ``operation`` describes it. A test runs for each operation (``operation`` only for those with a body), or for
-those that it names in ``parametrize``. The fixture ``valid_body`` is a body that all operations accept.
+The fixtures ``operation`` and ``any_operation`` are functions that call one
+operation with valid credentials. Their attribute ``operation`` describes it. A
+test runs for each operation (``operation`` only for those with a body), or for
+those that it names in ``parametrize``. The fixture ``valid_body`` is a body
+that all operations accept.
 """
 
 import json
@@ -15,7 +17,14 @@ from django.db.models.signals import post_init
 from django.http import Http404
 
 from tests.answers import detail, error_code, errors
-from tests.contract.conftest import ANSWERED_IN_JSON, BATCHES, ONE_OF_EACH_SCHEME, OPERATIONS, SINGLE_CALLS, WRITES
+from tests.contract.conftest import (
+    ANSWERED_IN_JSON,
+    BATCHES,
+    ONE_OF_EACH_SCHEME,
+    OPERATIONS,
+    SINGLE_CALLS,
+    WRITES,
+)
 
 
 @pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
@@ -75,13 +84,21 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
         pytest.param(b'"a": -1e400', id="negative overflow"),
         pytest.param(b'"a": 1' + b"0" * 309, id="integer that overflows a double"),
         pytest.param(b'"a": 1' + b"0" * 5000, id="integer longer than Python reads"),
-        pytest.param(b'"a": ' + b"[" * 64 + b"]" * 64, id="nested 65 deep, with the outer object"),
-        pytest.param(b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64, id="objects nested 65 deep, with the outer one"),
+        pytest.param(
+            b'"a": ' + b"[" * 64 + b"]" * 64,
+            id="nested 65 deep, with the outer object",
+        ),
+        pytest.param(
+            b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64,
+            id="objects nested 65 deep, with the outer one",
+        ),
         pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
     ],
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_json_that_databases_or_parsers_read_differently_is_refused(operation, valid_body, member):
+def test_json_that_databases_or_parsers_read_differently_is_refused(
+    operation, valid_body, member
+):
     body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
 
     assert error_code(operation(body), 400) == "parse_error"
@@ -90,7 +107,10 @@ def test_json_that_databases_or_parsers_read_differently_is_refused(operation, v
 @pytest.mark.parametrize(
     "member",
     [
-        pytest.param(b'"a": ' + b"[" * 63 + b"]" * 63, id="nested 64 deep, with the outer object"),
+        pytest.param(
+            b'"a": ' + b"[" * 63 + b"]" * 63,
+            id="nested 64 deep, with the outer object",
+        ),
         pytest.param(b'"a": "' + b"[" * 100 + b'"', id="brackets in a string"),
         pytest.param(rb'"a": "\\\"' + b"{" * 100 + b'"', id="brackets behind escapes"),
         pytest.param(b'"a": [' + b"[]," * 100 + b"[]]", id="many brackets, not deep"),
@@ -125,9 +145,15 @@ METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIN
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"])
+@pytest.mark.parametrize(
+    "credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"]
+)
 def test_other_methods_are_not_allowed(any_operation, credentials):
-    offered = {other.method for other in OPERATIONS.values() if other.url_name == any_operation.operation.url_name}
+    offered = {
+        other.method
+        for other in OPERATIONS.values()
+        if other.url_name == any_operation.operation.url_name
+    }
     offered |= {"HEAD"} if "GET" in offered else set()
 
     for method in sorted(METHODS - offered):
@@ -178,20 +204,43 @@ def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings
 @pytest.mark.database_independent
 @pytest.mark.parametrize(
     "content_type",
-    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/*", "*/*",
-     "application/jsonx", "application/json/x", "text/json", "application/vnd.api+json", "json", "x" * 1000, "\xff"],
-)  # fmt: skip
+    [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/*",
+        "*/*",
+        "application/jsonx",
+        "application/json/x",
+        "text/json",
+        "application/vnd.api+json",
+        "json",
+        "x" * 1000,
+        "\xff",
+    ],
+)
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_another_content_type_is_refused(operation, valid_body, content_type):
-    assert error_code(operation(valid_body, CONTENT_TYPE=content_type), 415) == "unsupported_media_type"
+    assert (
+        error_code(operation(valid_body, CONTENT_TYPE=content_type), 415)
+        == "unsupported_media_type"
+    )
 
 
 @pytest.mark.database_independent
 @pytest.mark.parametrize(
-    "content_type", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=latin-1"]
+    "content_type",
+    [
+        "application/json; charset=utf-8",
+        "Application/JSON",
+        "application/json;charset=latin-1",
+    ],
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation, valid_body, content_type):
+def test_the_content_type_is_case_insensitive_and_may_have_parameters(
+    operation, valid_body, content_type
+):
     assert operation(valid_body, CONTENT_TYPE=content_type).status_code in (200, 201)
 
 
@@ -199,7 +248,17 @@ def test_the_content_type_is_case_insensitive_and_may_have_parameters(operation,
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("accept", ["text/html", "application/xml", "application/json; indent=4", "", "\xff", "a/b/c"])
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "text/html",
+        "application/xml",
+        "application/json; indent=4",
+        "",
+        "\xff",
+        "a/b/c",
+    ],
+)
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     response = any_operation(valid_body, HTTP_ACCEPT=accept)
@@ -216,14 +275,25 @@ def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
     ("extra", "status", "text"),
     [
         ({}, 400, "This field is required."),
-        ({"HTTP_AUTHORIZATION": None}, 401, "Authentication credentials were not provided."),
+        (
+            {"HTTP_AUTHORIZATION": None},
+            401,
+            "Authentication credentials were not provided.",
+        ),
         ({"method": "OPTIONS"}, 405, 'Method "OPTIONS" not allowed.'),
-        ({"CONTENT_TYPE": "text/plain"}, 415, 'Unsupported media type "text/plain" in request.'),
+        (
+            {"CONTENT_TYPE": "text/plain"},
+            415,
+            'Unsupported media type "text/plain" in request.',
+        ),
     ],
 )
 def test_errors_are_in_english(update_user_group, settings, extra, status, text):
     settings.LANGUAGE_CODE = "de"
-    settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware", *settings.MIDDLEWARE]
+    settings.MIDDLEWARE = [
+        "django.middleware.locale.LocaleMiddleware",
+        *settings.MIDDLEWARE,
+    ]
 
     response = update_user_group({}, HTTP_ACCEPT_LANGUAGE="de", **extra)
 
@@ -235,7 +305,9 @@ def test_errors_are_in_english(update_user_group, settings, extra, status, text)
 
 @pytest.fixture
 def fail(any_operation):
-    """Return a function that sets the exception that the operation raises when it loads its token."""
+    """Return a function that sets the exception that the operation raises when
+    it loads its token.
+    """
     raised = []
 
     def receiver(**kwargs):
@@ -247,7 +319,9 @@ def fail(any_operation):
 
 
 @pytest.mark.database_independent
-def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_body, fail, caplog):
+def test_an_unexpected_exception_is_logged_and_not_shown(
+    any_operation, valid_body, fail, caplog
+):
     fail(RuntimeError("the inside story"))
 
     response = any_operation(valid_body)
@@ -260,7 +334,9 @@ def test_an_unexpected_exception_is_logged_and_not_shown(any_operation, valid_bo
 
 
 @pytest.mark.database_independent
-def test_an_unavailable_database_is_answered_with_retry_after(any_operation, valid_body, fail, caplog):
+def test_an_unavailable_database_is_answered_with_retry_after(
+    any_operation, valid_body, fail, caplog
+):
     fail(OperationalError("connection refused"))
 
     response = any_operation(valid_body)
@@ -284,7 +360,9 @@ def test_an_unavailable_database_is_answered_with_retry_after(any_operation, val
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, settings, exception, answer):
+def test_any_exception_is_answered_in_json_also_with_debug(
+    any_operation, fail, settings, exception, answer
+):
     settings.DEBUG = True
     fail(exception("the inside story"))
 
@@ -301,7 +379,8 @@ def test_any_exception_is_answered_in_json_also_with_debug(any_operation, fail, 
 @pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
 def test_paths_are_exact(any_operation, valid_body, suffix):
     path = any_operation.url.partition("?")[0] + suffix
-    any_operation.url = path.replace("/batchx", "/batch/x/y")  # because "batchx" could be the id of a bookmark
+    # because "batchx" could be the id of a bookmark
+    any_operation.url = path.replace("/batchx", "/batch/x/y")
 
     assert error_code(any_operation(valid_body), 404).endswith("not_found")
 
@@ -311,11 +390,16 @@ def test_paths_are_exact(any_operation, valid_body, suffix):
 def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
     any_operation.url += f"{'&' if '?' in any_operation.url else '?'}{urlencode({name: '2999-01-01T00:00:00Z'})}"
 
-    assert errors(any_operation(valid_body), 400) == [(name or None, "unknown_parameter")]
+    assert errors(any_operation(valid_body), 400) == [
+        (name or None, "unknown_parameter")
+    ]
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))])  # 100 are allowed
+# 100 are allowed
+@pytest.mark.parametrize(
+    "query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))]
+)
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query):
     any_operation.url = f"{any_operation.url.partition('?')[0]}?{query}"
@@ -356,7 +440,10 @@ STATUSES_OF_REPETITIONS = {
     "create_collection": 409,
     "issue_access_token": 201,
 }
-"""The responses to writes that are sent for the second time. All others have the status 200."""
+"""The responses to writes that are sent for the second time.
+
+All others have the status 200.
+"""
 
 
 @pytest.mark.parametrize("any_operation", WRITES, indirect=True)

@@ -1,19 +1,28 @@
-"""Credentials of all operations: which are refused, with what answer, and what a read-only token may do.
+"""Credentials of all operations: which are refused, with what answer, and what
+a read-only token may do.
 
-The fixture ``any_operation`` or ``operation`` (one with a body) calls an operation with a valid token. A test runs for
-each operation, or for those that it names in ``parametrize``.
+The fixture ``any_operation`` or ``operation`` (one with a body) calls an
+operation with a valid token. A test runs for each operation, or for those that
+it names in ``parametrize``.
 """
 
 import pytest
 
 from tests.answers import detail, error_code
-from tests.contract.conftest import ONE_OF_EACH_SCHEME, READS, WRITES, WRITES_WITH_A_BODY
+from tests.contract.conftest import (
+    ONE_OF_EACH_SCHEME,
+    READS,
+    WRITES,
+    WRITES_WITH_A_BODY,
+)
 from usergroups.tokens import secret_format
 
 
 @pytest.mark.database_independent
 @pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
-def test_missing_credentials_are_answered_with_the_required_scheme(any_operation, header):
+def test_missing_credentials_are_answered_with_the_required_scheme(
+    any_operation, header
+):
     response = any_operation({}, HTTP_AUTHORIZATION=header)
 
     assert error_code(response, 401) == "not_authenticated"
@@ -39,24 +48,43 @@ USAGE = {
 def test_another_scheme_is_answered_with_the_required_one(any_operation, header):
     other = {"Token": "Bearer", "Bearer": "Token"}[any_operation.scheme]
 
-    response = any_operation({}, HTTP_AUTHORIZATION=header.format(other=other, secret=any_operation.token.secret))
+    response = any_operation(
+        {},
+        HTTP_AUTHORIZATION=header.format(
+            other=other, secret=any_operation.token.secret
+        ),
+    )
 
-    assert (error_code(response, 401), detail(response)) == ("wrong_scheme", USAGE[any_operation.scheme])
+    assert (error_code(response, 401), detail(response)) == (
+        "wrong_scheme",
+        USAGE[any_operation.scheme],
+    )
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("prefix", ["uga", "bma", "ugt"], ids=["API token", "access token", "user group token"])
+@pytest.mark.parametrize(
+    "prefix",
+    ["uga", "bma", "ugt"],
+    ids=["API token", "access token", "user group token"],
+)
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
     secret = secret_format.generate(prefix)
 
     response = any_operation({}, HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
 
-    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:  # the kind that the operation takes
-        expected = ("authentication_failed", "The token is unknown, expired or revoked.")
+    # the kind that the operation takes
+    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:
+        expected = (
+            "authentication_failed",
+            "The token is unknown, expired or revoked.",
+        )
     else:
-        expected = ("wrong_token_kind", f"The token is of another kind. {USAGE[any_operation.scheme]}")
+        expected = (
+            "wrong_token_kind",
+            f"The token is of another kind. {USAGE[any_operation.scheme]}",
+        )
     assert (error_code(response, 401), detail(response)) == expected
     assert secret not in response.content.decode()
 
@@ -70,12 +98,22 @@ def mistyped(secret):
     "header",
     [
         pytest.param(lambda scheme, secret: scheme, id="no token"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret},{scheme} {secret}", id="two headers, joined"),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"
+        ),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret},{scheme} {secret}",
+            id="two headers, joined",
+        ),
         pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
         pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
-        pytest.param(lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"),
-        pytest.param(lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}", id="unknown, right kind"),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"
+        ),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}",
+            id="unknown, right kind",
+        ),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -85,8 +123,13 @@ def test_invalid_credentials_are_refused(any_operation, header):
     response = any_operation({}, HTTP_AUTHORIZATION=sent)
 
     assert error_code(response, 401) == "authentication_failed"
-    # RFC 6750: only a request with a bearer token gets an error code. Without a space, there is no token.
-    error = ', error="invalid_token"' if any_operation.scheme == "Bearer" and " " in sent else ""
+    # RFC 6750: only a request with a bearer token gets an error code. Without
+    # a space, there is no token.
+    error = (
+        ', error="invalid_token"'
+        if any_operation.scheme == "Bearer" and " " in sent
+        else ""
+    )
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
 
 
@@ -99,7 +142,10 @@ def test_the_scheme_is_case_insensitive(operation, valid_body):
 
 
 def test_authentication_comes_before_the_body(operation):
-    response = operation(b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None)  # over the limit
+    # over the limit
+    response = operation(
+        b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None
+    )
 
     assert error_code(response, 401) == "not_authenticated"
 
@@ -125,4 +171,7 @@ def test_a_read_only_token_may_not_write(any_operation, valid_body):
 def test_authorisation_comes_before_validation(operation):
     type(operation.token).objects.update(read_only=True)
 
-    assert error_code(operation(b"{", CONTENT_TYPE="text/plain"), 403) == "insufficient_scope"
+    assert (
+        error_code(operation(b"{", CONTENT_TYPE="text/plain"), 403)
+        == "insufficient_scope"
+    )

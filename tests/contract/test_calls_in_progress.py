@@ -1,4 +1,6 @@
-"""The calls in progress of one owner are limited, before their bodies are read."""
+"""The calls in progress of one owner are limited, before their bodies are
+read.
+"""
 
 from contextlib import ExitStack
 from io import BytesIO
@@ -28,7 +30,9 @@ LARGE = 64 * 1024  # bytes; a larger body makes any call costly
 
 @pytest.fixture
 def in_progress():
-    """Return a function that begins calls of an owner, which end with the test."""
+    """Return a function that begins calls of an owner, which end with the
+    test.
+    """
     with ExitStack() as calls:
 
         def begin(limit, owner, number):
@@ -52,7 +56,9 @@ class Unread(BytesIO):
 
 
 def is_throttled(response):
-    """Return whether a response is that to one call too many, and check its headers."""
+    """Return whether a response is that to one call too many, and check its
+    headers.
+    """
     if response.status_code != 429:
         return False
     assert error_code(response, 429) == "throttled"
@@ -105,7 +111,9 @@ def test_all_owners_have_at_most_six_costly_calls(client, user_group, in_progres
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
-def test_a_large_body_makes_a_call_costly(name, client, user_group, in_progress, valid_body):
+def test_a_large_body_makes_a_call_costly(
+    name, client, user_group, in_progress, valid_body
+):
     call = caller(client, user_group, name)
     in_progress(COSTLY_CALLS, owner_of(call), 3)
 
@@ -122,7 +130,9 @@ def chunked(body):
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
-def test_a_chunked_body_makes_a_call_costly_once_it_is_large(name, client, user_group, in_progress):
+def test_a_chunked_body_makes_a_call_costly_once_it_is_large(
+    name, client, user_group, in_progress
+):
     call = caller(client, user_group, name)
     in_progress(COSTLY_CALLS, owner_of(call), 3)
     small, large = BytesIO(b"{}".ljust(LARGE)), BytesIO(b"{}".ljust(MIB))
@@ -140,9 +150,13 @@ def test_a_chunked_body_counts_as_one_costly_call(client, user_group, in_progres
 
 
 @pytest.mark.parametrize("status", [200, 400, 404, 500])
-def test_a_call_counts_until_it_ends(status, client, user_group, in_progress, monkeypatch):
+def test_a_call_counts_until_it_ends(
+    status, client, user_group, in_progress, monkeypatch
+):
     """The fixture ``in_progress`` checks at its end that no call is counted."""
-    call = caller(client, user_group, "put_user_groups" if status == 200 else "update_user_group")
+    call = caller(
+        client, user_group, "put_user_groups" if status == 200 else "update_user_group"
+    )
     counted = []
 
     def change(*args, **kwargs):
@@ -166,7 +180,9 @@ def test_authentication_and_permission_come_first(client, user_group, in_progres
     assert error_code(call(), 403) == "insufficient_scope"
 
 
-def test_a_subclass_can_declare_more_calls_costly(client, user_group, in_progress, monkeypatch):
+def test_a_subclass_can_declare_more_calls_costly(
+    client, user_group, in_progress, monkeypatch
+):
     monkeypatch.setattr(UserGroupView, "costly_methods", ("GET",))
     in_progress(COSTLY_CALLS, user_group.team, 3)
 

@@ -1,4 +1,8 @@
-"""The pages of lists. Their items are user groups, bookmarks or collections: the tests run for each of them."""
+"""The pages of lists.
+
+Their items are user groups, bookmarks or collections: the tests run for each
+of them.
+"""
 
 import json
 from base64 import urlsafe_b64encode
@@ -17,20 +21,35 @@ from usergroups.models import UserGroup
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 LISTS = {
     "list_user_groups": (
-        "user_groups", "provided_id", lambda group, time: UserGroupFactory(team=group.team, created_at=time)
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
     ),
-    "list_bookmarks": ("bookmarks", "id", lambda group, time: BookmarkFactory(user_group=group, created_at=time)),
-    "list_collections": ("collections", "id", lambda group, time: CollectionFactory(user_group=group, created_at=time)),
+    "list_bookmarks": (
+        "bookmarks",
+        "id",
+        lambda group, time: BookmarkFactory(user_group=group, created_at=time),
+    ),
+    "list_collections": (
+        "collections",
+        "id",
+        lambda group, time: CollectionFactory(user_group=group, created_at=time),
+    ),
     "list_user_groups?updated_since=2000-01-01T00:00:00Z": (
-        "user_groups", "provided_id",
-        lambda group, time: UserGroupFactory(team=group.team, created_at=time, updated_at=time),
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(
+            team=group.team, created_at=time, updated_at=time
+        ),
     ),
     "list_user_groups?name=Group": (
-        "user_groups", "provided_id", lambda group, time: UserGroupFactory(team=group.team, created_at=time)
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
     ),
-}  # fmt: skip
-"""Each operation, with filters, and the name of its list, the field that identifies an item, and a function that
-creates a row.
+}
+"""Each operation, with filters, and the name of its list, the field that
+identifies an item, and a function that creates a row.
 """
 
 
@@ -43,7 +62,10 @@ class Listing:
         self.filters = name.partition("?")[2]
 
     def page(self, link="?"):
-        """Return the page that a link leads to. The link may be only a query string, without the filters."""
+        """Return the page that a link leads to.
+
+        The link may be only a query string, without the filters.
+        """
         query = link.partition("?")[2]
         if self.filters and "cursor=" not in query:
             query = f"{self.filters}&{query}"
@@ -71,7 +93,8 @@ class Listing:
 
 @pytest.fixture(params=LISTS)
 def listing(request, client, user_group):
-    UserGroup.objects.update(environment="Testing")  # so that ``user_group`` is not in the list of user groups
+    # so that ``user_group`` is not in the list of user groups
+    UserGroup.objects.update(environment="Testing")
     operation = request.param.partition("?")[0]
     return Listing(caller(client, user_group, operation), user_group, request.param)
 
@@ -95,7 +118,10 @@ def test_previous_links_lead_to_the_same_pages(listing):
     back = listing.page(third["previous"])
     start = listing.page(back["previous"])
 
-    assert (listing.keys(back), listing.keys(start)) == (listing.keys(second), listing.keys(first))
+    assert (listing.keys(back), listing.keys(start)) == (
+        listing.keys(second),
+        listing.keys(first),
+    )
     assert (first["previous"], start["previous"]) == (None, None)
     assert back["next"]
 
@@ -118,12 +144,15 @@ def test_deleted_rows_do_not_shift_the_following_pages(listing):
     assert listing.keys(first) == made[:2]
 
     for model in (UserGroup, Bookmark, Collection):
-        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()  # the last row of the page
+        # the last row of the page
+        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()
 
     assert listing.follow(first["next"]) == [made[2:4], made[4:6]]
 
 
-def test_a_list_from_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(listing):
+def test_a_list_from_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(
+    listing,
+):
     made_before = [listing.make(MOMENT.replace(day=day)) for day in range(1, 6)]
     page = listing.page("?limit=2&order=oldest")
     shown = listing.keys(page)
@@ -141,8 +170,11 @@ def test_the_limit_sets_the_size_of_a_page(listing):
     for _ in range(201):
         listing.make(MOMENT)
 
-    pages = [listing.page(query) for query in ("?", "?limit=200", "?limit=201", "?limit=1")]
-    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]  # 50 by default, at most 200
+    pages = [
+        listing.page(query) for query in ("?", "?limit=200", "?limit=201", "?limit=1")
+    ]
+    # 50 by default, at most 200
+    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]
 
 
 def test_links_are_absolute_and_keep_the_parameters(listing):
@@ -156,7 +188,9 @@ def test_links_are_absolute_and_keep_the_parameters(listing):
 
 
 def encoded(value):
-    """Encode a cursor: [time field, time, key, backwards] and, for the order "oldest", the upper bound of the time."""
+    """Encode a cursor: [time field, time, key, backwards] and, for the order
+    "oldest", the upper bound of the time.
+    """
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
@@ -173,15 +207,28 @@ TIME = "2026-01-01T00:00:00+00:00"
         pytest.param(encoded([]), id="empty"),
         pytest.param(encoded(["updated_at", TIME, "x", False]), id="another order"),
         pytest.param(encoded(["name", TIME, "x", False]), id="unknown order"),
-        pytest.param(encoded(["created_at", "2026-01-01", "x", True]), id="date without a time"),
         pytest.param(
-            encoded(["created_at", "0001-01-01T00:00:00+14:00", "x", True]), id="before the first year in UTC"
+            encoded(["created_at", "2026-01-01", "x", True]), id="date without a time"
+        ),
+        pytest.param(
+            encoded(["created_at", "0001-01-01T00:00:00+14:00", "x", True]),
+            id="before the first year in UTC",
         ),
         pytest.param(encoded(["created_at", TIME, "\0", True]), id="key with U+0000"),
-        pytest.param(encoded(["created_at", TIME, 1, 1]), id="numbers for the key and for backwards"),
-        pytest.param(encoded(["created_at", TIME, "x", False, "2026-01-01T00:00:00"]), id="bound without an offset"),
-        pytest.param(encoded(["created_at", TIME, "x", False, 1]), id="number for a bound"),
-        pytest.param(encoded(["created_at", TIME, "x", False, TIME, TIME]), id="two bounds"),
+        pytest.param(
+            encoded(["created_at", TIME, 1, 1]),
+            id="numbers for the key and for backwards",
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, "2026-01-01T00:00:00"]),
+            id="bound without an offset",
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, 1]), id="number for a bound"
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, TIME, TIME]), id="two bounds"
+        ),
     ],
 )
 def test_an_invalid_cursor_is_refused(client, user_group, cursor):
@@ -191,7 +238,9 @@ def test_an_invalid_cursor_is_refused(client, user_group, cursor):
     assert errors(call()) == [("cursor", "invalid")]
 
 
-def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(client, user_group):
+def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
+    client, user_group
+):
     call = caller(client, user_group, "list_user_groups")
     call.url += f"?updated_since=2000-01-01T00:00:00Z&cursor={encoded(['created_at', TIME, 'x', False])}"
 

@@ -1,4 +1,6 @@
-"""The cost of decoding JSON is bounded by the number of values and by their depth."""
+"""The cost of decoding JSON is bounded by the number of values and by their
+depth.
+"""
 
 import json
 
@@ -24,7 +26,9 @@ MEMBERS = {
     "strings with quotation marks": (rb'"\","', 1),
     "strings that end with a backslash": (rb'"\\"', 1),
 }
-"""By kind, a value, and how many commas and brackets it has with the comma after it."""
+"""By kind, a value, and how many commas and brackets it has with the comma
+after it.
+"""
 
 
 @pytest.mark.parametrize(("member", "marks"), MEMBERS.values(), ids=MEMBERS)
@@ -130,7 +134,9 @@ def test_the_largest_integers_keep_every_digit(text):
     assert loads(text.encode()) == json.loads(text)
 
 
-@pytest.mark.parametrize("literal", [f"{LARGEST * 2}", f"-{LARGEST * 2}", "1" * 5000, "1e309", "-1e309"])
+@pytest.mark.parametrize(
+    "literal", [f"{LARGEST * 2}", f"-{LARGEST * 2}", "1" * 5000, "1e309", "-1e309"]
+)
 def test_a_number_that_overflows_a_double_is_refused(literal):
     with pytest.raises(ValueError, match=r"^The JSON contains a number that is too"):
         loads(f"[{literal}]".encode())

@@ -1,6 +1,8 @@
-"""No input causes a server error, and every answer has the shape that the contract defines.
+"""No input causes a server error, and every answer has the shape that the
+contract defines.
 
-The fixture ``operation`` calls an operation with a valid token. A test runs for each operation that has a JSON body.
+The fixture ``operation`` calls an operation with a valid token. A test runs
+for each operation that has a JSON body.
 """
 
 import json
@@ -16,20 +18,40 @@ json_values = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(st.characters())
-    | st.sampled_from([10**400, "x" * 300]),  # a number that overflows a double, and a text too long for a name
-    lambda children: st.lists(children, max_size=5) | st.dictionaries(st.text(st.characters()), children, max_size=5),
+    # a number that overflows a double, and a text too long for a name
+    | st.sampled_from([10**400, "x" * 300]),
+    lambda children: (
+        st.lists(children, max_size=5)
+        | st.dictionaries(st.text(st.characters()), children, max_size=5)
+    ),
     max_leaves=20,
 )
-fields = ["user_group_id", "name", "mapping", "properties", "url", "title", "collection", "user_groups", "bookmarks"]
+fields = [
+    "user_group_id",
+    "name",
+    "mapping",
+    "properties",
+    "url",
+    "title",
+    "collection",
+    "user_groups",
+    "bookmarks",
+]
 bodies = (
-    st.fixed_dictionaries({}, optional=dict.fromkeys(fields, json_values)).map(json.dumps).map(str.encode)
+    st.fixed_dictionaries({}, optional=dict.fromkeys(fields, json_values))
+    .map(json.dumps)
+    .map(str.encode)
     | json_values.map(json.dumps).map(str.encode)
     | st.binary()
-    | st.lists(st.sampled_from(rb'[ ] { } " \ : , a 1e999 \u0000 \ud800'.split())).map(b"".join)
-)  # fmt: skip
+    | st.lists(st.sampled_from(rb'[ ] { } " \ : , a 1e999 \u0000 \ud800'.split())).map(
+        b"".join
+    )
+)
 
 # Servers pass on any bytes except control characters, decoded as Latin-1.
-header_values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200)
+header_values = st.text(
+    st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200
+)
 with_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -49,10 +71,15 @@ def test_any_body_is_answered(operation, body):
 
 @with_fixtures
 @given(
-    authorization=header_values | header_values.map("Token {}".format) | header_values.map("Bearer {}".format),
+    authorization=header_values
+    | header_values.map("Token {}".format)
+    | header_values.map("Bearer {}".format),
     content_type=header_values,
     accept=header_values,
 )
 def test_any_header_is_answered(operation, authorization, content_type, accept):
-    check_answer(operation(b"{}", CONTENT_TYPE=content_type, HTTP_ACCEPT=accept), {200, 400, 415})
+    check_answer(
+        operation(b"{}", CONTENT_TYPE=content_type, HTTP_ACCEPT=accept),
+        {200, 400, 415},
+    )
     check_answer(operation(b"{}", HTTP_AUTHORIZATION=authorization), {401})

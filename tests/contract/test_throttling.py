@@ -1,7 +1,8 @@
-"""Rate limits of tokens and of failed authentications, which are counted by address.
+"""Rate limits of tokens and of failed authentications, which are counted by
+address.
 
-The fixture ``any_operation`` calls an operation with a valid token. A test runs for each operation, or for those that
-it names in ``parametrize``.
+The fixture ``any_operation`` calls an operation with a valid token. A test
+runs for each operation, or for those that it names in ``parametrize``.
 """
 
 from unittest.mock import Mock
@@ -12,14 +13,21 @@ from django.test import RequestFactory
 
 from tests.answers import error_code
 from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
-from usergroups.tokens.throttling import FailedAuthenticationThrottle, TokenThrottle, address_of
+from usergroups.tokens.throttling import (
+    FailedAuthenticationThrottle,
+    TokenThrottle,
+    address_of,
+)
 
 pytestmark = pytest.mark.database_independent
 
 
 @pytest.fixture
 def rates(settings):
-    """Allow three calls in a minute. All tests run 1.5 seconds after its beginning (see ``reset_rate_limits``)."""
+    """Allow three calls in a minute.
+
+    All tests run 1.5 seconds after its beginning (see ``reset_rate_limits``).
+    """
     settings.USERGROUPS_CALL_RATE, settings.USERGROUPS_FAILURE_RATE = "3/min", "3/min"
     return settings
 
@@ -31,14 +39,19 @@ def test_a_token_is_throttled_over_its_rate(any_operation, valid_body, rates):
     assert error_code(answers[3], 429) == "throttled"
     assert answers[3]["Retry-After"] == "59"  # The window began 1.5 seconds ago.
     assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=3;w=60'}
-    assert [answer["RateLimit"] for answer in answers] == [f'"token";r={calls};t=59' for calls in (2, 1, 0, 0)]
+    assert [answer["RateLimit"] for answer in answers] == [
+        f'"token";r={calls};t=59' for calls in (2, 1, 0, 0)
+    ]
 
 
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_the_count_begins_anew_with_each_window(any_operation, valid_body, rates, monkeypatch):
+def test_the_count_begins_anew_with_each_window(
+    any_operation, valid_body, rates, monkeypatch
+):
     assert [any_operation(valid_body).status_code for _ in range(4)][3] == 429
 
-    monkeypatch.setattr(TokenThrottle, "timer", lambda self: 60)  # the beginning of the next minute
+    # the beginning of the next minute
+    monkeypatch.setattr(TokenThrottle, "timer", lambda self: 60)
     assert any_operation(valid_body)["RateLimit"] == '"token";r=2;t=60'
 
 
@@ -65,17 +78,24 @@ def call_with_bad_token(call, **extra):
     return call(HTTP_AUTHORIZATION=f"{call.scheme} x", **extra)
 
 
-def test_an_address_is_throttled_after_failed_authentications(any_operation, valid_body, rates):
+def test_an_address_is_throttled_after_failed_authentications(
+    any_operation, valid_body, rates
+):
     answers = [call_with_bad_token(any_operation) for _ in range(4)]
 
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
     assert error_code(answers[3], 429) == "throttled"
     assert answers[3]["Retry-After"] == "59"  # The window began 1.5 seconds ago.
-    assert call_with_bad_token(any_operation, REMOTE_ADDR="192.0.2.1").status_code == 401
-    assert any_operation(valid_body).status_code in (200, 201)  # Clients with valid tokens may have the same address.
+    assert (
+        call_with_bad_token(any_operation, REMOTE_ADDR="192.0.2.1").status_code == 401
+    )
+    # Clients with valid tokens may have the same address.
+    assert any_operation(valid_body).status_code in (200, 201)
 
 
-def test_calls_without_a_token_are_not_counted_as_failures(any_operation, valid_body, rates):
+def test_calls_without_a_token_are_not_counted_as_failures(
+    any_operation, valid_body, rates
+):
     for _ in range(5):
         assert any_operation(HTTP_AUTHORIZATION=None).status_code == 401
 
@@ -87,16 +107,22 @@ def test_calls_without_a_token_are_not_counted_as_failures(any_operation, valid_
     [
         (0, "192.0.2.2", 429),  # The caller can set the header, so REMOTE_ADDR counts.
         (1, "192.0.2.2", 401),
-        (1, "192.0.2.3, 192.0.2.1", 429),  # The trusted proxy has appended the last address.
+        # The trusted proxy has appended the last address.
+        (1, "192.0.2.3, 192.0.2.1", 429),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_failures_are_counted_by_the_forwarded_address(any_operation, rates, trusted_proxies, forwarded, status):
+def test_failures_are_counted_by_the_forwarded_address(
+    any_operation, rates, trusted_proxies, forwarded, status
+):
     rates.USERGROUPS_TRUSTED_PROXIES = trusted_proxies
     for _ in range(3):
         call_with_bad_token(any_operation, HTTP_X_FORWARDED_FOR="192.0.2.1")
 
-    assert call_with_bad_token(any_operation, HTTP_X_FORWARDED_FOR=forwarded).status_code == status
+    assert (
+        call_with_bad_token(any_operation, HTTP_X_FORWARDED_FOR=forwarded).status_code
+        == status
+    )
 
 
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -140,16 +166,25 @@ def test_addresses_are_parsed_and_reduced_to_their_network(settings, sent, count
         (3, "192.0.2.1, 192.0.2.2", None),  # A proxy was bypassed.
     ],
 )
-def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(settings, trusted_proxies, forwarded, counted):
+def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(
+    settings, trusted_proxies, forwarded, counted
+):
     settings.USERGROUPS_TRUSTED_PROXIES = trusted_proxies
 
-    assert address_of(RequestFactory(HTTP_X_FORWARDED_FOR=forwarded).get("/")) == counted
+    assert (
+        address_of(RequestFactory(HTTP_X_FORWARDED_FOR=forwarded).get("/")) == counted
+    )
 
 
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_calls_are_not_limited_while_the_cache_is_unavailable(any_operation, valid_body, rates, caplog):
+def test_calls_are_not_limited_while_the_cache_is_unavailable(
+    any_operation, valid_body, rates, caplog
+):
     # Nothing listens on this port.
-    unavailable = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    unavailable = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": "redis://127.0.0.1:1/0",
+    }
     rates.CACHES = {"default": unavailable}
 
     answers = [any_operation(valid_body) for _ in range(5)]
@@ -168,11 +203,17 @@ def test_calls_without_permission_are_counted(any_operation, valid_body, rates):
     assert all("RateLimit" in answer for answer in answers)
 
 
-def test_each_call_but_the_first_of_a_window_takes_one_cache_operation(rates, monkeypatch):
-    add, increment = Mock(wraps=caches["default"].add), Mock(wraps=caches["default"].incr)
+def test_each_call_but_the_first_of_a_window_takes_one_cache_operation(
+    rates, monkeypatch
+):
+    add, increment = (
+        Mock(wraps=caches["default"].add),
+        Mock(wraps=caches["default"].incr),
+    )
     monkeypatch.setattr(caches["default"], "add", add)
     monkeypatch.setattr(caches["default"], "incr", increment)
     throttle = FailedAuthenticationThrottle()
 
     assert [throttle.count("a") for _ in range(4)] == [1, 2, 3, 4]
-    assert (add.call_count, increment.call_count) == (1, 4)  # The first call takes one of each.
+    # The first call takes one of each.
+    assert (add.call_count, increment.call_count) == (1, 4)

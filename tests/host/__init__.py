@@ -1,1 +1,4 @@
-"""Host projects: other Django projects that use the apps. They share nothing with the service."""
+"""Host projects: other Django projects that use the apps.
+
+They share nothing with the service.
+"""

@@ -1,4 +1,6 @@
-"""Middleware, an exception handler, a database router and app configs for the settings of the host projects."""
+"""Middleware, an exception handler, a database router and app configs for the
+settings of the host projects.
+"""
 
 from contextlib import suppress
 
@@ -10,7 +12,9 @@ from usergroups.apps import UserGroupsConfig
 
 
 def read_body(get_response):
-    """Read the body before the view, as middleware for logging or signatures does."""
+    """Read the body before the view, as middleware for logging or signatures
+    does.
+    """
 
     def middleware(request):
         with suppress(RequestDataTooBig):
@@ -33,14 +37,23 @@ def add_header(get_response):
 
 
 def exception_handler(exception, context):
-    raise AssertionError("The views of the apps must not call the host's exception handler.")
+    raise AssertionError(
+        "The views of the apps must not call the host's exception handler."
+    )
 
 
 class ReplicaRouter:
-    """Read the models of the apps from the replica. Other models, such as sessions, stay in the default database."""
+    """Read the models of the apps from the replica.
+
+    Other models, such as sessions, stay in the default database.
+    """
 
     def db_for_read(self, model, **hints):
-        return "replica" if model._meta.app_label in ("usergroups", "bookmarks") else "default"
+        return (
+            "replica"
+            if model._meta.app_label in ("usergroups", "bookmarks")
+            else "default"
+        )
 
     def db_for_write(self, model, **hints):
         return "default"

@@ -1,4 +1,6 @@
-"""Host projects that are served over HTTP, each with its own database, all with the same rows."""
+"""Host projects that are served over HTTP, each with its own database, all
+with the same rows.
+"""
 
 import json
 import os
@@ -21,13 +23,20 @@ SCHEMES = {"api": "Token", "v1": "Bearer"}
 """The scheme of each app, by the first part of its paths."""
 
 SECRETS = {
-    **{f"{scheme} {state}": secret_format.generate(prefix)
-       for scheme, prefix in [("Token", "uga"), ("Bearer", "bma")]
-       for state in ("valid", "read-only", "expired", "revoked")},
+    **{
+        f"{scheme} {state}": secret_format.generate(prefix)
+        for scheme, prefix in [("Token", "uga"), ("Bearer", "bma")]
+        for state in ("valid", "read-only", "expired", "revoked")
+    },
     **{f"user group {number}": secret_format.generate("ugt") for number in (1, 2)},
-}  # fmt: skip
-"""The secret of each token, such as "Token expired", and of each user group, which all hosts have."""
-IDS = {f"id of {name}": secret_format.digest(secret).hex() for name, secret in SECRETS.items()}
+}
+"""The secret of each token, such as "Token expired", and of each user group,
+which all hosts have.
+"""
+IDS = {
+    f"id of {name}": secret_format.digest(secret).hex()
+    for name, secret in SECRETS.items()
+}
 SEEDED = {**SECRETS, **IDS}
 
 
@@ -45,12 +54,24 @@ class Host(NamedTuple):
     environment: dict[str, str]
 
     def run(self, *command: str, **options: object) -> None:
-        subprocess.run([sys.executable, "-m", *command], check=True, timeout=TIMEOUT, **self.options, **options)
+        subprocess.run(
+            [sys.executable, "-m", *command],
+            check=True,
+            timeout=TIMEOUT,
+            **self.options,
+            **options,
+        )
 
     @property
     def options(self) -> dict[str, object]:
-        """The folder and the environment of the host's processes, as options of Popen."""
-        environment = {**os.environ, "PYTHONPATH": f"{self.folder}:{ROOT}", **self.environment}
+        """The folder and the environment of the host's processes, as options
+        of Popen.
+        """
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{self.folder}:{ROOT}",
+            **self.environment,
+        }
         return {"cwd": self.folder, "env": environment}
 
     @contextmanager
@@ -62,16 +83,23 @@ class Host(NamedTuple):
 
         def is_ready() -> bool:
             with suppress(httpx.TransportError):
-                httpx.get(address, verify=CERTIFICATES)  # Otherwise httpx loads all certificates, even for http.
+                # Otherwise httpx loads all certificates, even for http.
+                httpx.get(address, verify=CERTIFICATES)
                 return True
             return False
 
-        command = [sys.executable, "-m", *(argument.format(port=port) for argument in self.command)]
+        command = [
+            sys.executable,
+            "-m",
+            *(argument.format(port=port) for argument in self.command),
+        ]
         with running_server(command, log, is_ready, **self.options):
             yield address
 
     def send(self, address: str, call: Call) -> httpx.Response:
-        """Make a call on a connection of its own, since servers close the connection when they refuse a body."""
+        """Make a call on a connection of its own, since servers close the
+        connection when they refuse a body.
+        """
         app = call.path.split("/")[1]
         headers, body = dict(call.headers), call.body
         if isinstance(body, dict):
@@ -79,15 +107,29 @@ class Host(NamedTuple):
             body = fill_in(json.dumps(body, ensure_ascii=False)).encode()
         if call.authorization is not None:
             seeded = SECRETS.get(f"{SCHEMES[app]} {call.authorization}")
-            headers["Authorization"] = f"{SCHEMES[app]} {seeded}" if seeded else fill_in(call.authorization)
+            headers["Authorization"] = (
+                f"{SCHEMES[app]} {seeded}" if seeded else fill_in(call.authorization)
+            )
         url = address + self.prefixes[app] + fill_in(call.path)
         content = iter(body) if isinstance(body, tuple) else body
-        return httpx.request(call.method, url, content=content, headers=headers, timeout=TIMEOUT, verify=CERTIFICATES)
+        return httpx.request(
+            call.method,
+            url,
+            content=content,
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=CERTIFICATES,
+        )
 
 
 def service(database_url: str) -> Host:
     """Return the service itself as a host."""
-    command = ["granian", "--interface=wsgi", "--port={port}", "bookmarks_service.wsgi:application"]
+    command = [
+        "granian",
+        "--interface=wsgi",
+        "--port={port}",
+        "bookmarks_service.wsgi:application",
+    ]
     environment = {
         "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
         "DATABASE_URL": database_url,
@@ -97,28 +139,59 @@ def service(database_url: str) -> Host:
 
 
 def new_project(folder: Path, command: list[str], *settings: str) -> Host:
-    """Run startproject, install the apps as docs/plug-in.md says, and add lines to the settings."""
-    subprocess.run([sys.executable, "-m", "django", "startproject", "host", folder], check=True, timeout=TIMEOUT)
+    """Run startproject, install the apps as docs/plug-in.md says, and add
+    lines to the settings.
+    """
+    subprocess.run(
+        [sys.executable, "-m", "django", "startproject", "host", folder],
+        check=True,
+        timeout=TIMEOUT,
+    )
     install, urls, *_ = blocks(page("plug-in"), "python")
     with (folder / "host" / "settings.py").open("a") as file:
         file.write("\n".join([install, *settings]))
     with (folder / "host" / "urls.py").open("a") as file:
         file.write(urls)
-    return Host(command, {"api": "/groups", "v1": "/links"}, folder, {"DJANGO_SETTINGS_MODULE": "host.settings"})
+    return Host(
+        command,
+        {"api": "/groups", "v1": "/links"},
+        folder,
+        {"DJANGO_SETTINGS_MODULE": "host.settings"},
+    )
 
 
 def asgi(folder: Path) -> Host:
     """Return a new project that runs under ASGI."""
-    settings = ("DEBUG = False", "ALLOWED_HOSTS = ['127.0.0.1']", "MIDDLEWARE += ['tests.host.components.add_header']")
-    return new_project(folder, ["uvicorn", "--port={port}", "--log-level=warning", "host.asgi:application"], *settings)
+    settings = (
+        "DEBUG = False",
+        "ALLOWED_HOSTS = ['127.0.0.1']",
+        "MIDDLEWARE += ['tests.host.components.add_header']",
+    )
+    return new_project(
+        folder,
+        ["uvicorn", "--port={port}", "--log-level=warning", "host.asgi:application"],
+        *settings,
+    )
 
 
 def hostile(folder: Path) -> Host:
-    """Return the project with tests/host/settings.py, which contradict the contract wherever they can."""
-    command = ["gunicorn", "--threads=4", "--no-control-socket", "--bind=127.0.0.1:{port}"]
+    """Return the project with tests/host/settings.py, which contradict the
+    contract wherever they can.
+    """
+    command = [
+        "gunicorn",
+        "--threads=4",
+        "--no-control-socket",
+        "--bind=127.0.0.1:{port}",
+    ]
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.host.settings",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
     }
     prefixes = {"api": "/tenants/groups", "v1": "/links"}
-    return Host([*command, "django.core.wsgi:get_wsgi_application()"], prefixes, ROOT, environment)
+    return Host(
+        [*command, "django.core.wsgi:get_wsgi_application()"],
+        prefixes,
+        ROOT,
+        environment,
+    )

@@ -1,7 +1,8 @@
-"""A host project whose settings differ from those of the service, and from the contract, wherever they can.
+"""A host project whose settings differ from those of the service, and from the
+contract, wherever they can.
 
-It has a user model with UUIDs as primary keys, two admin sites, an app with models that refer to ours, and a read
-replica.
+It has a user model with UUIDs as primary keys, two admin sites, an app with
+models that refer to ours, and a read replica.
 """
 
 import os
@@ -70,9 +71,15 @@ TEMPLATES = [
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["djangorestframework_camel_case.render.CamelCaseJSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["djangorestframework_camel_case.parser.CamelCaseJSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.BasicAuthentication"],
+    "DEFAULT_RENDERER_CLASSES": [
+        "djangorestframework_camel_case.render.CamelCaseJSONRenderer"
+    ],
+    "DEFAULT_PARSER_CLASSES": [
+        "djangorestframework_camel_case.parser.CamelCaseJSONParser"
+    ],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.BasicAuthentication"
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
     "DEFAULT_THROTTLE_RATES": {"anon": "1/day"},
@@ -92,5 +99,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "PREPROCESSING_HOOKS": ["usergroups.tokens.openapi.exclude_contract_views"],
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"
+    ],
 }

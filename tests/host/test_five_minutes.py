@@ -1,4 +1,6 @@
-"""Follow the steps of docs/plug-in.md: install the apps in a new project, make a call, and uninstall them."""
+"""Follow the steps of docs/plug-in.md: install the apps in a new project, make
+a call, and uninstall them.
+"""
 
 import json
 import os
@@ -19,7 +21,9 @@ from tests.test_packaging import wheel  # noqa: F401
 
 pytestmark = pytest.mark.database_independent
 
-INSTALL, START_PROJECT, MIGRATE_AND_CREATE_TOKEN, SERVE, CALL = blocks(section("plug-in", "Installation"), "sh")
+INSTALL, START_PROJECT, MIGRATE_AND_CREATE_TOKEN, SERVE, CALL = blocks(
+    section("plug-in", "Installation"), "sh"
+)
 
 
 class Project:
@@ -27,9 +31,13 @@ class Project:
 
     def __init__(self, folder):
         self.folder = folder
-        self.settings, self.urls = folder / "mysite" / "settings.py", folder / "mysite" / "urls.py"
-        # Pass on neither the settings of this test run nor the path of the repository. pip needs no network, because
-        # share_dependencies() provides the dependencies.
+        self.settings, self.urls = (
+            folder / "mysite" / "settings.py",
+            folder / "mysite" / "urls.py",
+        )
+        # Pass on neither the settings of this test run nor the path of the
+        # repository. pip needs no network, because share_dependencies()
+        # provides the dependencies.
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PIP_NO_INDEX": "1",
@@ -41,21 +49,32 @@ class Project:
         """Run shell commands and return what they print."""
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],
-            cwd=self.folder, env=self.environment, input=answers, capture_output=True, text=True, timeout=TIMEOUT,
+            cwd=self.folder,
+            env=self.environment,
+            input=answers,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
             check=False,
-        )  # fmt: skip
+        )
         assert result.returncode == 0, result.stderr
         return result.stdout
 
     def share_dependencies(self):
-        """Make the packages of this test run importable, except an editable install of the repository."""
+        """Make the packages of this test run importable, except an editable
+        install of the repository.
+        """
         [packages] = self.folder.glob(".venv/lib/python*/site-packages")
         (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
 
     def database(self):
-        """Return the content of the database as SQL, without SQLite's counters of ids."""
+        """Return the content of the database as SQL, without SQLite's counters
+        of ids.
+        """
         with closing(sqlite3.connect(self.folder / "db.sqlite3")) as connection:
-            return {line for line in connection.iterdump() if "sqlite_sequence" not in line}
+            return {
+                line for line in connection.iterdump() if "sqlite_sequence" not in line
+            }
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +87,11 @@ def project(tmp_path_factory, wheel):  # noqa: F811
     project.share_dependencies()
     project.run(START_PROJECT)
     project.run(".venv/bin/python manage.py migrate")
-    project.original = project.settings.read_text(), project.urls.read_text(), project.database()
+    project.original = (
+        project.settings.read_text(),
+        project.urls.read_text(),
+        project.database(),
+    )
     project.settings.write_text(project.original[0] + in_settings)
     project.urls.write_text(project.original[1] + in_urls)
     project.secret = project.run(MIGRATE_AND_CREATE_TOKEN).splitlines()[-1]
@@ -81,24 +104,35 @@ def server(project, tmp_path_factory):
     port = free_port()
     with running_server(
         [*shlex.split(SERVE), "--noreload", str(port)],
-        tmp_path_factory.mktemp("server") / "log", lambda: listens(port), cwd=project.folder, env=project.environment,
-    ):  # fmt: skip
+        tmp_path_factory.mktemp("server") / "log",
+        lambda: listens(port),
+        cwd=project.folder,
+        env=project.environment,
+    ):
         yield f"http://127.0.0.1:{port}"
 
 
 def test_the_documented_call_has_the_documented_answer(project, server):
     text = section("plug-in", "Installation")
-    call = CALL.replace("<API_TOKEN>", project.secret).replace("http://localhost:8000", server)
+    call = CALL.replace("<API_TOKEN>", project.secret).replace(
+        "http://localhost:8000", server
+    )
     [documented] = blocks(text, "json")
 
-    answer, status = project.run(call.replace("curl", "curl -s -w '\n%{http_code}'", 1)).splitlines()
+    answer, status = project.run(
+        call.replace("curl", "curl -s -w '\n%{http_code}'", 1)
+    ).splitlines()
 
     token = json.loads(answer)["user_group"]["token"]
-    assert json.loads(answer) == json.loads(documented.replace("<USER_GROUP_TOKEN>", token))
+    assert json.loads(answer) == json.loads(
+        documented.replace("<USER_GROUP_TOKEN>", token)
+    )
     assert f"The response has the status {status}:" in text
 
 
-@pytest.mark.parametrize("path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown"])
+@pytest.mark.parametrize(
+    "path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown"]
+)
 def test_unknown_paths_are_answered_in_json(server, path):
     response = httpx.post(server + path)
 
@@ -112,7 +146,10 @@ def test_the_documented_steps_to_an_openapi_document_work(project):
     project.settings.write_text(before[0] + in_settings)
     project.urls.write_text(before[1] + in_urls)
 
-    project.run(".venv/bin/python manage.py spectacular --validate --fail-on-warn --file=schema.yaml")
+    project.run(
+        ".venv/bin/python manage.py spectacular --validate --fail-on-warn "
+        "--file=schema.yaml"
+    )
 
     project.settings.write_text(before[0])
     project.urls.write_text(before[1])
@@ -120,10 +157,13 @@ def test_the_documented_steps_to_an_openapi_document_work(project):
 
 
 def test_the_documented_steps_leave_nothing_of_the_apps(project):
-    """The database is the same as before the installation, and the project runs without the package."""
+    """The database is the same as before the installation, and the project
+    runs without the package.
+    """
     drop, forget, uninstall = blocks(section("plug-in", "Uninstall"), "sh")
     settings, urls, database = project.original
-    assert project.database() > database  # These are sets: rows and tables were only added.
+    # These are sets: rows and tables were only added.
+    assert project.database() > database
 
     project.run(drop)
     project.settings.write_text(settings)
@@ -132,5 +172,10 @@ def test_the_documented_steps_leave_nothing_of_the_apps(project):
     project.run(uninstall, answers="y\n")
 
     assert project.database() == database
-    project.run(".venv/bin/python manage.py check; .venv/bin/python manage.py migrate --check")
-    project.run("! .venv/bin/python -c 'import usergroups'; ! .venv/bin/python -c 'import bookmarks'")
+    project.run(
+        ".venv/bin/python manage.py check; .venv/bin/python manage.py migrate --check"
+    )
+    project.run(
+        "! .venv/bin/python -c 'import usergroups'; ! .venv/bin/python -c 'import "
+        "bookmarks'"
+    )

@@ -1,25 +1,44 @@
-"""The apps in host projects with other settings. test_same_bytes.py compares the responses over HTTP."""
+"""The apps in host projects with other settings. test_same_bytes.py compares
+the responses over HTTP.
+"""
 
 from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.admin.browser import browser, log_in, needs_chromium, new_context, new_page  # noqa: F401
+from tests.admin.browser import (  # noqa: F401
+    browser,
+    log_in,
+    needs_chromium,
+    new_context,
+    new_page,
+)
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
 pytestmark = pytest.mark.database_independent
 
-TESTS_OF_OPERATIONS = ["tests/usergroups/test_update_user_group.py", "tests/usergroups/test_user_groups.py"]
+TESTS_OF_OPERATIONS = [
+    "tests/usergroups/test_update_user_group.py",
+    "tests/usergroups/test_user_groups.py",
+]
 
 
 @pytest.mark.parametrize(
     ("host", "tests"),
     [
-        pytest.param("settings", ["tests/host/notes"], id="an app, a site and a replica of the host"),
-        pytest.param("settings_alone", TESTS_OF_OPERATIONS, id="usergroups without bookmarks"),
-        pytest.param("settings_labelled", ["tests/host/test_labels.py"], id="other labels"),
+        pytest.param(
+            "settings",
+            ["tests/host/notes"],
+            id="an app, a site and a replica of the host",
+        ),
+        pytest.param(
+            "settings_alone", TESTS_OF_OPERATIONS, id="usergroups without bookmarks"
+        ),
+        pytest.param(
+            "settings_labelled", ["tests/host/test_labels.py"], id="other labels"
+        ),
     ],
 )
 def test_the_tests_pass_with_the_settings_of_a_host_project(host, tests):
@@ -47,18 +66,38 @@ class HostUserGroupAdmin(UserGroupAdmin, ModelAdmin):
 class HostApiTokenAdmin(ApiTokenAdmin, ModelAdmin):
     pass
 """
-NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"  # A missing icon would be an error.
+# A missing icon would be an error.
+NO_FAVICON = "UNFOLD = {'SITE_FAVICONS': [{'rel': 'icon', 'href': 'data:,'}]}"
 
 
 @pytest.fixture
 def unfold_page(browser, tmp_path):  # noqa: F811
-    """Log in to a project with the admin classes above. The test fails if the browser reports an error."""
-    host = new_project(tmp_path, ["django", "runserver", "--noreload", "{port}"], INSTALL_UNFOLD, NO_FAVICON)
+    """Log in to a project with the admin classes above.
+
+    The test fails if the browser reports an error.
+    """
+    host = new_project(
+        tmp_path,
+        ["django", "runserver", "--noreload", "{port}"],
+        INSTALL_UNFOLD,
+        NO_FAVICON,
+    )
     (tmp_path / "host" / "admin.py").write_text(ADMIN)
-    host.environment.update(DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error")
+    host.environment.update(
+        DJANGO_SUPERUSER_PASSWORD="a-password", PYTHONWARNINGS="error"
+    )
     with host.serve(tmp_path / "log") as address:
-        host.run("django", "createsuperuser", "--noinput", "--username=operator", "--email=operator@example.com")
-        with new_context(browser, SimpleNamespace(base_url=address)) as context, new_page(context) as page:
+        host.run(
+            "django",
+            "createsuperuser",
+            "--noinput",
+            "--username=operator",
+            "--email=operator@example.com",
+        )
+        with (
+            new_context(browser, SimpleNamespace(base_url=address)) as context,
+            new_page(context) as page,
+        ):
             log_in(page, "a-password")
             expect(page.get_by_role("link", name="API tokens").first).to_be_visible()
             yield page
@@ -69,7 +108,9 @@ def test_with_unfold_pages_fit_the_screen_and_a_token_can_be_revoked(unfold_page
     for model in ("usergroups/usergroup", "usergroups/apitoken"):
         for path in ("", "add/", "1/change/", "1/history/"):
             unfold_page.goto(f"/admin/{model}/{path}")
-            assert unfold_page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert unfold_page.evaluate(
+                "document.documentElement.scrollWidth <= innerWidth"
+            ), path
 
     unfold_page.goto("/admin/usergroups/apitoken/1/change/")
     unfold_page.get_by_role("button", name="Revoke", exact=True).click()

@@ -1,4 +1,6 @@
-"""The tables and the admin if the labels of the apps are ``teams`` and ``links``: see settings_labelled.py."""
+"""The tables and the admin if the labels of the apps are ``teams`` and
+``links``: see settings_labelled.py.
+"""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -17,21 +19,37 @@ def test_no_migration_is_missing():
 
 
 def test_the_tables_have_the_labels_in_their_names():
-    assert (UserGroup._meta.db_table, Bookmark._meta.db_table) == ("teams_usergroup", "links_bookmark")
+    assert (UserGroup._meta.db_table, Bookmark._meta.db_table) == (
+        "teams_usergroup",
+        "links_bookmark",
+    )
 
 
 @pytest.mark.parametrize("page", ["changelist", "add"])
-@pytest.mark.parametrize("model", [Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken])
+@pytest.mark.parametrize(
+    "model", [Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken]
+)
 def test_the_admin_has_its_pages(admin_client, model, page):
     BookmarkFactory()
 
-    assert admin_client.get(reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")).status_code == 200
+    assert (
+        admin_client.get(
+            reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")
+        ).status_code
+        == 200
+    )
 
 
 def test_a_file_is_imported_in_the_admin(admin_client):
     user_group = BookmarkFactory().user_group
-    file = SimpleUploadedFile("bookmarks.jsonl", b'{"url": "https://example.com/imported"}')
+    file = SimpleUploadedFile(
+        "bookmarks.jsonl", b'{"url": "https://example.com/imported"}'
+    )
 
-    admin_client.post(reverse("admin:links_bookmark_import"), {"user_group": user_group.pk, "file": file}, follow=True)
+    admin_client.post(
+        reverse("admin:links_bookmark_import"),
+        {"user_group": user_group.pk, "file": file},
+        follow=True,
+    )
 
     assert user_group.bookmarks.filter(url="https://example.com/imported").exists()

@@ -12,7 +12,8 @@ def handler404(request, exception):
 
 
 admin.autodiscover()
-second_site = FindSite("second")  # with the same classes as the default site, and the search field Find
+# with the same classes as the default site, and the search field Find
+second_site = FindSite("second")
 for model, model_admin in admin.site._registry.items():
     second_site.register(model, type(model_admin))
 

@@ -12,7 +12,10 @@ def hours_ago(hours: int) -> Any:
 
 
 class TokenFactory(factory.django.DjangoModelFactory):
-    """Issue a token. The instance has its secret as ``secret``, which the model does not store."""
+    """Issue a token.
+
+    The instance has its secret as ``secret``, which the model does not store.
+    """
 
     class Meta:
         abstract = True
@@ -22,8 +25,10 @@ class TokenFactory(factory.django.DjangoModelFactory):
         expired = factory.Trait(expires_at=hours_ago(1))
         rotated = factory.Trait(rotated_at=hours_ago(1))
         expiring = factory.Trait(expires_at=hours_ago(-24))  # in a day
-        unused = factory.Trait(created_at=hours_ago(91 * 24))  # The admin reports tokens not used for 90 days.
-        recently_used = factory.Trait(last_used_at=hours_ago(0))  # so that calls do not write the last use
+        # The admin reports tokens not used for 90 days.
+        unused = factory.Trait(created_at=hours_ago(91 * 24))
+        # so that calls do not write the last use
+        recently_used = factory.Trait(last_used_at=hours_ago(0))
 
     @classmethod
     def _create(cls, model_class, **fields):

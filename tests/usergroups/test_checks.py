@@ -10,7 +10,11 @@ pytestmark = pytest.mark.django_db  # Django's own checks query the database.
 
 def ids_of_errors(**settings):
     with override_settings(**settings):
-        return [message.id for message in run_checks() if message.id.startswith("usergroups.")]
+        return [
+            message.id
+            for message in run_checks()
+            if message.id.startswith("usergroups.")
+        ]
 
 
 def test_the_defaults_pass_all_checks():
@@ -51,7 +55,11 @@ def sql_ascii(monkeypatch):
 
 
 def ids_of_encoding_errors(**kwargs):
-    return [message.id for message in run_checks(**kwargs) if message.id.startswith("usergroups.")]
+    return [
+        message.id
+        for message in run_checks(**kwargs)
+        if message.id.startswith("usergroups.")
+    ]
 
 
 @pytest.mark.usefixtures("sql_ascii")
@@ -86,7 +94,9 @@ def test_databases_other_than_postgresql_and_sqlite_are_refused(monkeypatch):
     assert ids_of_database_errors() == ["usergroups.E005"]
 
 
-@pytest.mark.parametrize(("version", "errors"), [((3, 34, 1), 1), ((3, 35, 0), 0), ((3, 100, 0), 0)])
+@pytest.mark.parametrize(
+    ("version", "errors"), [((3, 34, 1), 1), ((3, 35, 0), 0), ((3, 100, 0), 0)]
+)
 def test_sqlite_must_have_at_least_the_version_3_35(monkeypatch, version, errors):
     monkeypatch.setattr(connection, "vendor", "sqlite")
     monkeypatch.setattr(connection, "get_database_version", lambda: version)
@@ -104,9 +114,13 @@ def legacy_database(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("routers", "errors"), [([], 1), ([f"{__name__}.RefuseMigrationsRouter"], 0)], ids=["allowed", "refused"]
+    ("routers", "errors"),
+    [([], 1), ([f"{__name__}.RefuseMigrationsRouter"], 0)],
+    ids=["allowed", "refused"],
 )
-def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(legacy_database, settings, routers, errors):
+def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(
+    legacy_database, settings, routers, errors
+):
     settings.DATABASE_ROUTERS = routers
 
     assert ids_of_database_errors() == []

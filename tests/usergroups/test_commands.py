@@ -23,12 +23,25 @@ def team():
 
 def test_only_the_secret_of_a_new_token_is_written_to_standard_output(team, capsys):
     before = timezone.now()
-    options = ["--environment", "Testing", "--read-only", "--expires-in", "30", "--name", "CI"]
+    options = [
+        "--environment",
+        "Testing",
+        "--read-only",
+        "--expires-in",
+        "30",
+        "--name",
+        "CI",
+    ]
     call_command("create_api_token", "--team", "Acme", *options)
 
     out, err = capsys.readouterr()
     token = ApiToken.objects.authenticate(out.removesuffix("\n"))
-    assert (token.team, token.environment, token.read_only, token.name) == (team, "Testing", True, "CI")
+    assert (token.team, token.environment, token.read_only, token.name) == (
+        team,
+        "Testing",
+        True,
+        "CI",
+    )
     assert before <= token.expires_at - timedelta(days=30) <= timezone.now()
     assert out.strip() not in err
 
@@ -37,7 +50,12 @@ def test_a_team_is_created_with_its_first_token():
     call_command("create_api_token", "--team", "New", "--create-team")
 
     token = ApiToken.objects.get(team__name="New")
-    assert (token.environment, token.read_only, token.expires_at, token.name) == ("", False, None, "")
+    assert (token.environment, token.read_only, token.expires_at, token.name) == (
+        "",
+        False,
+        None,
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,10 +63,17 @@ def test_a_team_is_created_with_its_first_token():
     [
         (["--environment", "Production"], "argument --environment: invalid choice"),
         (["--expires-in", "soon"], "argument --expires-in: invalid days value"),
-        (["--expires-in", "0"], "argument --expires-in: must be a number of days from 1 to 36500"),
-        (["--expires-in", "99999999999"], "argument --expires-in: must be a number of days from 1 to 36500"),
+        (
+            ["--expires-in", "0"],
+            "argument --expires-in: must be a number of days from 1 to 36500",
+        ),
+        (
+            ["--expires-in", "99999999999"],
+            "argument --expires-in: must be a number of days from 1 to 36500",
+        ),
         (["--name", "a" * 256], "Ensure this value has at most 255 characters"),
-        (["--name", "\udcff"], "argument --name: invalid utf8 value"),  # what Python makes of the byte 0xFF
+        # what Python makes of the byte 0xFF
+        (["--name", "\udcff"], "argument --name: invalid utf8 value"),
         (["--team", "Unknown"], "There is no team named 'Unknown'"),
         (["--create-team"], "Team with this Name already exists"),
         (["--create-team", "--team", ""], "This field cannot be blank"),
@@ -116,5 +141,6 @@ def test_old_tokens_are_deleted_in_chunks(monkeypatch):
     statements = queries_of(call_command, "delete_old_tokens")
 
     assert not ApiToken.objects.exists()
-    # Three chunks of a page and a deletion, an empty page, and that of the access tokens.
+    # Three chunks of a page and a deletion, an empty page, and that of the
+    # access tokens.
     assert len(statements) == 3 * 2 + 1 + 1

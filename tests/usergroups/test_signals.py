@@ -1,4 +1,6 @@
-"""The signals about teams, user groups and tokens, and the rules for all signals."""
+"""The signals about teams, user groups and tokens, and the rules for all
+signals.
+"""
 
 from copy import copy
 from datetime import timedelta
@@ -30,34 +32,60 @@ def test_a_created_group_is_announced(call_usergroups, api_token):
 
 @pytest.mark.parametrize(
     ("method", "fields", "headers"),
-    [("POST", {"name": "New"}, {}), ("PUT", {}, {}), ("PUT", {"name": "New"}, {"HTTP_IF_MATCH": '"0"'})],
+    [
+        ("POST", {"name": "New"}, {}),
+        ("PUT", {}, {}),
+        ("PUT", {"name": "New"}, {"HTTP_IF_MATCH": '"0"'}),
+    ],
     ids=["an existing group", "no fields", "another version"],
 )
-def test_a_call_that_changes_nothing_sends_nothing(update_user_group, user_group, method, fields, headers):
+def test_a_call_that_changes_nothing_sends_nothing(
+    update_user_group, user_group, method, fields, headers
+):
     with recorded() as sent:
-        update_user_group({"user_group_id": user_group.provided_id, **fields}, method=method, **headers)
+        update_user_group(
+            {"user_group_id": user_group.provided_id, **fields},
+            method=method,
+            **headers,
+        )
 
     assert sent == []
 
 
-def test_an_update_is_announced_with_the_written_fields(update_user_group, user_group, api_token):
+def test_an_update_is_announced_with_the_written_fields(
+    update_user_group, user_group, api_token
+):
     with recorded() as sent:
-        update_user_group({"user_group_id": user_group.provided_id, "name": "New", "mapping": {"40": 1}})
+        update_user_group(
+            {
+                "user_group_id": user_group.provided_id,
+                "name": "New",
+                "mapping": {"40": 1},
+            }
+        )
 
-    assert sent == [expected("updated", user_group, actor=api_token, fields={"name", "mapping"})]
+    assert sent == [
+        expected("updated", user_group, actor=api_token, fields={"name", "mapping"})
+    ]
     [group] = sent[0].arguments["instances"]
     assert (group.name, group.mapping) == ("New", {"40": 1})
 
 
-def test_a_deleted_group_is_announced_with_its_values(call_usergroups, user_group, api_token):
+def test_a_deleted_group_is_announced_with_its_values(
+    call_usergroups, user_group, api_token
+):
     with recorded() as sent:
-        call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
+        call_usergroups(
+            "DELETE", "user", query={"user_group_id": user_group.provided_id}
+        )
 
     assert sent == [expected("deleted", user_group, actor=api_token)]
     assert sent[0].arguments["instances"][0].name == user_group.name
 
 
-def test_a_new_user_group_token_is_announced_as_a_rotation(call_usergroups, user_group, api_token):
+def test_a_new_user_group_token_is_announced_as_a_rotation(
+    call_usergroups, user_group, api_token
+):
     with recorded() as sent:
         call_usergroups("POST", "user-token", {"user_group_id": user_group.provided_id})
 
@@ -66,7 +94,9 @@ def test_a_new_user_group_token_is_announced_as_a_rotation(call_usergroups, user
     assert sent[0].arguments["instances"][0].token == user_group.token
 
 
-def test_a_batch_sends_a_signal_for_each_set_of_fields(call_usergroups, user_group, api_token):
+def test_a_batch_sends_a_signal_for_each_set_of_fields(
+    call_usergroups, user_group, api_token
+):
     first, second, third = UserGroupFactory.create_batch(3, team=user_group.team)
     items = [
         {"user_group_id": "new", "name": "New"},
@@ -81,8 +111,14 @@ def test_a_batch_sends_a_signal_for_each_set_of_fields(call_usergroups, user_gro
         call_usergroups("POST", "users-batch", {"user_groups": items})
 
     new = UserGroup.objects.get(provided_id="new")
-    in_fixed_order = sorted(sent, key=lambda each: (each.name, len(each.arguments["instances"])))
-    [renamed] = [arguments["instances"] for _, _, arguments in sent if arguments.get("fields") == {"name"}]
+    in_fixed_order = sorted(
+        sent, key=lambda each: (each.name, len(each.arguments["instances"]))
+    )
+    [renamed] = [
+        arguments["instances"]
+        for _, _, arguments in sent
+        if arguments.get("fields") == {"name"}
+    ]
     assert in_fixed_order == [
         expected("created", new, actor=api_token),
         expected("updated", third, actor=api_token, fields={"mapping"}),
@@ -122,7 +158,14 @@ def test_a_save_is_announced_with_the_fields_that_can_be_edited(user_group):
         user_group.save(update_fields=["name", "team_id", "updated_at"])
         user_group.save(update_fields=["updated_at"])
 
-    every_field = {"team", "environment", "provided_id", "name", "mapping", "properties"}
+    every_field = {
+        "team",
+        "environment",
+        "provided_id",
+        "name",
+        "mapping",
+        "properties",
+    }
     assert sent == [
         expected("updated", user_group, fields=every_field),
         expected("updated", user_group, fields={"name", "team"}),
@@ -132,7 +175,9 @@ def test_a_save_is_announced_with_the_fields_that_can_be_edited(user_group):
 def test_bulk_methods_of_django_send_nothing(user_group):
     with recorded() as sent:
         UserGroup.objects.update(name="New")
-        UserGroup.objects.bulk_create([UserGroup(team=user_group.team, provided_id="b", name="B")])
+        UserGroup.objects.bulk_create(
+            [UserGroup(team=user_group.team, provided_id="b", name="B")]
+        )
         UserGroup.objects.bulk_update([user_group], ["name"])
 
     assert sent == []
@@ -158,7 +203,10 @@ def test_deletions_of_instances_and_querysets_are_announced(factory):
     first, second, third = factory.create_batch(3)
 
     # delete() sets the primary key of ``first`` to None.
-    expected_signals = [expected("deleted", copy(first)), expected("deleted", second, third)]
+    expected_signals = [
+        expected("deleted", copy(first)),
+        expected("deleted", second, third),
+    ]
     with recorded() as sent:
         first.delete()
         type(second).objects.filter(pk__in=[second.pk, third.pk]).delete()
@@ -174,8 +222,12 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
     with received() as sent:
         with transaction.atomic():
             team = Team.objects.create(name="Acme")
-            group, _ = UserGroup.objects.get_or_add("a", {"team_id": team.pk, "environment": ""}, {})
-            UserGroup.objects.change("a", {"team_id": team.pk, "environment": ""}, name="New")
+            group, _ = UserGroup.objects.get_or_add(
+                "a", {"team_id": team.pk, "environment": ""}, {}
+            )
+            UserGroup.objects.change(
+                "a", {"team_id": team.pk, "environment": ""}, name="New"
+            )
             sent_before_the_commit = list(sent)
 
         assert sent_before_the_commit == []
@@ -184,13 +236,21 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
             expected("created", group),
             expected("updated", group, fields={"name"}),
         ]
-        assert [arguments["instances"][0].name for _, _, arguments in sent] == ["Acme", "a", "New"]
+        assert [arguments["instances"][0].name for _, _, arguments in sent] == [
+            "Acme",
+            "a",
+            "New",
+        ]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_rolled_back_write_sends_nothing(user_group):
     with received() as sent, transaction.atomic():
-        UserGroup.objects.change(user_group.provided_id, {"team_id": user_group.team_id, "environment": ""}, name="New")
+        UserGroup.objects.change(
+            user_group.provided_id,
+            {"team_id": user_group.team_id, "environment": ""},
+            name="New",
+        )
         user_group.delete()
         transaction.set_rollback(True)
 
@@ -220,7 +280,9 @@ def test_a_host_can_name_the_actor():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_failing_receiver_is_logged_and_breaks_nothing(call_usergroups, caplog, request):
+def test_a_failing_receiver_is_logged_and_breaks_nothing(
+    call_usergroups, caplog, request
+):
     def fail(**kwargs):
         raise RuntimeError("The receiver failed.")
 

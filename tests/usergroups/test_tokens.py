@@ -26,8 +26,8 @@ def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
 
 
 def test_the_checksum_is_the_crc_32_in_base62():
-    # The CRC-32 of "abc_" and the zeros is 117736564 = 7 * 62**4 + 60 * 62**3 + 0 * 62**2 + 40 * 62 + 52, which has the
-    # digits 0 7 y 0 e q.
+    # The CRC-32 of "abc_" and the zeros is 117736564 = 7 * 62**4 + 60 * 62**3
+    # + 0 * 62**2 + 40 * 62 + 52, which has the digits 0 7 y 0 e q.
     assert secret_format.is_well_formed("abc_" + "0" * 32 + "07y0eq", "abc")
 
 
@@ -37,16 +37,31 @@ TOKEN = secret_format.generate("abc")
 @given(data=st.data())
 def test_the_checksum_detects_a_mistyped_character(data):
     position = data.draw(st.integers(0, len(TOKEN) - 1))
-    character = data.draw(st.sampled_from(secret_format.ALPHABET + "_ é").filter(lambda c: c != TOKEN[position]))
+    character = data.draw(
+        st.sampled_from(secret_format.ALPHABET + "_ é").filter(
+            lambda c: c != TOKEN[position]
+        )
+    )
 
-    assert not secret_format.is_well_formed(TOKEN[:position] + character + TOKEN[position + 1 :], "abc")
+    assert not secret_format.is_well_formed(
+        TOKEN[:position] + character + TOKEN[position + 1 :], "abc"
+    )
 
 
 @pytest.mark.parametrize(
-    "change", [lambda t: t[:-1], lambda t: t + "0", lambda t: t + "\n", lambda t: "", lambda t: "_"]
+    "change",
+    [
+        lambda t: t[:-1],
+        lambda t: t + "0",
+        lambda t: t + "\n",
+        lambda t: "",
+        lambda t: "_",
+    ],
 )
 def test_a_token_of_another_length_is_malformed(change):
-    assert not secret_format.is_well_formed(change(secret_format.generate("abc")), "abc")
+    assert not secret_format.is_well_formed(
+        change(secret_format.generate("abc")), "abc"
+    )
 
 
 @pytest.mark.django_db
@@ -56,7 +71,8 @@ def test_only_a_digest_is_stored_and_nothing_shows_the_secret():
     stored = ApiToken.objects.filter(pk=token.pk).values().get()
     assert len(bytes(stored["digest"])) == 32
     assert secret.startswith(stored["hint"])
-    assert len(secret) - len(stored["hint"]) == 34  # The hint has the prefix and 4 of 38 characters.
+    # The hint has the prefix and 4 of 38 characters.
+    assert len(secret) - len(stored["hint"]) == 34
     assert secret not in str(stored)
     assert secret not in f"{token} {token!r} {vars(token)}"
 
@@ -111,11 +127,17 @@ def test_the_last_use_is_written_at_most_once_a_minute():
 
 @pytest.mark.django_db
 def test_a_successor_inherits_no_use():
-    token = ApiTokenFactory(recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl")
+    token = ApiTokenFactory(
+        recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl"
+    )
 
     successor, _ = token.rotate(timedelta(hours=1))
 
-    assert (successor.last_used_at, successor.last_used_address, successor.last_used_agent) == (None, "", "")
+    assert (
+        successor.last_used_at,
+        successor.last_used_address,
+        successor.last_used_agent,
+    ) == (None, "", "")
 
 
 def last_used_at(token):
@@ -148,7 +170,9 @@ def test_a_failed_write_leaves_an_outer_transaction_usable():
     token = ApiTokenFactory()
 
     def fail_in_the_database(execute, sql, params, many, context):
-        return execute(sql.replace("UPDATE", "UPDATE no_such_table", 1), params, many, context)
+        return execute(
+            sql.replace("UPDATE", "UPDATE no_such_table", 1), params, many, context
+        )
 
     with transaction.atomic():
         with connection.execute_wrapper(fail_in_the_database):
@@ -158,13 +182,16 @@ def test_a_failed_write_leaves_an_outer_transaction_usable():
     assert ApiToken.objects.filter(name="later").exists()
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has row locks")
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="only PostgreSQL has row locks"
+)
 @pytest.mark.django_db(transaction=True)
 def test_on_postgresql_a_locked_row_is_skipped_and_not_retried_for_a_minute(caplog):
     token = ApiTokenFactory()
     with row_locked(token), transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = '3s'")  # so that a write that waits fails
+            # so that a write that waits fails
+            cursor.execute("SET LOCAL lock_timeout = '3s'")
         assert len(queries_of(token.mark_used, REQUEST)) == 1
         assert queries_of(token.mark_used, REQUEST) == []
 
@@ -172,13 +199,24 @@ def test_on_postgresql_a_locked_row_is_skipped_and_not_retried_for_a_minute(capl
     assert last_used_at(token) is None
 
 
-def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_use(update_user_group, api_token):
+def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_use(
+    update_user_group, api_token
+):
     ApiToken.objects.update(last_used_at=None)
-    queries = queries_of(lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8"))
+    queries = queries_of(
+        lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8")
+    )
 
-    [last_use_query] = [query for query in queries if query.startswith("UPDATE") and "last_used_at" in query]
+    [last_use_query] = [
+        query
+        for query in queries
+        if query.startswith("UPDATE") and "last_used_at" in query
+    ]
     api_token.refresh_from_db()
-    assert (api_token.last_used_address, api_token.last_used_agent) == ("127.0.0.1", "curl/8")
+    assert (api_token.last_used_address, api_token.last_used_agent) == (
+        "127.0.0.1",
+        "curl/8",
+    )
     assert "last_used_address" in last_use_query
     assert "last_used_agent" in last_use_query
 
@@ -196,7 +234,11 @@ SECRET = "uga_" + "x" * 38
         pytest.param("\xff\xfe", "��", id="not UTF-8"),
         pytest.param("\u202eabc\ud800", "?abc?", id="not Latin-1"),
         pytest.param(f"agent/{SECRET}", "agent/uga_…", id="secret"),
-        pytest.param("x" * 240 + SECRET, "x" * 240 + "uga_…", id="secret across the 255th character"),
+        pytest.param(
+            "x" * 240 + SECRET,
+            "x" * 240 + "uga_…",
+            id="secret across the 255th character",
+        ),
         pytest.param("y" * 100_000, "y" * 255, id="long"),
     ],
 )

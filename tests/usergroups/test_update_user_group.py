@@ -14,31 +14,50 @@ from usergroups.models import UserGroup
 
 YEARS_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
-# The service refuses U+0000, lone surrogates, and numbers that overflow a double.
+# The service refuses U+0000, lone surrogates, and numbers that overflow a
+# double.
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-numbers = st.integers(-(10**308), 10**308) | st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.integers(-(10**308), 10**308) | st.floats(
+    allow_nan=False, allow_infinity=False
+)
 json_values = st.recursive(
     st.none() | st.booleans() | numbers | text,
-    lambda children: st.lists(children, max_size=5) | st.dictionaries(text, children, max_size=5),
+    lambda children: (
+        st.lists(children, max_size=5) | st.dictionaries(text, children, max_size=5)
+    ),
     max_leaves=10,
 )
 
 
 def exactly(value):
-    """Return a text that differs for 1, 1.0 and true, and for different orders of keys."""
+    """Return a text that differs for 1, 1.0 and true, and for different orders
+    of keys.
+    """
     return json.dumps(value)
 
 
-def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_user_group):
-    user_group = UserGroupFactory(team=update_user_group.token.team, provided_id="ü", token="ugt_x")
+def test_every_field_is_updated_and_the_group_returned_in_compact_json(
+    update_user_group,
+):
+    user_group = UserGroupFactory(
+        team=update_user_group.token.team, provided_id="ü", token="ugt_x"
+    )
     mapping, properties = {"40": "warehouse", "41": 113}, {"b": 1.0, "a": None}
 
-    response = update_user_group({"user_group_id": "ü", "name": "Ü", "mapping": mapping, "properties": properties})
+    response = update_user_group(
+        {
+            "user_group_id": "ü",
+            "name": "Ü",
+            "mapping": mapping,
+            "properties": properties,
+        }
+    )
 
     assert response.status_code == 200
     assert response.content.decode() == (
         '{"success":1,"user_group":{"team_id":%d,"token":"ugt_x","name":"Ü","provided_id":"ü",'
-        '"properties":{"b":1.0,"a":null},"api_environment_tag":null}}' % user_group.team_id
+        '"properties":{"b":1.0,"a":null},"api_environment_tag":null}}'
+        % user_group.team_id
     )
     user_group.refresh_from_db()
     assert user_group.mapping == mapping
@@ -46,7 +65,10 @@ def test_every_field_is_updated_and_the_group_returned_in_compact_json(update_us
 
 def test_omitted_fields_are_unchanged(update_user_group):
     user_group = UserGroupFactory(
-        team=update_user_group.token.team, mapping={"1": 2}, properties={"a": 1}, updated_at=YEARS_AGO
+        team=update_user_group.token.team,
+        mapping={"1": 2},
+        properties={"a": 1},
+        updated_at=YEARS_AGO,
     )
     before = UserGroup.objects.filter(pk=user_group.pk).values().get()
 
@@ -67,8 +89,12 @@ def test_omitted_fields_are_unchanged(update_user_group):
         ("properties", {}, {}),
     ],
 )
-def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field, sent, stored):
-    user_group = UserGroupFactory(team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1})
+def test_mapping_and_properties_are_replaced_as_a_whole(
+    update_user_group, field, sent, stored
+):
+    user_group = UserGroupFactory(
+        team=update_user_group.token.team, mapping={"old": 1}, properties={"old": 1}
+    )
 
     response = update_user_group({"user_group_id": user_group.provided_id, field: sent})
 
@@ -79,8 +105,18 @@ def test_mapping_and_properties_are_replaced_as_a_whole(update_user_group, field
 
 def test_read_only_fields_are_ignored(update_user_group, user_group):
     before = UserGroup.objects.values().get()
-    read_only = {"id": 0, "pk": 0, "team": 0, "team_id": 0, "token": "x", "environment": "Testing", "provided_id": "x",
-                 "api_environment_tag": "Testing", "created_at": "2020-01-01", "updated_at": "2020-01-01"}  # fmt: skip
+    read_only = {
+        "id": 0,
+        "pk": 0,
+        "team": 0,
+        "team_id": 0,
+        "token": "x",
+        "environment": "Testing",
+        "provided_id": "x",
+        "api_environment_tag": "Testing",
+        "created_at": "2020-01-01",
+        "updated_at": "2020-01-01",
+    }
 
     response = update_user_group({**read_only, "user_group_id": user_group.provided_id})
 
@@ -99,11 +135,22 @@ def test_an_unknown_group_is_not_found_and_not_created(update_user_group):
 
 
 @pytest.mark.parametrize("environment", ["", "Customer", "Testing"])
-def test_the_token_determines_the_team_and_the_environment(update_user_group, environment):
+def test_the_token_determines_the_team_and_the_environment(
+    update_user_group, environment
+):
     token = update_user_group.token
-    groups = {tag: UserGroupFactory(team=token.team, environment=tag, provided_id="same", name="Old name")
-              for tag in ("", "Customer", "Testing")}  # fmt: skip
-    UserGroupFactory(team=TeamFactory(), environment=environment, provided_id="same", name="Old name")
+    groups = {
+        tag: UserGroupFactory(
+            team=token.team, environment=tag, provided_id="same", name="Old name"
+        )
+        for tag in ("", "Customer", "Testing")
+    }
+    UserGroupFactory(
+        team=TeamFactory(),
+        environment=environment,
+        provided_id="same",
+        name="Old name",
+    )
     update_user_group.token = ApiTokenFactory(team=token.team, environment=environment)
 
     response = update_user_group({"user_group_id": "same", "name": "New name"})
@@ -117,7 +164,14 @@ def test_the_token_determines_the_team_and_the_environment(update_user_group, en
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(None, "null"), ("", "blank"), (1, "invalid"), (True, "invalid"), (["a"], "invalid"), ("a" * 256, "max_length")],
+    [
+        (None, "null"),
+        ("", "blank"),
+        (1, "invalid"),
+        (True, "invalid"),
+        (["a"], "invalid"),
+        ("a" * 256, "max_length"),
+    ],
 )
 @pytest.mark.parametrize("field", ["user_group_id", "name"])
 def test_invalid_text_is_refused(update_user_group, user_group, field, value, code):
@@ -130,7 +184,9 @@ def test_invalid_text_is_refused(update_user_group, user_group, field, value, co
 
 @pytest.mark.parametrize("value", ["a", 1, True, []])
 @pytest.mark.parametrize("field", ["mapping", "properties"])
-def test_mapping_and_properties_must_be_objects(update_user_group, user_group, field, value):
+def test_mapping_and_properties_must_be_objects(
+    update_user_group, user_group, field, value
+):
     body = {"user_group_id": user_group.provided_id, field: value}
 
     assert errors(update_user_group(body)) == [(field, "not_an_object")]
@@ -138,9 +194,18 @@ def test_mapping_and_properties_must_be_objects(update_user_group, user_group, f
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(None, "null"), ("", "blank"), (1.0, "invalid"), (True, "invalid"), ([], "invalid"), ("a" * 256, "max_length")],
+    [
+        (None, "null"),
+        ("", "blank"),
+        (1.0, "invalid"),
+        (True, "invalid"),
+        ([], "invalid"),
+        ("a" * 256, "max_length"),
+    ],
 )
-def test_an_invalid_data_source_is_refused_with_its_path(update_user_group, user_group, value, code):
+def test_an_invalid_data_source_is_refused_with_its_path(
+    update_user_group, user_group, value, code
+):
     body = {"user_group_id": user_group.provided_id, "mapping": {"39": 1, "40": value}}
 
     assert errors(update_user_group(body)) == [("mapping.40", code)]
@@ -148,7 +213,12 @@ def test_an_invalid_data_source_is_refused_with_its_path(update_user_group, user
 
 def test_all_errors_are_reported_at_once(update_user_group, user_group):
     before = UserGroup.objects.values().get()
-    body = {"user_group_id": user_group.provided_id, "name": 1, "mapping": {"40": [], "41": None}, "properties": 2}
+    body = {
+        "user_group_id": user_group.provided_id,
+        "name": 1,
+        "mapping": {"40": [], "41": None},
+        "properties": 2,
+    }
 
     assert errors(update_user_group(body)) == [
         ("name", "invalid"),
@@ -161,8 +231,12 @@ def test_all_errors_are_reported_at_once(update_user_group, user_group):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(properties=st.dictionaries(text, json_values, max_size=5))
-def test_properties_come_back_as_they_were_sent(update_user_group, user_group, properties):
-    response = update_user_group({"user_group_id": user_group.provided_id, "properties": properties})
+def test_properties_come_back_as_they_were_sent(
+    update_user_group, user_group, properties
+):
+    response = update_user_group(
+        {"user_group_id": user_group.provided_id, "properties": properties}
+    )
 
     assert exactly(response.json()["user_group"]["properties"]) == exactly(properties)
 
@@ -180,9 +254,16 @@ def test_mappings_keep_every_digit(update_user_group, user_group, mapping):
 
 
 def test_an_update_takes_two_statements(update_user_group, user_group):
-    body = {"user_group_id": user_group.provided_id, "name": "New name", "mapping": {}, "properties": {}}
+    body = {
+        "user_group_id": user_group.provided_id,
+        "name": "New name",
+        "mapping": {},
+        "properties": {},
+    }
 
     token, update = queries_of(update_user_group, body)
 
-    assert token.startswith("SELECT") and "usergroups_team" in token  # the token with its team
-    assert update.startswith("UPDATE") and "RETURNING" in update  # the given fields, and the group after the update
+    # the token with its team
+    assert token.startswith("SELECT") and "usergroups_team" in token
+    # the given fields, and the group after the update
+    assert update.startswith("UPDATE") and "RETURNING" in update

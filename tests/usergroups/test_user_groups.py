@@ -18,22 +18,37 @@ from usergroups.models import UserGroup
 
 
 def test_a_group_is_read(call_usergroups, user_group):
-    response = call_usergroups("GET", "user", query={"user_group_id": user_group.provided_id})
+    response = call_usergroups(
+        "GET", "user", query={"user_group_id": user_group.provided_id}
+    )
 
     assert response.status_code == 200
-    assert response.json() == {"success": 1, "user_group": user_group_detail_json(user_group)}
+    assert response.json() == {
+        "success": 1,
+        "user_group": user_group_detail_json(user_group),
+    }
 
 
 @pytest.mark.parametrize(
     ("query", "code"),
-    [({}, "required"), ({"user_group_id": ""}, "blank"), ({"user_group_id": "a" * 256}, "max_length")],
+    [
+        ({}, "required"),
+        ({"user_group_id": ""}, "blank"),
+        ({"user_group_id": "a" * 256}, "max_length"),
+    ],
 )
 def test_the_query_must_contain_a_valid_id(call_usergroups, query, code):
-    assert errors(call_usergroups("GET", "user", query=query)) == [("user_group_id", code)]
+    assert errors(call_usergroups("GET", "user", query=query)) == [
+        ("user_group_id", code)
+    ]
 
 
-@pytest.mark.parametrize("provided_id", [" a ", "a+b", "a&b=c", "ü", "\N{GRINNING FACE}", "a%20b", "\n"])
-def test_ids_in_the_query_are_compared_exactly(call_usergroups, user_group, provided_id):
+@pytest.mark.parametrize(
+    "provided_id", [" a ", "a+b", "a&b=c", "ü", "\N{GRINNING FACE}", "a%20b", "\n"]
+)
+def test_ids_in_the_query_are_compared_exactly(
+    call_usergroups, user_group, provided_id
+):
     UserGroup.objects.update(provided_id=provided_id)
 
     response = call_usergroups("GET", "user", query={"user_group_id": provided_id})
@@ -42,47 +57,81 @@ def test_ids_in_the_query_are_compared_exactly(call_usergroups, user_group, prov
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_an_id_in_the_body_is_refused_with_a_hint_at_the_query_string(call_usergroups, user_group, method):
-    response = call_usergroups(method, "user", {"user_group_id": user_group.provided_id})
+def test_an_id_in_the_body_is_refused_with_a_hint_at_the_query_string(
+    call_usergroups, user_group, method
+):
+    response = call_usergroups(
+        method, "user", {"user_group_id": user_group.provided_id}
+    )
 
     assert errors(response) == [("user_group_id", "required")]
     [error] = response.json()["errors"]
-    assert error["detail"] == "This parameter is required. Send it in the query string, not in the body."
+    assert (
+        error["detail"]
+        == "This parameter is required. Send it in the query string, not in the body."
+    )
 
 
 # POST api/user
 
 
 def test_a_group_is_created(call_usergroups, api_token):
-    body = {"user_group_id": "new & one", "name": "New", "mapping": {"40": 1}, "properties": {"a": 1}}
+    body = {
+        "user_group_id": "new & one",
+        "name": "New",
+        "mapping": {"40": 1},
+        "properties": {"a": 1},
+    }
 
     response = call_usergroups("POST", "user", body)
 
     user_group = UserGroup.objects.get(provided_id="new & one")
     assert response.status_code == 201
-    assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": True}
-    assert (user_group.name, user_group.mapping, user_group.properties) == ("New", {"40": 1}, {"a": 1})
-    assert (user_group.team, user_group.environment) == (api_token.team, api_token.environment)
+    assert response.json() == {
+        "success": 1,
+        "user_group": user_group_json(user_group),
+        "new_user_group": True,
+    }
+    assert (user_group.name, user_group.mapping, user_group.properties) == (
+        "New",
+        {"40": 1},
+        {"a": 1},
+    )
+    assert (user_group.team, user_group.environment) == (
+        api_token.team,
+        api_token.environment,
+    )
 
 
 def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
-    response = call_usergroups("POST", "user", {"user_group_id": user_group.provided_id, "name": "Other"})
+    response = call_usergroups(
+        "POST", "user", {"user_group_id": user_group.provided_id, "name": "Other"}
+    )
 
     assert response.status_code == 200
-    assert response.json() == {"success": 1, "user_group": user_group_json(user_group), "new_user_group": False}
+    assert response.json() == {
+        "success": 1,
+        "user_group": user_group_json(user_group),
+        "new_user_group": False,
+    }
     assert "Location" not in response
 
 
 CREATE_A = {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]}
-"""A body for a single call and for a batch, which ignore each other's fields."""
+"""A body for a single call and for a batch, which ignore each other's fields.
+"""
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups, user_group, url_name):
+def test_a_concurrent_deletion_of_the_team_is_answered_with_401(
+    call_usergroups, user_group, url_name
+):
     UserGroup.objects.all().delete()  # so that the statements below can delete the team
 
-    with concurrently("INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"):
+    with concurrently(
+        "INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"
+    ):
         response = call_usergroups("POST", url_name, CREATE_A)
 
     assert response.status_code == 401
@@ -90,16 +139,28 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(call_usergroups,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})])
-def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_name, properties):
-    """A batch updates the group. A single call returns it unchanged. Both ignore the other's fields in the body."""
+@pytest.mark.parametrize(
+    ("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})]
+)
+def test_a_concurrently_created_group_is_found(
+    call_usergroups, user_group, url_name, properties
+):
+    """A batch updates the group.
+
+    A single call returns it unchanged. Both ignore the other's fields in the
+    body.
+    """
     insert = (
-        "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, token, mapping, properties, "
-        f"created_at, updated_at) VALUES ({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
+        "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, "
+        "token, mapping, properties, created_at, updated_at) VALUES "
+        f"({user_group.team_id}, '', 'a', 'Theirs', 'x', '{{}}', NULL, now(), now())"
     )
 
     with concurrently("INSERT", insert):
-        body = {"user_group_id": "a", "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}]}
+        body = {
+            "user_group_id": "a",
+            "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}],
+        }
         response = call_usergroups("POST", url_name, body)
 
     group = UserGroup.objects.get(provided_id="a")
@@ -108,7 +169,9 @@ def test_a_concurrently_created_group_is_found(call_usergroups, user_group, url_
 
 
 @pytest.mark.parametrize("url_name", ["user", "users-batch"])
-def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(call_usergroups, caplog, url_name):
+def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(
+    call_usergroups, caplog, url_name
+):
     attempts = []
 
     def conflict(execute, sql, params, many, context):
@@ -131,7 +194,9 @@ def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(call_userg
 def test_a_group_is_deleted(call_usergroups, user_group):
     other = UserGroupFactory(team=user_group.team)
 
-    response = call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
+    response = call_usergroups(
+        "DELETE", "user", query={"user_group_id": user_group.provided_id}
+    )
 
     assert (response.status_code, response.json()) == (200, {"success": 1})
     assert list(UserGroup.objects.all()) == [other]
@@ -141,7 +206,9 @@ def test_a_group_is_deleted(call_usergroups, user_group):
 
 
 def test_the_token_of_a_group_is_rotated(call_usergroups, user_group):
-    response = call_usergroups("POST", "user-token", {"user_group_id": user_group.provided_id})
+    response = call_usergroups(
+        "POST", "user-token", {"user_group_id": user_group.provided_id}
+    )
 
     old = user_group.token
     user_group.refresh_from_db()
@@ -158,14 +225,26 @@ def test_a_group_is_found_by_its_user_group_token(call_usergroups, user_group):
 
     response = call_usergroups("POST", "user-resolve", {"token": user_group.token})
 
-    assert response.json() == {"success": 1, "user_group": user_group_detail_json(user_group)}
+    assert response.json() == {
+        "success": 1,
+        "user_group": user_group_detail_json(user_group),
+    }
 
 
 @pytest.mark.parametrize(
-    ("token", "code"), [(None, "null"), ("", "blank"), (1, "invalid"), ("a" * 65, "max_length"), ([], "invalid")]
+    ("token", "code"),
+    [
+        (None, "null"),
+        ("", "blank"),
+        (1, "invalid"),
+        ("a" * 65, "max_length"),
+        ([], "invalid"),
+    ],
 )
 def test_an_invalid_user_group_token_is_refused(call_usergroups, token, code):
-    assert errors(call_usergroups("POST", "user-resolve", {"token": token})) == [("token", code)]
+    assert errors(call_usergroups("POST", "user-resolve", {"token": token})) == [
+        ("token", code)
+    ]
 
 
 @pytest.mark.parametrize("token", ["", "unknown", "\0", "\ud800", "ugt_\u2028"])
@@ -195,8 +274,21 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     new = UserGroup.objects.exclude(pk=user_group.pk).get()
     assert response.status_code == 200
     results = response.json()["results"]
-    assert [result["status"] for result in results] == [201, 200, 400, 400, 400, 400, 200]
-    assert results[0] == {"status": 201, "success": 1, "user_group": user_group_json(new), "new_user_group": True}
+    assert [result["status"] for result in results] == [
+        201,
+        200,
+        400,
+        400,
+        400,
+        400,
+        200,
+    ]
+    assert results[0] == {
+        "status": 201,
+        "success": 1,
+        "user_group": user_group_json(new),
+        "new_user_group": True,
+    }
     assert results[1] == {
         "status": 200,
         "success": 1,
@@ -205,7 +297,11 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     }
     assert results[2]["errors"][0]["attr"] == "name"
     assert results[2]["errors"][1]["attr"] == "mapping.1"
-    assert [result["errors"][0]["attr"] for result in results[3:6]] == ["user_group_id", None, None]
+    assert [result["errors"][0]["attr"] for result in results[3:6]] == [
+        "user_group_id",
+        None,
+        None,
+    ]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
     assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
 
@@ -221,22 +317,36 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     ],
 )
 def test_invalid_batches_are_refused(call_usergroups, body, code):
-    assert errors(call_usergroups("POST", "users-batch", body)) == [("user_groups", code)]
+    assert errors(call_usergroups("POST", "users-batch", body)) == [
+        ("user_groups", code)
+    ]
 
 
 def test_a_batch_takes_few_statements(call_usergroups, user_group):
     existing = UserGroupFactory.create_batch(400, team=user_group.team)
-    ids = [*(group.provided_id for group in existing), *(f"new_{n}" for n in range(600))]
-    body = {"user_groups": [{"user_group_id": provided_id, "name": "New"} for provided_id in ids]}
+    ids = [
+        *(group.provided_id for group in existing),
+        *(f"new_{n}" for n in range(600)),
+    ]
+    body = {
+        "user_groups": [
+            {"user_group_id": provided_id, "name": "New"} for provided_id in ids
+        ]
+    }
 
     queries = queries_of(lambda: call_usergroups("POST", "users-batch", body))
 
-    # bulk_create() inserts the new groups and updates the others (ON CONFLICT). It needs several statements if the
-    # database limits the parameters of a statement: a new group has 9, and an existing one 10, with its id.
+    # bulk_create() inserts the new groups and updates the others (ON
+    # CONFLICT). It needs several statements if the database limits the
+    # parameters of a statement: a new group has 9, and an existing one 10,
+    # with its id.
     max_parameters = connection.features.max_query_params or 10**6
     inserts = sum(sql.startswith("INSERT") for sql in queries)
-    assert inserts == ceil(600 / (max_parameters // 9)) + ceil(400 / (max_parameters // 10))
-    # The others read the token, the sizes of the stored groups (to limit the response), these groups and the new ones.
+    assert inserts == ceil(600 / (max_parameters // 9)) + ceil(
+        400 / (max_parameters // 10)
+    )
+    # The others read the token, the sizes of the stored groups (to limit the
+    # response), these groups and the new ones.
     assert len(queries) - inserts == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 
@@ -246,7 +356,9 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 
 def follow(call_usergroups, link):
     """Return the page to which the link of another page refers."""
-    return call_usergroups("GET", "users", query=dict(parse_qsl(urlsplit(link).query))).json()
+    return call_usergroups(
+        "GET", "users", query=dict(parse_qsl(urlsplit(link).query))
+    ).json()
 
 
 def test_groups_are_listed_newest_first(call_usergroups, user_group):
@@ -260,61 +372,104 @@ def test_groups_are_listed_newest_first(call_usergroups, user_group):
         "success": 1,
         "next": None,
         "previous": None,
-        "user_groups": [user_group_detail_json(group) for group in (*reversed(others), user_group)],
+        "user_groups": [
+            user_group_detail_json(group) for group in (*reversed(others), user_group)
+        ],
     }
 
 
 def test_groups_are_filtered_by_time_of_update(call_usergroups, user_group):
     updated = UserGroupFactory(team=user_group.team)
 
-    response = call_usergroups("GET", "users", query={"updated_since": updated.updated_at.isoformat()})
+    response = call_usergroups(
+        "GET", "users", query={"updated_since": updated.updated_at.isoformat()}
+    )
 
-    assert [group["provided_id"] for group in response.json()["user_groups"]] == [updated.provided_id]
+    assert [group["provided_id"] for group in response.json()["user_groups"]] == [
+        updated.provided_id
+    ]
 
 
-@pytest.mark.parametrize(("order", "names"), [("newest", ["B", "C", "A"]), ("oldest", ["A", "C", "B"])])
-def test_groups_that_were_updated_are_in_the_order_of_their_updates(call_usergroups, user_group, order, names):
+@pytest.mark.parametrize(
+    ("order", "names"), [("newest", ["B", "C", "A"]), ("oldest", ["A", "C", "B"])]
+)
+def test_groups_that_were_updated_are_in_the_order_of_their_updates(
+    call_usergroups, user_group, order, names
+):
     now = timezone.now()
     for name, days in (("A", 3), ("B", 1), ("C", 2), ("too early", 4)):
-        UserGroupFactory(team=user_group.team, name=name, updated_at=now - timedelta(days=days))
-    query = {"updated_since": (now - timedelta(days=3)).isoformat(), "order": order, "limit": 2}
+        UserGroupFactory(
+            team=user_group.team, name=name, updated_at=now - timedelta(days=days)
+        )
+    query = {
+        "updated_since": (now - timedelta(days=3)).isoformat(),
+        "order": order,
+        "limit": 2,
+    }
     user_group.delete()
 
     first = call_usergroups("GET", "users", query=query).json()
     second = follow(call_usergroups, first["next"])
 
-    assert [group["name"] for page in (first, second) for group in page["user_groups"]] == names
+    assert [
+        group["name"] for page in (first, second) for group in page["user_groups"]
+    ] == names
     assert second["next"] is None
 
 
-def test_a_group_that_changes_after_the_first_page_is_left_to_the_next_poll(call_usergroups, user_group):
+def test_a_group_that_changes_after_the_first_page_is_left_to_the_next_poll(
+    call_usergroups, user_group
+):
     groups = UserGroupFactory.create_batch(3, team=user_group.team)
     since = groups[0].updated_at.isoformat()
-    first = call_usergroups("GET", "users", query={"updated_since": since, "order": "oldest", "limit": 1}).json()
+    first = call_usergroups(
+        "GET", "users", query={"updated_since": since, "order": "oldest", "limit": 1}
+    ).json()
 
-    call_usergroups("PUT", "user", {"user_group_id": groups[1].provided_id, "name": "Changed"})
+    call_usergroups(
+        "PUT", "user", {"user_group_id": groups[1].provided_id, "name": "Changed"}
+    )
     second = follow(call_usergroups, first["next"])
     next_poll = call_usergroups("GET", "users", query={"updated_since": since}).json()
 
-    assert [group["provided_id"] for group in second["user_groups"]] == [groups[2].provided_id]
+    assert [group["provided_id"] for group in second["user_groups"]] == [
+        groups[2].provided_id
+    ]
     assert second["next"] is None
-    assert groups[1].provided_id in [group["provided_id"] for group in next_poll["user_groups"]]
+    assert groups[1].provided_id in [
+        group["provided_id"] for group in next_poll["user_groups"]
+    ]
 
 
 @pytest.mark.parametrize(
     ("time", "code"),
-    [("2026-01-31", "invalid"), ("2026-01-31T09:26:53", "no_offset"), ("2026-W05-6T09Z", "invalid")],
+    [
+        ("2026-01-31", "invalid"),
+        ("2026-01-31T09:26:53", "no_offset"),
+        ("2026-W05-6T09Z", "invalid"),
+    ],
     ids=["no time", "no offset", "week date"],
 )
 def test_an_invalid_time_of_update_is_refused(call_usergroups, time, code):
-    assert errors(call_usergroups("GET", "users", query={"updated_since": time})) == [("updated_since", code)]
+    assert errors(call_usergroups("GET", "users", query={"updated_since": time})) == [
+        ("updated_since", code)
+    ]
 
 
 @pytest.mark.parametrize(
     ("prefix", "names"),
-    [("A", {"Alpha", "A%b"}), ("a", {"alpha"}), ("A%", {"A%b"}), ("Ü", {"Über"}), ("lpha", set()), (" ", {" spaced"})],
+    [
+        ("A", {"Alpha", "A%b"}),
+        ("a", {"alpha"}),
+        ("A%", {"A%b"}),
+        ("Ü", {"Über"}),
+        ("lpha", set()),
+        (" ", {" spaced"}),
+    ],
 )
-def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_group, prefix, names):
+def test_groups_are_filtered_by_a_prefix_of_their_name(
+    call_usergroups, user_group, prefix, names
+):
     for name in ("Alpha", "alpha", "A%b", "Über", " spaced"):
         UserGroupFactory(team=user_group.team, name=name)
 
@@ -323,7 +478,9 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(call_usergroups, user_gro
     assert {group["name"] for group in response.json()["user_groups"]} == names
 
 
-@pytest.mark.parametrize(("number", "pages"), [(10, [1]), (11, [0, 1])], ids=["as many", "one more"])
+@pytest.mark.parametrize(
+    ("number", "pages"), [(10, [1]), (11, [0, 1])], ids=["as many", "one more"]
+)
 def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
     call_usergroups, user_group, monkeypatch, number, pages
 ):
@@ -344,12 +501,19 @@ def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
 @pytest.mark.parametrize(
     ("call", "number"),
     [
-        pytest.param(("GET", "user", b"", {"user_group_id": "existing"}), 2, id="read"),  # the token, the group
-        pytest.param(("POST", "user-resolve", {"token": "ugt_existing"}), 2, id="resolve"),  # the token, the group
-        pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),  # the token, the search, the insert
+        # the token, the group
+        pytest.param(("GET", "user", b"", {"user_group_id": "existing"}), 2, id="read"),
+        # the token, the group
+        pytest.param(
+            ("POST", "user-resolve", {"token": "ugt_existing"}), 2, id="resolve"
+        ),
+        # the token, the search, the insert
+        pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),
         pytest.param(("GET", "users"), 2, id="list"),  # the token, the page
         pytest.param(  # the token, the page
-            ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}), 2, id="list by update"
+            ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}),
+            2,
+            id="list by update",
         ),
         pytest.param(  # the token, the number of groups to scan, the page
             ("GET", "users", b"", {"name": "Group"}), 3, id="list by name"

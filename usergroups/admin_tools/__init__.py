@@ -1,1 +1,3 @@
-"""The building blocks of the admin: the base class, confirmation pages, bounded lists, filters, forms and history."""
+"""The building blocks of the admin: the base class, confirmation pages,
+bounded lists, filters, forms and history.
+"""

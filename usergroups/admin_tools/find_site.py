@@ -1,4 +1,6 @@
-"""The page that finds rows of all models by a text, such as a secret, a name or a URL."""
+"""The page that finds rows of all models by a text, such as a secret, a name
+or a URL.
+"""
 
 import re
 from collections.abc import Iterator
@@ -28,40 +30,69 @@ STATEMENT_LIMIT = "1s"
 QUERY_CANCELED = "57014"  # PostgreSQL's code of the error
 
 PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
-"""A text with so many letters and digits in a row may be a secret, also of another service. It is not shown again."""
+"""A text with so many letters and digits in a row may be a secret, also of
+another service. It is not shown again.
+"""
 
 
 class FindSite(admin.AdminSite):
-    """An admin site with the page ``find/``. Its form is the template ``usergroups/admin/find.html``."""
+    """An admin site with the page ``find/``.
+
+    Its form is the template ``usergroups/admin/find.html``.
+    """
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        # ``cacheable`` avoids never_cache(), with which browsers could not go back to the response to a POST.
-        return [path("find/", self.admin_view(self.find_view, cacheable=True), name="find"), *super().get_urls()]
+        # ``cacheable`` avoids never_cache(), with which browsers could not go
+        # back to the response to a POST.
+        return [
+            path("find/", self.admin_view(self.find_view, cacheable=True), name="find"),
+            *super().get_urls(),
+        ]
 
     @property
     def admins(self) -> list[Any]:
-        """The admins whose rows Find searches, in the order of the installed apps."""
-        admins = [self.get_model_admin(model) for model in apps.get_models() if self.is_registered(model)]
+        """The admins whose rows Find searches, in the order of the installed
+        apps.
+        """
+        admins = [
+            self.get_model_admin(model)
+            for model in apps.get_models()
+            if self.is_registered(model)
+        ]
         return [each for each in admins if getattr(each, "find_fields", ())]
 
     @property
     def secrets_pattern(self) -> str:
-        """The regular expression, for Python and JavaScript, of secrets of any model of the site.
+        """The regular expression, for Python and JavaScript, of secrets of any
+        model of the site.
 
-        A secret has 38 characters after its prefix. The pattern also matches one that was cut off after at least 30.
+        A secret has 38 characters after its prefix. The pattern also matches
+        one that was cut off after at least 30.
         """
-        prefixes = sorted({each.secret_prefix for each in self.admins if each.secret_prefix})
-        return rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}" if prefixes else "(?!)"  # no match
+        prefixes = sorted(
+            {each.secret_prefix for each in self.admins if each.secret_prefix}
+        )
+        # no match
+        return (
+            rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}"
+            if prefixes
+            else "(?!)"
+        )
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
         if self.has_permission(request):
-            context |= {"find_url": reverse(f"{self.name}:find"), "secrets_pattern": self.secrets_pattern}
+            context |= {
+                "find_url": reverse(f"{self.name}:find"),
+                "secrets_pattern": self.secrets_pattern,
+            }
         return context
 
     @method_decorator(sensitive_post_parameters("text"))
     def find_view(self, request: HttpRequest) -> HttpResponse:
-        """List the rows that the submitted text finds, or redirect to the page of the only one."""
+        """List the rows that the submitted text finds, or redirect to the page
+        of the only one.
+        """
         text = request.POST.get("text", "").replace("\0", "")[:MAX_LENGTH].strip()
         found, too_slow = self.find(request, text) if text else ({}, [])
         if not too_slow and [len(rows) for rows in found.values()] == [1]:
@@ -70,7 +101,11 @@ class FindSite(admin.AdminSite):
         request.current_app = self.name
         shown = "" if PRIVATE.search(text) else text
         groups = [
-            {"opts": each.opts, "lines": map(each.described, rows[:MAX_FOUND]), "has_more": len(rows) > MAX_FOUND}
+            {
+                "opts": each.opts,
+                "lines": map(each.described, rows[:MAX_FOUND]),
+                "has_more": len(rows) > MAX_FOUND,
+            }
             for each, rows in found.items()
         ]
         page = {
@@ -82,28 +117,57 @@ class FindSite(admin.AdminSite):
             "is_private": shown != text,
             "has_list_links": is_valid_query(shown),
         }
-        response = TemplateResponse(request, "usergroups/admin/found.html", {**self.each_context(request), **page})
+        response = TemplateResponse(
+            request,
+            "usergroups/admin/found.html",
+            {**self.each_context(request), **page},
+        )
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def find(self, request: HttpRequest, text: str) -> tuple[dict[Any, list[Any]], list[Any]]:
-        """Return, by admin, the first rows whose secret is in the text, else whose fields equal it, else contain it.
+    def find(
+        self, request: HttpRequest, text: str
+    ) -> tuple[dict[Any, list[Any]], list[Any]]:
+        """Return, by admin, the first rows whose secret is in the text, else
+        whose fields equal it, else contain it.
 
         Also return the admins whose search took too long.
         """
         admins = [each for each in self.admins if each.has_view_permission(request)]
         if secrets := re.findall(self.secrets_pattern, text):
-            # Search each model only for its own kind of secrets, because its query may contain them and be logged.
-            own = {each: [item for item in secrets if item.startswith(f"{each.secret_prefix}_")] for each in admins}
-            return rows_of(request, {each: each.with_secrets(texts) for each, texts in own.items() if texts})
-        found, too_slow = rows_of(request, {each: each.matching(text, "exact") for each in admins})
+            # Search each model only for its own kind of secrets, because its
+            # query may contain them and be logged.
+            own = {
+                each: [
+                    item
+                    for item in secrets
+                    if item.startswith(f"{each.secret_prefix}_")
+                ]
+                for each in admins
+            }
+            return rows_of(
+                request,
+                {
+                    each: each.with_secrets(texts)
+                    for each, texts in own.items()
+                    if texts
+                },
+            )
+        found, too_slow = rows_of(
+            request, {each: each.matching(text, "exact") for each in admins}
+        )
         if found or too_slow:
             return found, too_slow
-        return rows_of(request, {each: each.matching(text, "icontains") for each in admins})
+        return rows_of(
+            request, {each: each.matching(text, "icontains") for each in admins}
+        )
 
 
-def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> tuple[dict[Any, list[Any]], list[Any]]:
-    """Return, by admin, the first rows that meet its condition, if it is not empty, and that the user may view.
+def rows_of(
+    request: HttpRequest, conditions: dict[Any, models.Q]
+) -> tuple[dict[Any, list[Any]], list[Any]]:
+    """Return, by admin, the first rows that meet its condition, if it is not
+    empty, and that the user may view.
 
     Also return the admins whose search took too long.
     """
@@ -112,10 +176,16 @@ def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> tuple[dict
     for each, condition in conditions.items():
         if not condition:
             continue
-        rows = each.get_queryset(request).filter(condition).order_by("-pk")[: MAX_FOUND + 1]
+        rows = (
+            each.get_queryset(request)
+            .filter(condition)
+            .order_by("-pk")[: MAX_FOUND + 1]
+        )
         try:
             with limited_statements(rows.db):
-                visible = [row for row in rows if each.has_view_permission(request, row)]
+                visible = [
+                    row for row in rows if each.has_view_permission(request, row)
+                ]
         except OperationalError as error:
             if sqlstate_of(error) != QUERY_CANCELED:
                 raise
@@ -128,12 +198,16 @@ def rows_of(request: HttpRequest, conditions: dict[Any, models.Q]) -> tuple[dict
 
 @contextmanager
 def limited_statements(using: str) -> Iterator[None]:
-    """Let PostgreSQL cancel each statement of the block that takes longer than a second."""
+    """Let PostgreSQL cancel each statement of the block that takes longer than
+    a second.
+    """
     connection = connections[using]
     if connection.vendor != "postgresql":
         yield
         return
     with transaction.atomic(using=using):
         with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [STATEMENT_LIMIT])
+            cursor.execute(
+                "SELECT set_config('statement_timeout', %s, true)", [STATEMENT_LIMIT]
+            )
         yield

@@ -1,1 +1,4 @@
-"""The conventions of the API: parser, fields, errors, pagination and batches. Imports nothing else of the app."""
+"""The conventions of the API: parser, fields, errors, pagination and batches.
+
+Imports nothing else of the app.
+"""

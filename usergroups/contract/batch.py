@@ -12,11 +12,15 @@ from .fields import SuccessField
 
 MAX_ITEMS = 1000
 MIN_PROBLEMS = 2
-"""The number of errors that any item may list: its first one, and that it has more."""
+"""The number of errors that any item may list: its first one, and that it has
+more.
+"""
 
 
 class FailedItem(dict[str, Any]):
-    """The result of an item that is invalid, or for which the operation failed."""
+    """The result of an item that is invalid, or for which the operation
+    failed.
+    """
 
 
 def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
@@ -30,7 +34,9 @@ def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedI
 
 
 class BatchField(serializers.ListField):
-    """A list of up to 1,000 items. Validation replaces each item by its validated data or by a FailedItem.
+    """A list of up to 1,000 items.
+
+    Validation replaces each item by its validated data or by a FailedItem.
 
     The invalid items list at most MAX_PROBLEMS errors in all, but each of them
     at least MIN_PROBLEMS. The serializer's context tells the fields of an item
@@ -38,7 +44,9 @@ class BatchField(serializers.ListField):
     """
 
     has_results = True
-    """Tells the OpenAPI document that the errors of an item are in its result, not in an error response."""
+    """Tells the OpenAPI document that the errors of an item are in its result,
+    not in an error response.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_ITEMS, **kwargs)
@@ -57,7 +65,9 @@ class BatchField(serializers.ListField):
         return items
 
     def _validated(self, item: Any, max_problems: int) -> Any:
-        if isinstance(self.child, serializers.Serializer) and not isinstance(item, dict):
+        if isinstance(self.child, serializers.Serializer) and not isinstance(
+            item, dict
+        ):
             return failed(ValidationError(["Not a JSON object."], code="invalid"))
         cast(dict[str, Any], self.context)["max_problems"] = max_problems
         try:
@@ -74,27 +84,38 @@ class DoneField(SuccessField):
 class ResultSerializer(serializers.Serializer[Any]):
     """The result of an item of a batch."""
 
-    # A subclass adds the fields of a successful result, with required=False, because successful and failed results
-    # have one type: generated clients in PHP do not support alternatives.
+    # A subclass adds the fields of a successful result, with required=False,
+    # because successful and failed results have one type: generated clients in
+    # PHP do not support alternatives.
     success = DoneField(help_text="1 if the item was processed, otherwise 0.")
-    status = serializers.IntegerField(help_text="The status of the equivalent single request.")
+    status = serializers.IntegerField(
+        help_text="The status of the equivalent single request."
+    )
     type = FailureTypeField(required=False)
     errors = ProblemSerializer(many=True, required=False)  # type: ignore[assignment]
 
 
 class ResultsField(serializers.Field[Any, Any, Any, Any]):
-    """The results of a batch: FailedItems, and dicts that ``result``, a subclass of ResultSerializer, serializes."""
+    """The results of a batch: FailedItems, and dicts that ``result``, a
+    subclass of ResultSerializer, serializes.
+    """
 
     def __init__(self, result: type[ResultSerializer]) -> None:
-        super().__init__(read_only=True, help_text="One result for each item, in the same order.")
+        super().__init__(
+            read_only=True, help_text="One result for each item, in the same order."
+        )
         self.succeeded = result()
-        for name in ("type", "errors"):  # only in FailedItems; DRF would look for them in each result
+        # only in FailedItems; DRF would look for them in each result
+        for name in ("type", "errors"):
             del self.succeeded.fields[name]
-        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]  # It also decorates instances.
+        # It also decorates instances.
+        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
         represent = self.succeeded.to_representation
-        return [item if isinstance(item, FailedItem) else represent(item) for item in value]
+        return [
+            item if isinstance(item, FailedItem) else represent(item) for item in value
+        ]
 
 
 def valid(items: Iterable[Any]) -> list[Any]:
@@ -103,5 +124,10 @@ def valid(items: Iterable[Any]) -> list[Any]:
 
 
 def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]:
-    """Yield the results of the items of a BatchField. ``valid_results`` yields those of its valid items in order."""
-    return (item if isinstance(item, FailedItem) else next(valid_results) for item in items)
+    """Yield the results of the items of a BatchField.
+
+    ``valid_results`` yields those of its valid items in order.
+    """
+    return (
+        item if isinstance(item, FailedItem) else next(valid_results) for item in items
+    )

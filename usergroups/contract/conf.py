@@ -1,4 +1,6 @@
-"""The settings of the API, read at call time so that ``override_settings`` works."""
+"""The settings of the API, read at call time so that ``override_settings``
+works.
+"""
 
 from django.conf import settings
 
@@ -13,13 +15,17 @@ RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 
 
 def max_body_size() -> int:
-    """Return the maximum size of a request body in bytes, the setting ``USERGROUPS_MAX_BODY_SIZE``."""
+    """Return the maximum size of a request body in bytes, the setting
+    ``USERGROUPS_MAX_BODY_SIZE``.
+    """
     size: int = getattr(settings, "USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
     return size
 
 
 def max_batch_size() -> int:
-    """Return the maximum size of a batch in bytes: 8 MiB, or ``USERGROUPS_MAX_BODY_SIZE`` if that is larger."""
+    """Return the maximum size of a batch in bytes: 8 MiB, or
+    ``USERGROUPS_MAX_BODY_SIZE`` if that is larger.
+    """
     return max(MIN_BATCH_LIMIT, max_body_size())
 
 
@@ -28,23 +34,33 @@ def call_time_limit() -> int:
 
     It is the setting ``USERGROUPS_CALL_TIME_LIMIT``.
     """
-    seconds: int = getattr(settings, "USERGROUPS_CALL_TIME_LIMIT", DEFAULT_CALL_TIME_LIMIT)
+    seconds: int = getattr(
+        settings, "USERGROUPS_CALL_TIME_LIMIT", DEFAULT_CALL_TIME_LIMIT
+    )
     return seconds
 
 
 def call_rate() -> str | None:
-    """Return ``USERGROUPS_CALL_RATE``, the rate limit of each token in DRF's format, or None for no limit."""
+    """Return ``USERGROUPS_CALL_RATE``, the rate limit of each token in DRF's
+    format, or None for no limit.
+    """
     rate: str | None = getattr(settings, "USERGROUPS_CALL_RATE", DEFAULT_CALL_RATE)
     return rate
 
 
 def failure_rate() -> str | None:
-    """Return ``USERGROUPS_FAILURE_RATE``, the limit of failed authentications per address, or None for no limit."""
-    rate: str | None = getattr(settings, "USERGROUPS_FAILURE_RATE", DEFAULT_FAILURE_RATE)
+    """Return ``USERGROUPS_FAILURE_RATE``, the limit of failed authentications
+    per address, or None for no limit.
+    """
+    rate: str | None = getattr(
+        settings, "USERGROUPS_FAILURE_RATE", DEFAULT_FAILURE_RATE
+    )
     return rate
 
 
 def trusted_proxies() -> int:
-    """Return ``USERGROUPS_TRUSTED_PROXIES``, the number of proxies that append to X-Forwarded-For."""
+    """Return ``USERGROUPS_TRUSTED_PROXIES``, the number of proxies that append
+    to X-Forwarded-For.
+    """
     proxies: int = getattr(settings, "USERGROUPS_TRUSTED_PROXIES", 0)
     return proxies

@@ -14,7 +14,9 @@ class TimeLimitExceeded(APIException):
 
     status_code = 503
     default_code = "time_limit_exceeded"
-    default_detail = "The call took too long and was ended. Try again later, or ask for less."
+    default_detail = (
+        "The call took too long and was ended. Try again later, or ask for less."
+    )
     wait = 60  # seconds, for the header Retry-After
 
 
@@ -25,7 +27,9 @@ class Deadline:
     for a call therefore checks the deadline each time.
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.seconds = seconds
         self._clock = clock
         self._end = clock() + seconds
@@ -34,7 +38,10 @@ class Deadline:
         return self._clock() >= self._end
 
     def enforce(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items. Raises TimeLimitExceeded once the deadline has passed."""
+        """Yield the items.
+
+        Raises TimeLimitExceeded once the deadline has passed.
+        """
         for item in items:
             if self.has_passed():
                 raise TimeLimitExceeded

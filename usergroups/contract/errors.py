@@ -20,13 +20,19 @@ from rest_framework.response import Response
 from .strict_json import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
-"""The maximum number of errors in a response, so that it is never much larger than its request."""
+"""The maximum number of errors in a response, so that it is never much larger
+than its request.
+"""
 
 NO_STORE = {"Cache-Control": "no-store"}
-"""The header of every response, since a response may contain a user group token."""
+"""The header of every response, since a response may contain a user group
+token.
+"""
 
 DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
-"""Raised if the database is unreachable or overloaded, or if it is read-only (InternalError on PostgreSQL)."""
+"""Raised if the database is unreachable or overloaded, or if it is read-only
+(InternalError on PostgreSQL).
+"""
 
 
 class Problem(TypedDict):
@@ -35,7 +41,11 @@ class Problem(TypedDict):
     attr: str | None
 
 
-TOO_MANY = Problem(code="too_many_errors", detail=_("There are more errors than the ones listed."), attr=None)
+TOO_MANY = Problem(
+    code="too_many_errors",
+    detail=_("There are more errors than the ones listed."),
+    attr=None,
+)
 
 
 class Failure(TypedDict):
@@ -51,7 +61,9 @@ class BadRequest(exceptions.APIException):
 
     status_code = 400
     default_code = "bad_request"
-    default_detail = "The request is malformed, for example because of an invalid Host header."
+    default_detail = (
+        "The request is malformed, for example because of an invalid Host header."
+    )
 
 
 class ServerError(exceptions.APIException):
@@ -60,7 +72,9 @@ class ServerError(exceptions.APIException):
 
 
 class DatabaseUnavailable(exceptions.APIException):
-    """One of the DATABASE_UNAVAILABLE_ERRORS, or a conflict that persisted through all retries."""
+    """One of the DATABASE_UNAVAILABLE_ERRORS, or a conflict that persisted
+    through all retries.
+    """
 
     status_code = 503
     default_code = "service_unavailable"
@@ -69,17 +83,25 @@ class DatabaseUnavailable(exceptions.APIException):
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Return an error response for any exception of a view, and log server errors.
+    """Return an error response for any exception of a view, and log server
+    errors.
 
-    Unlike DRF's handler, this does not roll back the transaction of ATOMIC_REQUESTS, because these views have none.
+    Unlike DRF's handler, this does not roll back the transaction of
+    ATOMIC_REQUESTS, because these views have none.
     """
     error = _api_exception(exception)
     response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
-        request: HttpRequest = context["request"]._request  # Django's request, which has no public name in DRF
+        # Django's request, which has no public name in DRF
+        request: HttpRequest = context["request"]._request
         got_request_exception.send(sender=None, request=request)
         log_response(
-            "%s: %s", response.status_text, request.path, response=response, request=request, exception=exception
+            "%s: %s",
+            response.status_text,
+            request.path,
+            response=response,
+            request=request,
+            exception=exception,
         )
     return response
 
@@ -88,18 +110,25 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
     """Return an error response from outside the API views."""
     body = CompactJSONRenderer().render(failure(exception))
     headers = {**NO_STORE, **_headers(exception)}
-    return HttpResponse(body, CompactJSONRenderer.media_type, exception.status_code, headers=headers)
+    return HttpResponse(
+        body, CompactJSONRenderer.media_type, exception.status_code, headers=headers
+    )
 
 
 @csrf_exempt
 @login_not_required
 @translation.override(None)  # DRF's detail in English
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """Respond with 404 to any request. This is a view for any URL pattern, and a ``handler404``."""
+    """Respond with 404 to any request.
+
+    This is a view for any URL pattern, and a ``handler404``.
+    """
     return failure_response(exceptions.NotFound())
 
 
-def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS) -> Failure:
+def failure(
+    exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS
+) -> Failure:
     """Return the body of the error response to ``exception``.
 
     It has at most ``max_problems`` errors. If there are more, the last one has
@@ -111,9 +140,17 @@ def failure(exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS
         kind = "client_error"
     else:
         kind = "server_error"
-    problems = list(islice(_problems(exception.detail, exception.default_code), max_problems + 1))
+    problems = list(
+        islice(_problems(exception.detail, exception.default_code), max_problems + 1)
+    )
     if not problems:
-        problems = [Problem(code=exception.default_code, detail=str(exception.default_detail), attr=None)]
+        problems = [
+            Problem(
+                code=exception.default_code,
+                detail=str(exception.default_detail),
+                attr=None,
+            )
+        ]
     if len(problems) > max_problems:
         problems[max_problems - 1 :] = [TOO_MANY]
     return {"success": 0, "type": kind, "errors": problems}
@@ -123,10 +160,12 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if location := getattr(exception, "location", None):  # of the object that is in the way
+    # of the object that is in the way
+    if location := getattr(exception, "location", None):
         headers["Location"] = location
     if hasattr(exception, "wait"):
-        headers["Retry-After"] = str(max(1, exception.wait or 1))  # A host's throttle may have no wait.
+        # A host's throttle may have no wait.
+        headers["Retry-After"] = str(max(1, exception.wait or 1))
     return headers
 
 
@@ -146,7 +185,9 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
             return ServerError()
 
 
-def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Iterator[Problem]:
+def _problems(
+    detail: Any, default_code: str, path: tuple[str, ...] = ()
+) -> Iterator[Problem]:
     if isinstance(detail, dict):
         for key, value in detail.items():
             yield from _problems(value, default_code, (*path, str(key)))
@@ -161,27 +202,43 @@ def _problems(detail: Any, default_code: str, path: tuple[str, ...] = ()) -> Ite
 # The OpenAPI document
 
 
-def enum_field(name: str, *values: str | int) -> type[serializers.Field[Any, Any, Any, Any]]:
-    """Return the class of a field for one of ``values``, for documentation only.
+def enum_field(
+    name: str, *values: str | int
+) -> type[serializers.Field[Any, Any, Any, Any]]:
+    """Return the class of a field for one of ``values``, for documentation
+    only.
 
-    They become the OpenAPI component ``Usergroups<name>``. Otherwise, drf-spectacular's enum hook, which hosts may use,
-    would name the component after the field, and warn if another field of the same name has other values.
+    They become the OpenAPI component ``Usergroups<name>``. Otherwise,
+    drf-spectacular's enum hook, which hosts may use, would name the component
+    after the field, and warn if another field of the same name has other
+    values.
     """
     kind = "integer" if isinstance(values[0], int) else "string"
     field = type("EnumField", (serializers.Field,), {})
-    return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(field)
+    return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(
+        field
+    )
 
 
-FailureTypeField = enum_field("FailureType", "validation_error", "client_error", "server_error")
+FailureTypeField = enum_field(
+    "FailureType", "validation_error", "client_error", "server_error"
+)
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    # The codes for unknown paths and refused methods, to which OperationSchema adds those of all operations. With an
-    # enumeration for each operation, the names in clients would clash.
+    # The codes for unknown paths and refused methods, to which OperationSchema
+    # adds those of all operations. With an enumeration for each operation, the
+    # names in clients would clash.
     code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
-    detail = serializers.CharField(help_text="An explanation for people; its wording may change.")
+    detail = serializers.CharField(
+        help_text="An explanation for people; its wording may change."
+    )
     attr = serializers.CharField(
-        allow_null=True, help_text="The dotted path of the invalid field, or null if no single field is invalid."
+        allow_null=True,
+        help_text=(
+            "The dotted path of the invalid field, or null if no single field is "
+            "invalid."
+        ),
     )
 
 
@@ -190,4 +247,5 @@ class FailureSerializer(serializers.Serializer[Any]):
 
     success = enum_field("Failed", 0)()
     type = FailureTypeField()
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # Serializer.errors is for input
+    # Serializer.errors is for input
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]

@@ -1,6 +1,7 @@
 """Keyset pagination by time of creation or of the last change.
 
-Every page costs the same, because the query starts at the row whose position the cursor holds.
+Every page costs the same, because the query starts at the row whose position
+the cursor holds.
 """
 
 import json
@@ -46,7 +47,10 @@ MAX_PAGE_SIZE = 2 * 1024 * 1024
 """The maximum number of bytes in the large fields of a page."""
 
 MAX_SCANNED = 5_000
-"""The maximum number of rows that one call searches. The next page continues the search."""
+"""The maximum number of rows that one call searches.
+
+The next page continues the search.
+"""
 MAX_SCANNED_SIZE = 2_000_000  # characters of text that one call searches
 
 Position = tuple[datetime, Any]
@@ -57,9 +61,11 @@ CREATED, UPDATED = "created_at", "updated_at"
 
 
 class Cursor(NamedTuple):
-    """The start of a page: after the row with this time and key, or before it if ``backwards``.
+    """The start of a page: after the row with this time and key, or before it
+    if ``backwards``.
 
-    The list is ordered by ``time_field``, and has no rows whose time is after ``until``.
+    The list is ordered by ``time_field``, and has no rows whose time is after
+    ``until``.
     """
 
     time: datetime
@@ -71,16 +77,25 @@ class Cursor(NamedTuple):
     def encode(self) -> str:
         key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
         values = [self.time_field, self.time.isoformat(), key, self.backwards]
-        text = json.dumps(values if self.until is None else [*values, self.until.isoformat()])
+        text = json.dumps(
+            values if self.until is None else [*values, self.until.isoformat()]
+        )
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
-        """Return the cursor, with its key converted by ``key_type``. Raises ValueError if the text is invalid."""
+        """Return the cursor, with its key converted by ``key_type``.
+
+        Raises ValueError if the text is invalid.
+        """
         match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
-            case [str(time_field), str(time), str(key), bool(backwards), *until] if all(
-                isinstance(each, str) for each in until
-            ):
+            case [
+                str(time_field),
+                str(time),
+                str(key),
+                bool(backwards),
+                *until,
+            ] if all(isinstance(each, str) for each in until):
                 times = [datetime.fromisoformat(each) for each in (time, *until)]
                 if len(until) <= 1 and all(each.tzinfo == UTC for each in times):
                     bound = times[1] if until else None
@@ -92,7 +107,11 @@ NOT_A_CURSOR = "Not a cursor of this list."
 
 
 class CursorField(serializers.CharField):
-    """An encoded cursor. ``key_type`` converts the key from text, and raises ValueError if it is invalid."""
+    """An encoded cursor.
+
+    ``key_type`` converts the key from text, and raises ValueError if it is
+    invalid.
+    """
 
     default_error_messages = {"invalid": NOT_A_CURSOR}
 
@@ -118,12 +137,17 @@ class PageQuery(serializers.Serializer[Any]):
 
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
-        choices=Order.values, default=Order.NEWEST, help_text="Whether the newest or the oldest objects come first."
+        choices=Order.values,
+        default=Order.NEWEST,
+        help_text="Whether the newest or the oldest objects come first.",
     )
     limit = serializers.IntegerField(
         default=DEFAULT_LIMIT,
         min_value=1,
-        help_text=f"The maximum number of items on the page. Values over {MAX_LIMIT} count as {MAX_LIMIT}.",
+        help_text=(
+            f"The maximum number of items on the page. Values over {MAX_LIMIT} count "
+            f"as {MAX_LIMIT}."
+        ),
     )
 
     def time_field(self, query: dict[str, Any]) -> str:
@@ -135,12 +159,16 @@ class PageQuery(serializers.Serializer[Any]):
         query["time_field"] = self.time_field(query)
         cursor = query.get("cursor")
         if cursor is not None and cursor.time_field != query["time_field"]:
-            raise serializers.ValidationError({"cursor": [ErrorDetail(NOT_A_CURSOR, "invalid")]})
+            raise serializers.ValidationError(
+                {"cursor": [ErrorDetail(NOT_A_CURSOR, "invalid")]}
+            )
         return query
 
 
 def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
-    """Remove the parameters of paging from a validated PageQuery, and return them for ``Page``."""
+    """Remove the parameters of paging from a validated PageQuery, and return
+    them for ``Page``.
+    """
     names = ("limit", "cursor", "order", "time_field")
     return {name: query.pop(name) for name in names if name in query}
 
@@ -149,12 +177,19 @@ class PageEnvelope(Envelope):
     """A page of a list."""
 
     # A subclass adds the items.
-    next = serializers.URLField(allow_null=True, help_text="The URL of the next page, or null.")
-    previous = serializers.URLField(allow_null=True, help_text="The URL of the previous page, or null.")
+    next = serializers.URLField(
+        allow_null=True, help_text="The URL of the next page, or null."
+    )
+    previous = serializers.URLField(
+        allow_null=True, help_text="The URL of the previous page, or null."
+    )
 
 
 class RowValue(Func):
-    """An SQL row value. A comparison of row values can use an index over the same columns."""
+    """An SQL row value.
+
+    A comparison of row values can use an index over the same columns.
+    """
 
     template = "(%(expressions)s)"
     output_field = Field()
@@ -167,7 +202,9 @@ def compare_positions(
     lookup: Any,
     time_field: str = CREATED,
 ) -> Any:
-    """Return the condition that ``lookup``, such as GreaterThan, holds between a row's position and ``position``."""
+    """Return the condition that ``lookup``, such as GreaterThan, holds between
+    a row's position and ``position``.
+    """
     time, value = position
     field = cast("Field[Any, Any]", model._meta.get_field(key))
     return lookup(
@@ -177,7 +214,8 @@ def compare_positions(
 
 
 class TotalSize(Func):
-    """The bytes of the ``large`` fields of a row and of all rows before it on the page.
+    """The bytes of the ``large`` fields of a row and of all rows before it on
+    the page.
 
     With ``value_within``, the value of this field instead, or NULL if the row
     does not fit on the page. The first row always fits. This is SQL, because
@@ -195,7 +233,9 @@ class TotalSize(Func):
         self.ascending, self.has_value = ascending, value_within is not None
         value = [F(value_within)] if value_within else []
         field: Any = JSONObjectField() if value_within else models.BigIntegerField()
-        super().__init__(*value, F(time_field), F(key), *map(ByteLength, large), output_field=field)
+        super().__init__(
+            *value, F(time_field), F(key), *map(ByteLength, large), output_field=field
+        )
 
     def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
         parts = [compiler.compile(each)[0] for each in self.get_source_expressions()]
@@ -203,16 +243,22 @@ class TotalSize(Func):
         time, key, *sizes = parts
         direction = "ASC" if self.ascending else "DESC"
         size = " + ".join(f"COALESCE({each}, 0)" for each in sizes)
-        window = f"(ORDER BY {time} {direction}, {key} {direction} ROWS UNBOUNDED PRECEDING)"
+        window = (
+            f"(ORDER BY {time} {direction}, {key} {direction} ROWS UNBOUNDED PRECEDING)"
+        )
         total = f"SUM({size}) OVER {window}"
         if value is None:
             return total, []
         is_first = f"ROW_NUMBER() OVER {window} = 1"
-        return f"CASE WHEN {total} <= %s OR {is_first} THEN {value} END", [MAX_PAGE_SIZE]
+        return f"CASE WHEN {total} <= %s OR {is_first} THEN {value} END", [
+            MAX_PAGE_SIZE
+        ]
 
 
 class Page(Generic[M]):
-    """Up to ``limit`` rows of ``queryset``, starting at ``cursor``. ``key`` names a field that is unique within it.
+    """Up to ``limit`` rows of ``queryset``, starting at ``cursor``.
+
+    ``key`` names a field that is unique within it.
 
     The rows are ordered by (time_field, key), the newest first unless
     ``order`` is "oldest". A client that follows ``next`` therefore gets each
@@ -237,7 +283,8 @@ class Page(Generic[M]):
         large: Sequence[str] = (),
     ) -> None:
         self.key, self.time_field, self.large = key, time_field, large
-        queryset = queryset.using(queryset.db)  # A router may choose another database for each query.
+        # A router may choose another database for each query.
+        queryset = queryset.using(queryset.db)
         limit = min(limit, MAX_LIMIT)
         self.backwards = cursor is not None and cursor.backwards
         self.ascending = self.backwards != (order == Order.OLDEST)
@@ -247,34 +294,50 @@ class Page(Generic[M]):
             queryset = queryset.filter(**{f"{time_field}__lte": self.until})
         if cursor is not None:
             beyond = GreaterThan if self.ascending else LessThan
-            queryset = queryset.filter(self._compare(queryset, (cursor.time, cursor.key), beyond))
+            queryset = queryset.filter(
+                self._compare(queryset, (cursor.time, cursor.key), beyond)
+            )
         names = [time_field, key]
-        ordered = queryset.order_by(*(names if self.ascending else [f"-{name}" for name in names]))
+        ordered = queryset.order_by(
+            *(names if self.ascending else [f"-{name}" for name in names])
+        )
         rows, last_scanned = self.select(ordered, limit + 1)
         self.items = rows[: self._number_within_size(rows[:limit])]
         ahead: Position | None = last_scanned
         if len(rows) > len(self.items):
             ahead = self._position(self.items[-1])
         behind: Position | None = None
-        if cursor is not None:  # From an empty page, the way back begins at the end of the list.
+        # From an empty page, the way back begins at the end of the list.
+        if cursor is not None:
             end = (LATEST if self.ascending else EARLIEST, cursor.key)
-            behind = self._position(self.items[0]) if self.items else last_scanned or end
+            behind = (
+                self._position(self.items[0]) if self.items else last_scanned or end
+            )
         if self.backwards:
             self.items.reverse()
-        self.next, self.previous = (behind, ahead) if self.backwards else (ahead, behind)
+        self.next, self.previous = (
+            (behind, ahead) if self.backwards else (ahead, behind)
+        )
 
-    def select(self, ordered: QuerySet[M], number: int) -> tuple[list[M], Position | None]:
+    def select(
+        self, ordered: QuerySet[M], number: int
+    ) -> tuple[list[M], Position | None]:
         """Return the first ``number`` rows.
 
-        A subclass may return fewer, with the position of the last row that it has scanned. The next page starts there.
+        A subclass may return fewer, with the position of the last row that it
+        has scanned. The next page starts there.
         """
         return self.load(ordered, number), None
 
     def load(self, ordered: QuerySet[M], number: int) -> list[M]:
-        """Return the first ``number`` rows, with the large fields only of those that fit on the page."""
+        """Return the first ``number`` rows, with the large fields only of
+        those that fit on the page.
+        """
         if not self.large:
             return list(ordered[:number])
-        total = partial(TotalSize, self.large, self.time_field, self.key, self.ascending)
+        total = partial(
+            TotalSize, self.large, self.time_field, self.key, self.ascending
+        )
         loaded = {f"loaded_{name}": total(value_within=name) for name in self.large}
         rows = ordered.defer(*self.large).annotate(total_size=total(), **loaded)
         found = list(rows[:number])
@@ -284,7 +347,9 @@ class Page(Generic[M]):
         return found
 
     def _number_within_size(self, rows: list[M]) -> int:
-        """Return how many of the rows are on the page, of which ``load`` has loaded the large fields."""
+        """Return how many of the rows are on the page, of which ``load`` has
+        loaded the large fields.
+        """
         if not self.large:
             return len(rows)
         within = sum(row.total_size <= MAX_PAGE_SIZE for row in rows)  # type: ignore[attr-defined]
@@ -292,15 +357,22 @@ class Page(Generic[M]):
 
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""
-        return {"next": self._link(request, self.next, False), "previous": self._link(request, self.previous, True)}
+        return {
+            "next": self._link(request, self.next, False),
+            "previous": self._link(request, self.previous, True),
+        }
 
     def _position(self, item: M) -> Position:
         return getattr(item, self.time_field), getattr(item, self.key)
 
     def _compare(self, rows: QuerySet[M], position: Position, lookup: Any) -> Any:
-        return compare_positions(rows.model, self.key, position, lookup, self.time_field)
+        return compare_positions(
+            rows.model, self.key, position, lookup, self.time_field
+        )
 
-    def _link(self, request: Request, position: Position | None, backwards: bool) -> str | None:
+    def _link(
+        self, request: Request, position: Position | None, backwards: bool
+    ) -> str | None:
         """Return the absolute URL of the request with another cursor."""
         if position is None:
             return None
@@ -310,7 +382,8 @@ class Page(Generic[M]):
 
 
 class ScanPage(Page[M]):
-    """A page of the rows that meet ``condition``, which no index supports in the order of the list.
+    """A page of the rows that meet ``condition``, which no index supports in
+    the order of the list.
 
     ``size`` is the number of characters to search in a row. A call searches a
     limited number of rows and amount of text. The page may therefore have
@@ -329,20 +402,37 @@ class ScanPage(Page[M]):
         self.condition, self.size = condition, size
         super().__init__(queryset, key, **position)
 
-    def select(self, ordered: QuerySet[M], number: int) -> tuple[list[M], Position | None]:
-        found, last_scanned = ordered.filter(self.condition), self._last_scanned(ordered)
+    def select(
+        self, ordered: QuerySet[M], number: int
+    ) -> tuple[list[M], Position | None]:
+        found, last_scanned = (
+            ordered.filter(self.condition),
+            self._last_scanned(ordered),
+        )
         if last_scanned:
-            # Not exclude(), because PostgreSQL cannot use an index for the negation of a row comparison.
+            # Not exclude(), because PostgreSQL cannot use an index for the
+            # negation of a row comparison.
             until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
             found = found.filter(self._compare(ordered, last_scanned, until))
         return self.load(found, number), last_scanned
 
     def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
-        """Return the position of the last row that this page may scan, or None if it may scan all of them."""
-        # Fetch only the sizes first. Fetching 5,000 positions, too, would take longer than a search for a common text.
-        sizes = list(ordered.annotate(size=self.size).values_list("size", flat=True)[: MAX_SCANNED + 1])
-        # Scan at least one row, however large, so that each page makes progress.
-        number = max(1, sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])))
+        """Return the position of the last row that this page may scan, or None
+        if it may scan all of them.
+        """
+        # Fetch only the sizes first. Fetching 5,000 positions, too, would take
+        # longer than a search for a common text.
+        sizes = list(
+            ordered.annotate(size=self.size).values_list("size", flat=True)[
+                : MAX_SCANNED + 1
+            ]
+        )
+        # Scan at least one row, however large, so that each page makes
+        # progress.
+        number = max(
+            1,
+            sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])),
+        )
         if number >= len(sizes):
             return None
         positions = ordered.values_list(self.time_field, self.key)

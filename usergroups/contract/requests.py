@@ -8,7 +8,12 @@ from urllib.parse import parse_qsl
 
 from django.utils.functional import cached_property
 from django.utils.http import parse_etags
-from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    ErrorDetail,
+    ParseError,
+    ValidationError,
+)
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
@@ -40,8 +45,9 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
     length = request.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
-    # Django treats a body without Content-Length as empty. Read a chunked body directly from the WSGI server, if the
-    # server sets ``wsgi.input_terminated``.
+    # Django treats a body without Content-Length as empty. Read a chunked body
+    # directly from the WSGI server, if the server sets
+    # ``wsgi.input_terminated``.
     chunked = length is None and request.META.get("wsgi.input_terminated")
     stream = request.META["wsgi.input"] if chunked else request
     body = bytearray()
@@ -50,7 +56,9 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
             raise ParseError("The body did not arrive in time.")
         try:
             chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
-        except Exception:  # WSGI servers raise different exceptions for truncated or badly chunked bodies
+        # WSGI servers raise different exceptions for truncated or badly
+        # chunked bodies
+        except Exception:
             raise ParseError("The body could not be read.") from None
         if not chunk:
             break
@@ -74,13 +82,14 @@ class APIRequest(Request):
     deadline: Deadline
     """The time at which the call must end."""
     on_large_body: Callable[[], None] | None = None
-    """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of unknown
-    size have arrived, or None.
+    """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of
+    unknown size have arrived, or None.
     """
 
     @property
     def stream(self) -> Request:
-        # DRF treats a body without Content-Length as empty, even if it is chunked.
+        # DRF treats a body without Content-Length as empty, even if it is
+        # chunked.
         return self
 
     @cached_property
@@ -96,19 +105,29 @@ class APIRequest(Request):
 
     @cached_property
     def query_params(self) -> dict[str, str]:  # type: ignore[override]
-        """Return the query parameters. The last value of a repeated parameter counts.
+        """Return the query parameters.
 
-        Raises ParseError if the query string is not valid UTF-8, contains U+0000 or has more than 100 parameters.
-        Django would replace invalid bytes.
+        The last value of a repeated parameter counts.
+
+        Raises ParseError if the query string is not valid UTF-8, contains
+        U+0000 or has more than 100 parameters. Django would replace invalid
+        bytes.
         """
         query = self.META.get("QUERY_STRING", "")
         try:
             text = query.encode("latin-1").decode()  # WSGI passes bytes as Latin-1 text
             parameters = dict(
-                parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_PARAMETERS)
+                parse_qsl(
+                    text,
+                    keep_blank_values=True,
+                    errors="strict",
+                    max_num_fields=MAX_QUERY_PARAMETERS,
+                )
             )
         except ValueError:
-            raise ParseError("The query string is not UTF-8 or has too many parameters.") from None
+            raise ParseError(
+                "The query string is not UTF-8 or has too many parameters."
+            ) from None
         if any("\0" in text for pair in parameters.items() for text in pair):
             raise ParseError("Text must not contain U+0000.")
         return parameters
@@ -125,14 +144,22 @@ class UnknownParameter(ValidationError):
 
     def __init__(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
         names_known = ", ".join(known) or "none"
-        detail = ErrorDetail(f"Unknown query parameter. The operation has: {names_known}.", "unknown_parameter")
+        detail = ErrorDetail(
+            f"Unknown query parameter. The operation has: {names_known}.",
+            "unknown_parameter",
+        )
         super().__init__({name: [detail] for name in names})
 
 
 class JSONNegotiation(BaseContentNegotiation):
-    """Select the parser by the exact media type, without parameters. Views have one renderer, so Accept is ignored."""
+    """Select the parser by the exact media type, without parameters.
 
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+    Views have one renderer, so Accept is ignored.
+    """
+
+    def select_parser(
+        self, request: Request, parsers: Iterable[BaseParser]
+    ) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
         for parser in parsers:
             if parser.media_type == media_type:
@@ -155,7 +182,10 @@ class JSONObjectParser(BaseParser):
     max_size = staticmethod(conf.max_body_size)
 
     def parse(
-        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         body = read_body(stream, self.max_size())
         try:
@@ -184,11 +214,15 @@ _ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
 class PreconditionFailed(APIException):
     status_code = 412
     default_code = "precondition_failed"
-    default_detail = "The object has changed, so its ETag does not match If-Match. Read it again."
+    default_detail = (
+        "The object has changed, so its ETag does not match If-Match. Read it again."
+    )
 
 
 def etag(updated_at: datetime) -> str:
-    """Return the ETag of an object that was last changed at this time: the microseconds since 1970, in hexadecimal."""
+    """Return the ETag of an object that was last changed at this time: the
+    microseconds since 1970, in hexadecimal.
+    """
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
 
 
@@ -196,7 +230,8 @@ MAX_ETAGS = 100
 
 
 def accepted_versions(request: Request) -> Sequence[datetime] | None:
-    """Return the values of ``updated_at`` that If-Match accepts, or None for any.
+    """Return the values of ``updated_at`` that If-Match accepts, or None for
+    any.
 
     An invalid ETag matches no value. Raises BadRequest if there are more than
     MAX_ETAGS.

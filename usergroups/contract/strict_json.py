@@ -1,4 +1,6 @@
-"""Parse JSON (RFC 8259), reject text that a database could not handle, and render responses."""
+"""Parse JSON (RFC 8259), reject text that a database could not handle, and
+render responses.
+"""
 
 import json
 import math
@@ -24,14 +26,15 @@ NOT_JSON = gettext_noop("The text is not valid JSON: %(reason)s.")
 NUMBER_TOO_LARGE = gettext_noop("The JSON contains a number that is too large.")
 DOUBLE_DIGITS = 308  # an integer with up to this many digits never overflows a double
 
-# For bytes.translate: the table changes braces to square brackets, and the bytes to
-# delete are all that are not structure.
+# For bytes.translate: the table changes braces to square brackets, and the
+# bytes to delete are all that are not structure.
 _SQUARE = bytes.maketrans(b"{}", b"[]")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'",[]{}'))
 
 _ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
-# An escape of U+0000 or of half a surrogate pair, unless its backslash is escaped.
+# An escape of U+0000 or of half a surrogate pair, unless its backslash is
+# escaped.
 _SUSPICIOUS_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
@@ -150,14 +153,23 @@ def _constant(name: str) -> NoReturn:
 _decoder = json.JSONDecoder(parse_float=orjson.loads, parse_constant=_constant)
 
 # Without ``parse_int``, 262,000 integers take 17 ms, and otherwise 56.
-_decoder_of_long_integers = json.JSONDecoder(parse_float=orjson.loads, parse_int=_int, parse_constant=_constant)
+_decoder_of_long_integers = json.JSONDecoder(
+    parse_float=orjson.loads, parse_int=_int, parse_constant=_constant
+)
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says. An ``orjson.Fragment`` is copied as is."""
+    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says.
+
+    An ``orjson.Fragment`` is copied as is.
+    """
 
     def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME  # keys and times as DRF writes them
+        # keys and times as DRF writes them
+        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
         return orjson.dumps(data, JSONEncoder().default, options)

@@ -5,27 +5,36 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    no_translations,
+)
 from django.db import Error
 
 from usergroups.models import Environment
 
 
 class OperatorCommand(BaseCommand):
-    """A command in English that ends with one line on standard error if it is interrupted or fails.
+    """A command in English that ends with one line on standard error if it is
+    interrupted or fails.
 
     ``--traceback`` shows more.
     """
 
     def describe_progress(self) -> str:
-        """Return what to add to the message when the command ends early, such as what it has done."""
+        """Return what to add to the message when the command ends early, such
+        as what it has done.
+        """
         return ""
 
     def run_from_argv(self, argv: list[str]) -> None:
         try:
             super().run_from_argv(argv)
         except SystemExit:
-            # Otherwise, if standard output is a pipe whose reader is gone, Python would print an error at exit.
+            # Otherwise, if standard output is a pipe whose reader is gone,
+            # Python would print an error at exit.
             with suppress(OSError):
                 sys.stdout.close()
             raise
@@ -36,12 +45,15 @@ class OperatorCommand(BaseCommand):
             super().execute(*args, **options)
             self.stdout.flush()
         except KeyboardInterrupt:
-            raise CommandError(self._ending("Interrupted"), returncode=130) from None  # 128 + SIGINT, as in a shell
+            # 128 + SIGINT, as in a shell
+            raise CommandError(self._ending("Interrupted"), returncode=130) from None
         except OSError as error:
             raise CommandError(self._ending(str(error))) from error
         except Error as error:
             reason = str(error).partition("\n")[0].rstrip(".")
-            raise CommandError(self._ending(f"The database failed: {reason}")) from error
+            raise CommandError(
+                self._ending(f"The database failed: {reason}")
+            ) from error
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
 
@@ -58,4 +70,6 @@ def utf8(value: str) -> str:
 def add_team(parser: CommandParser) -> None:
     """Add the options ``--team`` and ``--environment``."""
     parser.add_argument("--team", required=True, type=utf8, metavar="NAME")
-    parser.add_argument("--environment", default="", choices=Environment.values, help="Default: none.")
+    parser.add_argument(
+        "--environment", default="", choices=Environment.values, help="Default: none."
+    )

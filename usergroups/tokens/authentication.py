@@ -27,7 +27,10 @@ class WrongScheme(NotAuthenticated):
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
-    """Sets ``request.auth`` to the token. ``request.user`` is anonymous, since the owner of a token is not a user."""
+    """Sets ``request.auth`` to the token.
+
+    ``request.user`` is anonymous, since the owner of a token is not a user.
+    """
 
     model: type[Token]
 
@@ -38,18 +41,25 @@ class TokenAuthentication(authentication.TokenAuthentication):
         return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        header = request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
+        header = (
+            request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
+        )
         scheme, _, credentials = header.partition(" ")
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        # TokenView.owner_fields, the large fields of the owner that the response needs. Views of a host may lack it.
-        owner_fields = getattr((request.parser_context or {}).get("view"), "owner_fields", {}).get(request.method, ())
+        # TokenView.owner_fields, the large fields of the owner that the
+        # response needs. Views of a host may lack it.
+        owner_fields = getattr(
+            (request.parser_context or {}).get("view"), "owner_fields", {}
+        ).get(request.method, ())
         token = self.model.objects.authenticate(secret, owner_fields)
         if token is None:
             FailedAuthenticationThrottle().add(request)
             prefix = secret.partition("_")[0]
-            if prefix != self.model.prefix and secret_format.is_well_formed(secret, prefix):
+            if prefix != self.model.prefix and secret_format.is_well_formed(
+                secret, prefix
+            ):
                 raise WrongTokenKind(f"The token is of another kind. {self.usage}")
             raise InvalidToken
         token.mark_used(request)
@@ -66,20 +76,29 @@ class BearerTokenAuthentication(TokenAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         challenge = super().authenticate_header(request)
-        scheme, _, credentials = authentication.get_authorization_header(request).partition(b" ")
+        scheme, _, credentials = authentication.get_authorization_header(
+            request
+        ).partition(b" ")
         if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
-            # By RFC 6750, section 3, a request without a bearer token gets no error code.
+            # By RFC 6750, section 3, a request without a bearer token gets no
+            # error code.
             challenge += ', error="invalid_token"'
         return challenge
 
 
 class TokenPermission(BasePermission):
-    """Limits read-only tokens to safe methods and to the view's ``safe_methods``."""
+    """Limits read-only tokens to safe methods and to the view's
+    ``safe_methods``.
+    """
 
     message = "The token is read-only."
     code = "insufficient_scope"
-    applies_to_reads = False  # for the OpenAPI document: reads never get a 403 from this
+    # for the OpenAPI document: reads never get a 403 from this
+    applies_to_reads = False
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token: Any = request.auth
-        return not token.read_only or request.method in (*SAFE_METHODS, *getattr(view, "safe_methods", ()))
+        return not token.read_only or request.method in (
+            *SAFE_METHODS,
+            *getattr(view, "safe_methods", ()),
+        )

@@ -1,4 +1,6 @@
-"""The abstract model of a token that authenticates its bearer, and its queryset."""
+"""The abstract model of a token that authenticates its bearer, and its
+queryset.
+"""
 
 import logging
 import re
@@ -32,8 +34,10 @@ MAX_AGENT_LENGTH = 255
 MAX_ACTIVE_TOKENS = 1_000  # of an owner
 
 LAST_USE_PRECISION = timedelta(minutes=1)
-EXPIRY_NOTICE = timedelta(days=14)  # how long before its expiry a token is "Expiring soon"
-UNUSED_NOTICE = timedelta(days=90)  # how long after its last use a token counts as unused
+# how long before its expiry a token is "Expiring soon"
+EXPIRY_NOTICE = timedelta(days=14)
+# how long after its last use a token counts as unused
+UNUSED_NOTICE = timedelta(days=90)
 OLD_AGE = timedelta(days=365)  # how long after its expiry or revocation a token is old
 
 T = TypeVar("T", bound="Token")
@@ -55,12 +59,16 @@ class TokenQuerySet(WritingQuerySet[T]):
     """Filters, issues and authenticates tokens."""
 
     def active(self, now: datetime | Parameter | None = None) -> "TokenQuerySet[T]":
-        """Filter tokens that are neither revoked nor expired at the time ``now``, which is the present by default."""
+        """Filter tokens that are neither revoked nor expired at the time
+        ``now``, which is the present by default.
+        """
         not_expired = Q(expires_at=None) | Q(expires_at__gt=now or timezone.now())
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
-        """Filter tokens in this TokenState, as ``Token.state`` defines it: rotated and expiring ones are not ACTIVE."""
+        """Filter tokens in this TokenState, as ``Token.state`` defines it:
+        rotated and expiring ones are not ACTIVE.
+        """
         now = timezone.now()
         match state:
             case TokenState.REVOKED:
@@ -71,16 +79,22 @@ class TokenQuerySet(WritingQuerySet[T]):
                 return self.active().exclude(rotated_at=None)
             case TokenState.EXPIRING:
                 return self.rotatable().filter(expires_at__lte=now + EXPIRY_NOTICE)
-        return self.rotatable().filter(Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE))
+        return self.rotatable().filter(
+            Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE)
+        )
 
     def rotatable(self) -> "TokenQuerySet[T]":
         """Filter active tokens without a successor."""
         return self.active().filter(rotated_at=None)
 
     def unused(self) -> "TokenQuerySet[T]":
-        """Filter active tokens without a successor that were not used in the last 90 days."""
+        """Filter active tokens without a successor that were not used in the
+        last 90 days.
+        """
         since = timezone.now() - UNUSED_NOTICE
-        return self.rotatable().filter(Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since))
+        return self.rotatable().filter(
+            Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since)
+        )
 
     def old(self) -> "TokenQuerySet[T]":
         """Filter tokens that expired or were revoked at least a year ago."""
@@ -94,7 +108,9 @@ class TokenQuerySet(WritingQuerySet[T]):
         There are two queries, so that each can read a range of an index of the
         owner and ``expires_at``, without the expired and the revoked tokens.
         """
-        tokens = self.for_write().filter(**{self.model.owner_field: owner}, revoked_at=None)
+        tokens = self.for_write().filter(
+            **{self.model.owner_field: owner}, revoked_at=None
+        )
         permanent = tokens.filter(expires_at=None)[:MAX_ACTIVE_TOKENS].count()
         others = tokens.filter(expires_at__gt=timezone.now())
         return permanent + others[:MAX_ACTIVE_TOKENS].count() >= MAX_ACTIVE_TOKENS
@@ -102,8 +118,8 @@ class TokenQuerySet(WritingQuerySet[T]):
     def issue(self, **fields: Any) -> tuple[T, str]:
         """Create a token and return it with its secret, which is not stored.
 
-        Raises TooManyTokens. The count takes no lock: of concurrent calls, each
-        may create one token, even if together they exceed the maximum.
+        Raises TooManyTokens. The count takes no lock: of concurrent calls,
+        each may create one token, even if together they exceed the maximum.
         """
         token = self.model(**fields)
         if self.has_maximum(token.serializable_value(token.owner_field)):
@@ -113,31 +129,55 @@ class TokenQuerySet(WritingQuerySet[T]):
         return token, secret
 
     def rotate(self, grace: timedelta) -> list[tuple[T, T, str]]:
-        """Issue a successor for each token of the queryset that is active and has none.
+        """Issue a successor for each token of the queryset that is active and
+        has none.
 
-        Return each token with its successor and the successor's secret. A successor has the name, the owner and the
-        permissions of the token, and the lifetime that the token had when it was issued. The token expires after
-        ``grace``, unless it expires earlier. A rotation is possible even if the owner has MAX_ACTIVE_TOKENS.
+        Return each token with its successor and the successor's secret. A
+        successor has the name, the owner and the permissions of the token, and
+        the lifetime that the token had when it was issued. The token expires
+        after ``grace``, unless it expires earlier. A rotation is possible even
+        if the owner has MAX_ACTIVE_TOKENS.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(rows.rotatable().defer(None).select_for_update(of=("self",)).order_by("pk"))
+            tokens = list(
+                rows.rotatable()
+                .defer(None)
+                .select_for_update(of=("self",))
+                .order_by("pk")
+            )
             now = timezone.now()
             issued: list[Any] = [(token, *token.new_successor(now)) for token in tokens]
-            successors = self.model._base_manager.using(rows.db).bulk_create([new for _, new, _ in issued])
+            successors = self.model._base_manager.using(rows.db).bulk_create(
+                [new for _, new, _ in issued]
+            )
             for token in tokens:
-                token.rotated_at, token.expires_at = now, min(now + grace, token.expires_at or now + grace)
-            expires_at = Case(When(expires_at__lt=now + grace, then=F("expires_at")), default=Value(now + grace))
+                token.rotated_at, token.expires_at = (
+                    now,
+                    min(now + grace, token.expires_at or now + grace),
+                )
+            expires_at = Case(
+                When(expires_at__lt=now + grace, then=F("expires_at")),
+                default=Value(now + grace),
+            )
             rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
-            announce(rotated, tokens, rows.db, successors=[*map(copy, successors)])  # The caller may add their secrets.
+            # The caller may add their secrets.
+            announce(rotated, tokens, rows.db, successors=[*map(copy, successors)])
         return issued
 
     def revoke(self) -> list[T]:
-        """Revoke the tokens of the queryset permanently. Return those that were not revoked before."""
+        """Revoke the tokens of the queryset permanently.
+
+        Return those that were not revoked before.
+        """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(rows.filter(revoked_at=None).select_for_update(of=("self",)).order_by("pk"))
+            tokens = list(
+                rows.filter(revoked_at=None)
+                .select_for_update(of=("self",))
+                .order_by("pk")
+            )
             now = timezone.now()
             for token in tokens:
                 token.revoked_at = now
@@ -146,14 +186,21 @@ class TokenQuerySet(WritingQuerySet[T]):
         return tokens
 
     def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
-        """Return a queryset of exactly these tokens, without the filters of this queryset."""
-        return self.model._base_manager.using(self.db).filter(pk__in=[token.pk for token in tokens])
+        """Return a queryset of exactly these tokens, without the filters of
+        this queryset.
+        """
+        return self.model._base_manager.using(self.db).filter(
+            pk__in=[token.pk for token in tokens]
+        )
 
     def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
-        """Return the active token with this secret, with its owner loaded, or None. Takes at most one query.
+        """Return the active token with this secret, with its owner loaded, or
+        None. Takes at most one query.
 
-        The large fields of the owner are loaded only if they are among ``owner_fields``, or later, if they are read.
-        The query goes to the database for writes: a replica that lags behind would accept a revoked token.
+        The large fields of the owner are loaded only if they are among
+        ``owner_fields``, or later, if they are read. The query goes to the
+        database for writes: a replica that lags behind would accept a revoked
+        token.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
@@ -175,61 +222,101 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 @cache
 def _look_up(
-    queryset: type[TokenQuerySet[T]], model: type[T], using: str, owner_fields: tuple[str, ...]
+    queryset: type[TokenQuerySet[T]],
+    model: type[T],
+    using: str,
+    owner_fields: tuple[str, ...],
 ) -> CompiledSelect[T]:
-    """Return the statement that reads an active token and its owner. It takes the current time as ``expires_at``."""
+    """Return the statement that reads an active token and its owner.
+
+    It takes the current time as ``expires_at``.
+    """
     placeholders = parameters(model, "digest", "expires_at")
     tokens = queryset(model, using=using).active(placeholders["expires_at"])
     tokens = tokens.filter(digest=placeholders["digest"])
     return _select_with_owner(tokens, owner_fields)
 
 
-def _select_with_owner(tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]) -> CompiledSelect[T]:
-    """Return the statement that reads the only token of a queryset with its owner."""
+def _select_with_owner(
+    tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
+) -> CompiledSelect[T]:
+    """Return the statement that reads the only token of a queryset with its
+    owner.
+    """
     model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
     return CompiledSelect(tokens, model.owner_field, deferred)
 
 
 last_use_attempts = LocMemCache(
-    "usergroups.last_use", {"timeout": LAST_USE_PRECISION.total_seconds(), "max_entries": 10_000}
+    "usergroups.last_use",
+    {"timeout": LAST_USE_PRECISION.total_seconds(), "max_entries": 10_000},
 )
-"""The digests of tokens whose last use is being saved, or failed to be saved in the last minute.
+"""The digests of tokens whose last use is being saved, or failed to be saved
+in the last minute.
 
-Each process has its own cache, whatever the project's CACHES setting says. Its size is bounded, its entries expire, and
-``add()`` lets only one of several threads proceed.
+Each process has its own cache, whatever the project's CACHES setting says. Its
+size is bounded, its entries expire, and ``add()`` lets only one of several
+threads proceed.
 """
 
 
 class Token(WritingModel):
-    """A secret that authenticates its owner until it expires or is revoked. Only its digest and its hint are stored."""
+    """A secret that authenticates its owner until it expires or is revoked.
+
+    Only its digest and its hint are stored.
+    """
 
     prefix: ClassVar[str]
     """The prefix of the secrets of this model."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
-    """Large fields of the owner, which authentication reads only if the view's ``owner_fields`` contain them."""
+    """Large fields of the owner, which authentication reads only if the view's
+    ``owner_fields`` contain them.
+    """
 
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    hint = models.CharField(_("hint"), max_length=16, editable=False, help_text=_("The beginning of the secret."))
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    name = models.CharField(
-        _("name"), max_length=MAX_TOKEN_NAME_LENGTH, blank=True, help_text=_("What the token is for.")
+    hint = models.CharField(
+        _("hint"),
+        max_length=16,
+        editable=False,
+        help_text=_("The beginning of the secret."),
     )
-    read_only = models.BooleanField(_("read only"), default=False, help_text=_("Whether the token can only read."))
+    created_at = models.DateTimeField(
+        _("created"), default=timezone.now, editable=False
+    )
+    name = models.CharField(
+        _("name"),
+        max_length=MAX_TOKEN_NAME_LENGTH,
+        blank=True,
+        help_text=_("What the token is for."),
+    )
+    read_only = models.BooleanField(
+        _("read only"), default=False, help_text=_("Whether the token can only read.")
+    )
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
-    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
-    rotated_at = models.DateTimeField(_("rotated"), null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(
+        _("revoked"), null=True, blank=True, editable=False
+    )
+    rotated_at = models.DateTimeField(
+        _("rotated"), null=True, blank=True, editable=False
+    )
     last_used_at = models.DateTimeField(
-        _("last used"), null=True, blank=True, editable=False, help_text=_("Accurate to one minute.")
+        _("last used"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Accurate to one minute."),
     )
     last_used_address = models.CharField(
         _("last used from"),
         max_length=MAX_ADDRESS_LENGTH,
         default="",
         editable=False,
-        help_text=_("The client's address. For IPv6, the first address of its /64 network."),
+        help_text=_(
+            "The client's address. For IPv6, the first address of its /64 network."
+        ),
     )
     last_used_agent = models.CharField(
         _("last used by"),
@@ -249,13 +336,20 @@ class Token(WritingModel):
 
     @property
     def public_id(self) -> str:
-        """The id in the API: the digest in hexadecimal, which can be computed from a leaked secret."""
+        """The id in the API: the digest in hexadecimal, which can be computed
+        from a leaked secret.
+        """
         return bytes(self.digest).hex()
 
     def assign_secret(self) -> str:
-        """Set the digest and hint of a new secret, without saving the token, and return the secret."""
+        """Set the digest and hint of a new secret, without saving the token,
+        and return the secret.
+        """
         secret = secret_format.generate(self.prefix)
-        self.digest, self.hint = secret_format.digest(secret), secret_format.hint(secret)
+        self.digest, self.hint = (
+            secret_format.digest(secret),
+            secret_format.hint(secret),
+        )
         return secret
 
     @property
@@ -267,27 +361,38 @@ class Token(WritingModel):
     def state(self) -> TokenState:
         if self.revoked_at is not None:
             return TokenState.REVOKED
-        remaining = None if self.expires_at is None else self.expires_at - timezone.now()
+        remaining = (
+            None if self.expires_at is None else self.expires_at - timezone.now()
+        )
         if remaining is not None and remaining <= timedelta():
             return TokenState.EXPIRED
         if self.rotated_at is not None:
             return TokenState.ROTATED
-        return TokenState.ACTIVE if remaining is None or remaining > EXPIRY_NOTICE else TokenState.EXPIRING
+        return (
+            TokenState.ACTIVE
+            if remaining is None or remaining > EXPIRY_NOTICE
+            else TokenState.EXPIRING
+        )
 
     @property
     def is_active(self) -> bool:
         return self.state not in (TokenState.EXPIRED, TokenState.REVOKED)
 
     def revoke(self) -> None:
-        """Revoke the token permanently. A second revocation does not change the time of the first."""
+        """Revoke the token permanently.
+
+        A second revocation does not change the time of the first.
+        """
         tokens = self._tokens.filter(pk=self.pk)
         tokens.revoke()
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta) -> "tuple[Token, str]":
-        """Issue a successor as ``TokenQuerySet.rotate()`` does, and return it with its secret.
+        """Issue a successor as ``TokenQuerySet.rotate()`` does, and return it
+        with its secret.
 
-        Raises DoesNotExist if this token is not active or already has a successor.
+        Raises DoesNotExist if this token is not active or already has a
+        successor.
         """
         issued = self._tokens.filter(pk=self.pk).rotate(grace)
         if not issued:
@@ -296,14 +401,21 @@ class Token(WritingModel):
         return successor, secret
 
     def new_successor(self, now: datetime) -> "tuple[Token, str]":
-        """Return an unsaved successor of this token, which must be neither rotated nor revoked, and its secret."""
+        """Return an unsaved successor of this token, which must be neither
+        rotated nor revoked, and its secret.
+        """
         expires_at = self.expires_at
-        with suppress(OverflowError):  # then keep the old time, thousands of years from now
+        # then keep the old time, thousands of years from now
+        with suppress(OverflowError):
             expires_at = expires_at and now + (expires_at - self.created_at)
         successor = copy(self)
         successor.pk, successor._state.adding = None, True
         successor.created_at, successor.expires_at = now, expires_at
-        successor.last_used_at, successor.last_used_address, successor.last_used_agent = None, "", ""
+        (
+            successor.last_used_at,
+            successor.last_used_address,
+            successor.last_used_agent,
+        ) = (None, "", "")
         return successor, successor.assign_secret()
 
     @property
@@ -311,10 +423,12 @@ class Token(WritingModel):
         return type(self).objects.using(router.db_for_write(type(self), instance=self))
 
     def mark_used(self, request: HttpRequest | Request) -> None:
-        """Save the time and client of the last use, unless a use within the last minute has been saved.
+        """Save the time and client of the last use, unless a use within the
+        last minute has been saved.
 
-        On PostgreSQL, this never waits for another transaction. On SQLite, it waits for the writer, as every write
-        does. An error is logged and not raised, and this process does not try again for a minute.
+        On PostgreSQL, this never waits for another transaction. On SQLite, it
+        waits for the writer, as every write does. An error is logged and not
+        raised, and this process does not try again for a minute.
         """
         now = timezone.now()
         stale = now - LAST_USE_PRECISION
@@ -323,14 +437,23 @@ class Token(WritingModel):
         key, tokens = self.public_id, self._tokens
         if not last_use_attempts.add(key, None):
             return
-        outdated = tokens.filter(Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk)
-        # Skip the row if another transaction has locked it. SQLite has no row locks and ignores this.
+        outdated = tokens.filter(
+            Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk
+        )
+        # Skip the row if another transaction has locked it. SQLite has no row
+        # locks and ignores this.
         unlocked = outdated.select_for_update(skip_locked=True, no_key=True)
         try:
             with transaction.atomic(using=tokens.db):
-                written = tokens.filter(pk__in=unlocked.values("pk")).update(last_used_at=now, **client_of(request))
+                written = tokens.filter(pk__in=unlocked.values("pk")).update(
+                    last_used_at=now, **client_of(request)
+                )
         except Error:
-            logger.warning("Could not write the last use of the token %s", self.hint, exc_info=True)
+            logger.warning(
+                "Could not write the last use of the token %s",
+                self.hint,
+                exc_info=True,
+            )
         else:
             if written:
                 last_use_attempts.delete(key)
@@ -339,7 +462,13 @@ class Token(WritingModel):
 def client_of(request: HttpRequest | Request) -> dict[str, str]:
     """Return the fields of a token that describe the client."""
     header = request.META.get("HTTP_USER_AGENT", "")
-    text = header.encode("latin-1", "replace").decode(errors="replace")  # Servers decode headers as Latin-1.
-    visible = "".join(character if character.isprintable() else " " for character in text)
+    # Servers decode headers as Latin-1.
+    text = header.encode("latin-1", "replace").decode(errors="replace")
+    visible = "".join(
+        character if character.isprintable() else " " for character in text
+    )
     agent = " ".join(secret_format.redact(visible).split())
-    return {"last_used_address": address_of(request) or "", "last_used_agent": agent[:MAX_AGENT_LENGTH]}
+    return {
+        "last_used_address": address_of(request) or "",
+        "last_used_agent": agent[:MAX_AGENT_LENGTH],
+    }

@@ -1,7 +1,10 @@
-"""The format of secrets: ``prefix_``, 32 random base62 characters (190 bits) and a checksum of 6 characters.
+"""The format of secrets: ``prefix_``, 32 random base62 characters (190 bits)
+and a checksum of 6 characters.
 
-The prefix names the kind of the token, and lets secret scanners find leaked tokens. The checksum is the CRC-32 of the
-text before it, in base62. With it, the service rejects a mistyped secret without a query. The format follows GitHub's:
+The prefix names the kind of the token, and lets secret scanners find leaked
+tokens. The checksum is the CRC-32 of the text before it, in base62. With it,
+the service rejects a mistyped secret without a query. The format follows
+GitHub's:
 https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
 """
 
@@ -17,41 +20,59 @@ CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 HINT_LENGTH = 4
 
 _LIKE_A_SECRET = re.compile(r"_[0-9A-Za-z]{20,}", re.ASCII)
-_SECRET = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII)
+_SECRET = re.compile(
+    rf"[a-z]+_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}", re.ASCII
+)
 
 
 def generate(prefix: str) -> str:
     """Return a new secret with this prefix."""
-    body = f"{prefix}_" + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
+    body = f"{prefix}_" + "".join(
+        secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH)
+    )
     return body + _checksum(body)
 
 
 def is_well_formed(secret: str, prefix: str) -> bool:
-    """Return whether ``secret`` has the prefix, the length and a correct checksum."""
+    """Return whether ``secret`` has the prefix, the length and a correct
+    checksum.
+    """
     body, checksum = secret[:-CHECKSUM_LENGTH], secret[-CHECKSUM_LENGTH:]
-    return bool(_SECRET.fullmatch(secret)) and body.startswith(f"{prefix}_") and _checksum(body) == checksum
+    return (
+        bool(_SECRET.fullmatch(secret))
+        and body.startswith(f"{prefix}_")
+        and _checksum(body) == checksum
+    )
 
 
 def digest(secret: str) -> bytes:
-    """Return the SHA-256 digest of the secret, 32 bytes, which is stored in place of it.
+    """Return the SHA-256 digest of the secret, 32 bytes, which is stored in
+    place of it.
 
-    A slow hash would add no protection, since 190 random bits cannot be guessed.
+    A slow hash would add no protection, since 190 random bits cannot be
+    guessed.
     """
     return hashlib.sha256(secret.encode()).digest()
 
 
 def hint(secret: str) -> str:
-    """Return the beginning of a secret, which helps to recognize it and leaves 166 bits unknown."""
+    """Return the beginning of a secret, which helps to recognize it and leaves
+    166 bits unknown.
+    """
     return secret[: secret.index("_") + 1 + HINT_LENGTH]
 
 
 def redact(text: str) -> str:
-    """Remove the random part of anything in the text that may be a secret, or most of one."""
+    """Remove the random part of anything in the text that may be a secret, or
+    most of one.
+    """
     return _LIKE_A_SECRET.sub("_…", text)
 
 
 def hints_in(text: str, prefix: str) -> list[str]:
-    """Return the hints of all secrets with this prefix whose beginning is in the text."""
+    """Return the hints of all secrets with this prefix whose beginning is in
+    the text.
+    """
     return re.findall(rf"\b{prefix}_[0-9A-Za-z]{{{HINT_LENGTH}}}", text, re.ASCII)
 
 

@@ -1,7 +1,10 @@
-"""Limit the calls of a token, the failed authentications of an address, and the calls in progress.
+"""Limit the calls of a token, the failed authentications of an address, and
+the calls in progress.
 
-Each process counts its calls in progress in memory. The calls of tokens and the failures are counted in Django's cache,
-so that processes that share a cache share the counts. While the cache is unavailable, these two have no limit.
+Each process counts its calls in progress in memory. The calls of tokens and
+the failures are counted in Django's cache, so that processes that share a
+cache share the counts. While the cache is unavailable, these two have no
+limit.
 """
 
 import logging
@@ -30,16 +33,20 @@ CACHE_OUTAGE = 5  # seconds during which the cache is not used after it has fail
 class FixedWindowThrottle(SimpleRateThrottle):
     """Counts calls in windows of fixed length.
 
-    Each call takes one atomic cache operation whatever the rate is. The first one of a window takes two.
+    Each call takes one atomic cache operation whatever the rate is. The first
+    one of a window takes two.
     """
 
     num_requests: int  # in a window
     duration: int  # of a window, in seconds
     cache_fails_until: ClassVar[float] = 0
-    """The ``time.monotonic()`` until which all throttles skip the cache, because it has failed."""
+    """The ``time.monotonic()`` until which all throttles skip the cache,
+    because it has failed.
+    """
 
     def count(self, ident: str) -> int:
-        """Add a call to the count of the current window and return the count, or 0 while the cache fails.
+        """Add a call to the count of the current window and return the count,
+        or 0 while the cache fails.
 
         Set ``seconds_left``, the time until the window ends.
         """
@@ -56,7 +63,9 @@ class FixedWindowThrottle(SimpleRateThrottle):
             return 1
         except Exception as error:  # Cache backends raise different exceptions.
             FixedWindowThrottle.cache_fails_until = time.monotonic() + CACHE_OUTAGE
-            logger.warning("Calls are not counted, because the cache is unavailable: %s", error)
+            logger.warning(
+                "Calls are not counted, because the cache is unavailable: %s", error
+            )
             return 0
 
     def wait(self) -> float:
@@ -64,7 +73,8 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
 
 class TokenThrottle(FixedWindowThrottle):
-    """Limits the calls of each token, and adds the headers ``RateLimit-Policy`` and ``RateLimit`` to the response.
+    """Limits the calls of each token, and adds the headers
+    ``RateLimit-Policy`` and ``RateLimit`` to the response.
 
     https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
     """
@@ -77,18 +87,25 @@ class TokenThrottle(FixedWindowThrottle):
             return True
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
         remaining = max(0, self.num_requests - used)
-        view.headers["RateLimit-Policy"] = f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        view.headers["RateLimit"] = f'"{self.scope}";r={remaining};t={ceil(self.seconds_left)}'
+        view.headers["RateLimit-Policy"] = (
+            f'"{self.scope}";q={self.num_requests};w={self.duration}'
+        )
+        view.headers["RateLimit"] = (
+            f'"{self.scope}";r={remaining};t={ceil(self.seconds_left)}'
+        )
         return used <= self.num_requests
 
 
 def address_of(request: HttpRequest | Request) -> str | None:
-    """Return the address of the client, as the outermost trusted proxy saw it, or None if it is unknown.
+    """Return the address of the client, as the outermost trusted proxy saw it,
+    or None if it is unknown.
 
-    For IPv6 this is the first address of the /64 network, since a client usually has a whole network. An IPv4-mapped
-    address counts as the IPv4 address. The address is unknown if it is not valid, for example because it has a port, if
-    X-Forwarded-For has fewer addresses than there are trusted proxies or, without any, if the server listens on a Unix
-    socket. API clients with unknown addresses must not share a rate limit.
+    For IPv6 this is the first address of the /64 network, since a client
+    usually has a whole network. An IPv4-mapped address counts as the IPv4
+    address. The address is unknown if it is not valid, for example because it
+    has a port, if X-Forwarded-For has fewer addresses than there are trusted
+    proxies or, without any, if the server listens on a Unix socket. API
+    clients with unknown addresses must not share a rate limit.
     """
     hops = [request.META.get("REMOTE_ADDR") or ""]
     if proxies := conf.trusted_proxies():
@@ -103,15 +120,21 @@ def address_of(request: HttpRequest | Request) -> str | None:
 
 
 class FailedAuthenticationThrottle(FixedWindowThrottle):
-    """Limits failed authentications per address. Failures from unknown addresses are not counted."""
+    """Limits failed authentications per address.
+
+    Failures from unknown addresses are not counted.
+    """
 
     scope = "failure"
     get_rate = staticmethod(conf.failure_rate)
 
     def add(self, request: Request) -> None:
-        """Count a failure. Raises Throttled if there are too many in the current window.
+        """Count a failure.
 
-        A valid token is accepted nevertheless, because other clients may have the same address.
+        Raises Throttled if there are too many in the current window.
+
+        A valid token is accepted nevertheless, because other clients may have
+        the same address.
         """
         if self.rate is None or (address := address_of(request)) is None:
             return
@@ -159,10 +182,13 @@ class ConcurrencyLimit:
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)
-"""The limit of all calls. It leaves two of a process's eight threads for others.
+"""The limit of all calls.
+
+It leaves two of a process's eight threads for others.
 
 Calls of one owner may wait for each other, for example for the lock on a row.
 """
 
 COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
-"""The limit of costly calls, to which the limit of all calls applies as well."""
+"""The limit of costly calls, to which the limit of all calls applies as well.
+"""

@@ -39,28 +39,40 @@ from .throttling import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, TokenThrottle
 
 
 class TokenView(APIView):
-    """A view that requires a token. A subclass sets ``authentication_classes``.
+    """A view that requires a token.
 
-    It sets every DRF policy itself, so that the API does not depend on the host's REST_FRAMEWORK setting.
+    A subclass sets ``authentication_classes``.
+
+    It sets every DRF policy itself, so that the API does not depend on the
+    host's REST_FRAMEWORK setting.
     """
 
     request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
-    """By method, the serializer of the query parameters (``methods_with_query``) or, for other methods, of the body."""
+    """By method, the serializer of the query parameters
+    (``methods_with_query``) or, for other methods, of the body.
+    """
     response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
     """By method, the serializer of a successful response."""
     methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
-    """The methods whose requests have validated query parameters. Other requests have a JSON object as body."""
+    """The methods whose requests have validated query parameters.
+
+    Other requests have a JSON object as body.
+    """
     errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
     """The error responses to exceptions of the querysets."""
     owner_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """The large fields of the token's owner that the response contains, by method. Other methods do not load them."""
+    """The large fields of the token's owner that the response contains, by
+    method. Other methods do not load them.
+    """
     costly_methods: ClassVar[Collection[str]] = ()
     """The methods whose calls are all costly: see ``is_costly``."""
     max_query_length: ClassVar[int] = 8 * 1024
     """The maximum length of the query string, in bytes."""
 
     documented_method: str
-    """The key of the mappings by method: the method of the request, or GET for HEAD."""
+    """The key of the mappings by method: the method of the request, or GET for
+    HEAD.
+    """
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     renderer_classes = [CompactJSONRenderer]
@@ -75,8 +87,9 @@ class TokenView(APIView):
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
-        # Under ATOMIC_REQUESTS, Django would commit after the view has returned, and the exception handler could not
-        # handle an error that the commit raises.
+        # Under ATOMIC_REQUESTS, Django would commit after the view has
+        # returned, and the exception handler could not handle an error that
+        # the commit raises.
         view = super().as_view(**initkwargs)
         for alias in connections:
             view = transaction.non_atomic_requests(alias)(view)
@@ -88,18 +101,24 @@ class TokenView(APIView):
             return {**NO_STORE}
         return {**NO_STORE, "Allow": ", ".join(self.allowed_methods)}
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
         self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
         actor_before = actor.set(None)  # until initial() has authenticated the token
         try:
-            with translation.override(None):  # DRF's error messages in English, whatever the client's language is
+            # DRF's error messages in English, whatever the client's language
+            # is
+            with translation.override(None):
                 return super().dispatch(request, *args, **kwargs)
         finally:
             for limit, owner in self.counted_by:
                 limit.end(owner)
             actor.reset(actor_before)
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+    def initialize_request(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> Request:
         api_request = APIRequest(
             request,
             parsers=self.get_parsers(),
@@ -107,23 +126,31 @@ class TokenView(APIView):
             negotiator=self.get_content_negotiator(),
             parser_context=self.get_parser_context(request),
         )
-        # Otherwise DRF would look for these in its own request, in vain, before each read from Django's request.
+        # Otherwise DRF would look for these in its own request, in vain,
+        # before each read from Django's request.
         api_request.method, api_request.META = request.method, request.META
         api_request.deadline = Deadline(conf.call_time_limit())
         renderer = self.renderer_classes[0]()
-        api_request.accepted_renderer, api_request.accepted_media_type = renderer, renderer.media_type
+        api_request.accepted_renderer, api_request.accepted_media_type = (
+            renderer,
+            renderer.media_type,
+        )
         return api_request
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check what can be checked before the body is read.
 
-        This is the method, the authentication, the rate limit, the permission, the query string and the limits of calls
-        in progress, in this order. DRF checks the method last and counts only permitted requests.
+        This is the method, the authentication, the rate limit, the permission,
+        the query string and the limits of calls in progress, in this order.
+        DRF checks the method last and counts only permitted requests.
         """
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)
-        self.documented_method = "GET" if request.method == "HEAD" else cast(str, request.method)
-        if not isinstance(request.auth, Token):  # whatever the permissions of a subclass are
+        self.documented_method = (
+            "GET" if request.method == "HEAD" else cast(str, request.method)
+        )
+        # whatever the permissions of a subclass are
+        if not isinstance(request.auth, Token):
             self.refuse_credentials(request)
         self.check_throttles(request)
         self.check_permissions(request)
@@ -133,7 +160,9 @@ class TokenView(APIView):
         actor.set(request.auth)
 
     def refuse_credentials(self, request: Request) -> NoReturn:
-        """Raise WrongScheme or NotAuthenticated for a request without credentials of this view's scheme."""
+        """Raise WrongScheme or NotAuthenticated for a request without
+        credentials of this view's scheme.
+        """
         if get_authorization_header(request):
             authenticator = next(iter(self.get_authenticators()), None)
             raise WrongScheme(getattr(authenticator, "usage", None))
@@ -160,26 +189,34 @@ class TokenView(APIView):
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
 
-        By default, these are calls with one of the ``costly_methods`` and calls
-        with a body of more than 64 KiB. A subclass may add others.
+        By default, these are calls with one of the ``costly_methods`` and
+        calls with a body of more than 64 KiB. A subclass may add others.
         """
         if self.documented_method in self.costly_methods:
             return True
         return (request.content_length or 0) > LARGE_BODY_SIZE
 
     def check_query(self, request: Request) -> None:
-        """Raise ValidationError for unknown query parameters, because a misspelt filter would find every object.
+        """Raise ValidationError for unknown query parameters, because a
+        misspelt filter would find every object.
 
         A method without serializers may have any parameters. Raises ParseError
         if the query string is longer than ``max_query_length``.
         """
         check_query_length(request, self.max_query_length)
         method, known = self.documented_method, cast(Iterable[str], ())
-        if method not in self.request_serializers and method not in self.response_serializers:
+        if (
+            method not in self.request_serializers
+            and method not in self.response_serializers
+        ):
             return
         if self.has_query(method):
-            known = _cached_serializer(self.request_serializers[method], False, threading.get_ident()).fields
-        if unknown := [name for name in cast(APIRequest, request).query_params if name not in known]:
+            known = _cached_serializer(
+                self.request_serializers[method], False, threading.get_ident()
+            ).fields
+        if unknown := [
+            name for name in cast(APIRequest, request).query_params if name not in known
+        ]:
             raise UnknownParameter(unknown, known)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
@@ -189,23 +226,38 @@ class TokenView(APIView):
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
         elif isinstance(exc, IntegrityError) and (token := actor.get()):
-            # Either the token's owner was deleted during the request, and the token with it, or all retries failed.
-            owners = type(token.owner).objects.using(router.db_for_write(type(token.owner)))
-            error = DatabaseUnavailable() if owners.filter(pk=token.owner.pk).exists() else InvalidToken()
+            # Either the token's owner was deleted during the request, and the
+            # token with it, or all retries failed.
+            owners = type(token.owner).objects.using(
+                router.db_for_write(type(token.owner))
+            )
+            error = (
+                DatabaseUnavailable()
+                if owners.filter(pk=token.owner.pk).exists()
+                else InvalidToken()
+            )
             error.__cause__ = exc  # for the log
             exc = error
         return super().handle_exception(exc)
 
     def validated(self, **context: Any) -> dict[str, Any]:
-        """Return the validated query parameters of a request with one of the ``methods_with_query``, or the body.
+        """Return the validated query parameters of a request with one of the
+        ``methods_with_query``, or the body.
 
-        A PATCH request may omit required fields. The serializer also gets this ``context``. Raises ValidationError.
+        A PATCH request may omit required fields. The serializer also gets this
+        ``context``. Raises ValidationError.
         """
         method = self.documented_method
-        serializer = _cached_serializer(self.request_serializers[method], method == "PATCH", threading.get_ident())
+        serializer = _cached_serializer(
+            self.request_serializers[method], method == "PATCH", threading.get_ident()
+        )
         serializer.context.update(context, request=self.request, view=self)
         try:
-            data = self.request.query_params if method in self.methods_with_query else self.request.data
+            data = (
+                self.request.query_params
+                if method in self.methods_with_query
+                else self.request.data
+            )
             validated: dict[str, Any] = serializer.run_validation(data)
         finally:
             serializer.context.clear()  # It refers to the request.
@@ -219,29 +271,42 @@ class TokenView(APIView):
         status: int = 200,
         location: str | None = None,
     ) -> Response:
-        """Return a response with the fields of the envelope, and the ETag of the object ``etag_of`` if there is one."""
+        """Return a response with the fields of the envelope, and the ETag of
+        the object ``etag_of`` if there is one.
+        """
         headers = {}
         if etag_of is not None:
             headers["ETag"] = etag(etag_of.updated_at)
         if location is not None:
             headers["Location"] = location
-        serializer = _cached_serializer(self.response_serializers[self.documented_method], False, threading.get_ident())
+        serializer = _cached_serializer(
+            self.response_serializers[self.documented_method],
+            False,
+            threading.get_ident(),
+        )
         serializer.context.update(request=self.request, view=self)
         try:
-            return Response(serializer.to_representation(fields), status, headers=headers)
+            return Response(
+                serializer.to_representation(fields), status, headers=headers
+            )
         finally:
             serializer.context.clear()
 
     def has_query(self, method: str) -> bool:
-        """Return whether the method's request serializer is for the query parameters, not for a body."""
+        """Return whether the method's request serializer is for the query
+        parameters, not for a body.
+        """
         return method in self.methods_with_query and method in self.request_serializers
 
 
 @lru_cache(maxsize=1000)
-def _cached_serializer(serializer_class: type[Serializer[Any]], partial: bool, thread: int) -> Any:
+def _cached_serializer(
+    serializer_class: type[Serializer[Any]], partial: bool, thread: int
+) -> Any:
     """Return a cached serializer. Clear its context after use.
 
-    Each thread has its own, because the context is changed for each request. With a new serializer for each request,
-    whose fields DRF copies, validating a user group takes 91 µs instead of 10, and rendering it 97 instead of 8.
+    Each thread has its own, because the context is changed for each request.
+    With a new serializer for each request, whose fields DRF copies, validating
+    a user group takes 91 µs instead of 10, and rendering it 97 instead of 8.
     """
     return serializer_class(partial=partial, context={})

@@ -8,13 +8,17 @@ from django.db import transaction
 from usergroups.management.base import OperatorCommand
 
 APPS = ("usergroups", "bookmarks")
-ROLES = {"Operators": ("view", "revoke"), "Managers": ("view", "revoke", "add", "change", "reveal")}
+ROLES = {
+    "Operators": ("view", "revoke"),
+    "Managers": ("view", "revoke", "add", "change", "reveal"),
+}
 
 
 class Command(OperatorCommand):
     help = (
-        "Creates the groups Operators, who can view everything and revoke tokens, and Managers, who can also add and "
-        "edit everything and reveal user group tokens. Existing groups with these names get exactly these permissions."
+        "Creates the groups Operators, who can view everything and revoke tokens, and "
+        "Managers, who can also add and edit everything and reveal user group tokens. "
+        "Existing groups with these names get exactly these permissions."
     )
 
     @transaction.atomic
@@ -22,5 +26,11 @@ class Command(OperatorCommand):
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)
             permissions = Permission.objects.filter(content_type__app_label__in=APPS)
-            group.permissions.set([each for each in permissions if each.codename.partition("_")[0] in verbs])
+            group.permissions.set(
+                [
+                    each
+                    for each in permissions
+                    if each.codename.partition("_")[0] in verbs
+                ]
+            )
             self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)

@@ -49,35 +49,53 @@ These secrets are shown only once. The next quickstart revokes them and creates 
 
 
 class Command(OperatorCommand):
-    help = "Migrates the database, creates demo data, prints example requests, and serves on 127.0.0.1."
+    help = (
+        "Migrates the database, creates demo data, prints example requests, and serves "
+        "on 127.0.0.1."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         help_text = "Create only what the requests need, and do not start the server."
         parser.add_argument("--no-serve", action="store_true", help=help_text)
-        parser.add_argument("--port", type=int, default=8000, help="The port to serve on.")
+        parser.add_argument(
+            "--port", type=int, default=8000, help="The port to serve on."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         port, serves = options["port"], not options["no_serve"]
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
         if serves:
-            self.check_port(port)  # before the tokens of a running quickstart are revoked
+            # before the tokens of a running quickstart are revoked
+            self.check_port(port)
         self.migrate()
         with transaction.atomic():
             values = self.create_demo_data(with_samples=serves)
-            self.stdout.write(Template(NEXT_STEPS).substitute(values, base_url=f"http://127.0.0.1:{port}"))
+            self.stdout.write(
+                Template(NEXT_STEPS).substitute(
+                    values, base_url=f"http://127.0.0.1:{port}"
+                )
+            )
             self.stdout.flush()  # If this fails, the transaction is rolled back.
         if serves:
             self.serve(port)
 
     def check_port(self, port: int) -> None:
-        """Raise CommandError if a server uses the port. Granian would share the port with another Granian."""
+        """Raise CommandError if a server uses the port.
+
+        Granian would share the port with another Granian.
+        """
         with socket() as client:
             if client.connect_ex(("127.0.0.1", port)) == 0:
-                raise CommandError(f"Another server uses port {port}. Choose another port with --port.")
+                raise CommandError(
+                    f"Another server uses port {port}. Choose another port with --port."
+                )
 
     def migrate(self) -> None:
-        """Migrate the database. Only the current user may read a new SQLite file."""
+        """Migrate the database.
+
+        Only the current user may read a new SQLite file.
+        """
         umask = os.umask(0o077)
         try:
             call_command("migrate", verbosity=0)
@@ -85,27 +103,48 @@ class Command(OperatorCommand):
             os.umask(umask)
 
     def create_demo_data(self, with_samples: bool) -> dict[str, str]:
-        """Create missing demo data, replace the secrets of the last quickstart, and return the values to print.
+        """Create missing demo data, replace the secrets of the last
+        quickstart, and return the values to print.
 
-        The samples are a second user group with bookmarks, so that the admin has something to show.
+        The samples are a second user group with bookmarks, so that the admin
+        has something to show.
         """
         team, _ = Team.objects.get_or_create(name="Demo")
         scope = {"team": team, "environment": ""}
-        user_group, _ = UserGroup.objects.get_or_add("example_1", scope, {"name": "Example 1"})
-        collection, _ = Collection.objects.get_or_create(user_group=user_group, name="Reading list")
+        user_group, _ = UserGroup.objects.get_or_add(
+            "example_1", scope, {"name": "Example 1"}
+        )
+        collection, _ = Collection.objects.get_or_create(
+            user_group=user_group, name="Reading list"
+        )
         if with_samples:
-            fields = {"name": "Example 2", "mapping": {"40": "warehouse_eu"}, "properties": {"plan": "pro"}}
-            samples, _ = UserGroup.objects.get_or_add("example_2", {**scope, "environment": "Testing"}, fields)
-            documentation, _ = Collection.objects.get_or_create(user_group=samples, name="Documentation")
+            fields = {
+                "name": "Example 2",
+                "mapping": {"40": "warehouse_eu"},
+                "properties": {"plan": "pro"},
+            }
+            samples, _ = UserGroup.objects.get_or_add(
+                "example_2", {**scope, "environment": "Testing"}, fields
+            )
+            documentation, _ = Collection.objects.get_or_create(
+                user_group=samples, name="Documentation"
+            )
             for url, title in SAMPLES:
-                Bookmark.objects.add(user_group=samples, url=url, title=title, collection=documentation)
+                Bookmark.objects.add(
+                    user_group=samples, url=url, title=title, collection=documentation
+                )
 
         team.api_tokens.filter(name=NAME).revoke()
         user_group.access_tokens.filter(name=NAME).revoke()
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
         _, access_token = AccessToken.objects.issue(user_group=user_group, name=NAME)
         password = secrets.token_urlsafe(12)
-        operator = {"is_staff": True, "is_superuser": True, "is_active": True, "password": make_password(password)}
+        operator = {
+            "is_staff": True,
+            "is_superuser": True,
+            "is_active": True,
+            "password": make_password(password),
+        }
         User.objects.update_or_create(username="operator", defaults=operator)
         return {
             "collection": str(collection.pk),
@@ -124,7 +163,8 @@ class Command(OperatorCommand):
             "--interface=wsgi",
             f"--port={port}",
             f"--static-path-mount={settings.STATIC_ROOT}",
-            "--static-path-expires=31536000",  # seconds; the names of the files change with their content
+            # seconds; the names of the files change with their content
+            "--static-path-expires=31536000",
             "bookmarks_service.wsgi:application",
         ]
         os.execv(command[0], command)  # noqa: S606

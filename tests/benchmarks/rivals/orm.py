@@ -1,4 +1,6 @@
-"""Plain Django views with the ORM: no middleware, no validation, no rate limit and no log."""
+"""Plain Django views with the ORM: no middleware, no validation, no rate limit
+and no log.
+"""
 
 import hashlib
 import json
@@ -50,7 +52,9 @@ def user(request):
     token = authenticate(request, ApiToken)
     fields = json.loads(request.body)
     groups = UserGroup.objects.filter(
-        team=token.team_id, environment=token.environment, provided_id=fields.pop("user_group_id")
+        team=token.team_id,
+        environment=token.environment,
+        provided_id=fields.pop("user_group_id"),
     )
     with transaction.atomic():
         groups.update(**fields, updated_at=timezone.now())
@@ -62,16 +66,27 @@ def bookmarks(request):
     """POST /v1/bookmarks, GET /v1/bookmarks"""
     group = authenticate(request, AccessToken).user_group
     if request.method == "GET":
-        rows = Bookmark.objects.filter(user_group=group).order_by("-created_at", "-id")[:50]
-        return JsonResponse({"success": 1, "bookmarks": [bookmark_fields(row) for row in rows]})
+        rows = Bookmark.objects.filter(user_group=group).order_by("-created_at", "-id")[
+            :50
+        ]
+        return JsonResponse(
+            {"success": 1, "bookmarks": [bookmark_fields(row) for row in rows]}
+        )
     fields = json.loads(request.body)
     try:
         with transaction.atomic():
             row, status = Bookmark.objects.create(user_group=group, **fields), 201
     except IntegrityError:
         digest = web_url.digest(fields["url"])
-        row, status = Bookmark.objects.get(user_group=group, url_digest=digest, collection=None), 200
-    data = {"success": 1, "user_group": group_fields(group), "bookmark": bookmark_fields(row)}
+        row, status = (
+            Bookmark.objects.get(user_group=group, url_digest=digest, collection=None),
+            200,
+        )
+    data = {
+        "success": 1,
+        "user_group": group_fields(group),
+        "bookmark": bookmark_fields(row),
+    }
     return JsonResponse(data, status=status)
 
 

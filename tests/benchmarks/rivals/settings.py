@@ -12,7 +12,9 @@ ROOT_URLCONF = f"rivals.{RIVAL}"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-DATABASES = {"default": dj_database_url.parse(os.environ["DATABASE_URL"], conn_max_age=None)}
+DATABASES = {
+    "default": dj_database_url.parse(os.environ["DATABASE_URL"], conn_max_age=None)
+}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {  # those of the service
         "transaction_mode": "IMMEDIATE",
@@ -20,7 +22,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
 elif RIVAL == "sql":
-    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}  # With None, Django's default, psycopg never prepares.
+    # With None, Django's default, psycopg never prepares.
+    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}
 
 INSTALLED_APPS = [
     "usergroups",

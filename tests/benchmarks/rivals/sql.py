@@ -1,4 +1,7 @@
-"""PUT /api/user and POST /v1/bookmarks as plain Django views. PostgreSQL prepares the SQL statement of each step."""
+"""PUT /api/user and POST /v1/bookmarks as plain Django views.
+
+PostgreSQL prepares the SQL statement of each step.
+"""
 
 import hashlib
 import json
@@ -41,12 +44,15 @@ EXISTING = """
 
 
 def first_row(sql, *params):
-    """Execute a statement without Django's cursor and return the first row, or None."""
+    """Execute a statement without Django's cursor and return the first row, or
+    None.
+    """
     connection.ensure_connection()
     raw = connection.connection
     if connection.vendor == "sqlite":
         return next(iter(raw.execute(sql.replace("%s", "?"), params).fetchall()), None)
-    from psycopg import Cursor  # noqa: PLC0415  # PostgreSQL only; Django's cursors do not prepare
+    # PostgreSQL only; Django's cursors do not prepare
+    from psycopg import Cursor  # noqa: PLC0415
 
     with Cursor(raw) as cursor:
         return cursor.execute(sql, params, prepare=True).fetchone()
@@ -70,7 +76,9 @@ def group_fields(row):
         "token": token,
         "name": name,
         "provided_id": provided_id,
-        "properties": json.loads(properties) if isinstance(properties, str) else properties,
+        "properties": (
+            json.loads(properties) if isinstance(properties, str) else properties
+        ),
         "api_environment_tag": environment or None,
     }
 
@@ -80,10 +88,24 @@ def user(request):
     team_id, environment = first_row(API_TOKEN, token_digest(request))
     fields = json.loads(request.body)
     provided_id = fields.pop("user_group_id")
-    assignments = ", ".join(f"{name} = %s" for name in ("name", "mapping", "properties") if name in fields)
-    values = [fields[name] for name in ("name", "mapping", "properties") if name in fields]
-    values = [value if isinstance(value, str) else json.dumps(value) for value in values]  # JSON is passed as text
-    row = first_row(UPDATE.format(assignments=assignments), *values, now(), team_id, environment, provided_id)
+    assignments = ", ".join(
+        f"{name} = %s" for name in ("name", "mapping", "properties") if name in fields
+    )
+    values = [
+        fields[name] for name in ("name", "mapping", "properties") if name in fields
+    ]
+    # JSON is passed as text
+    values = [
+        value if isinstance(value, str) else json.dumps(value) for value in values
+    ]
+    row = first_row(
+        UPDATE.format(assignments=assignments),
+        *values,
+        now(),
+        team_id,
+        environment,
+        provided_id,
+    )
     return JsonResponse({"success": 1, "user_group": group_fields(row)})
 
 
@@ -94,11 +116,26 @@ def bookmarks(request):
     key, moment, url_digest = uuid7(), now(), web_url.digest(fields["url"])
     stored_key = key.hex if connection.vendor == "sqlite" else key
     status, row = 201, (key, fields["url"], fields["title"], moment, moment)
-    if not first_row(INSERT, stored_key, group_id, fields["url"], url_digest, fields["title"], moment, moment):
+    if not first_row(
+        INSERT,
+        stored_key,
+        group_id,
+        fields["url"],
+        url_digest,
+        fields["title"],
+        moment,
+        moment,
+    ):
         status, row = 200, first_row(EXISTING, group_id, url_digest)
     row = (UUID(str(row[0])), *row[1:])  # SQLite returns text
-    bookmark = dict(zip(("id", "url", "title", "created_at", "updated_at"), row, strict=True), collection=None)
-    return JsonResponse({"success": 1, "user_group": group_fields(group), "bookmark": bookmark}, status=status)
+    bookmark = dict(
+        zip(("id", "url", "title", "created_at", "updated_at"), row, strict=True),
+        collection=None,
+    )
+    return JsonResponse(
+        {"success": 1, "user_group": group_fields(group), "bookmark": bookmark},
+        status=status,
+    )
 
 
 urlpatterns = [path("api/user", user), path("v1/bookmarks", bookmarks)]

@@ -1,4 +1,6 @@
-"""Make the calls that standard input describes, each in a line of JSON, and print the answers in the same way."""
+"""Make the calls that standard input describes, each in a line of JSON, and
+print the answers in the same way.
+"""
 
 import inspect
 import json
@@ -21,7 +23,9 @@ def answer(call):
     else:
         configuration.api_key = {"UsergroupsApiToken": call["authorization"]}
     with openapi_client.ApiClient(configuration) as connection:
-        [function] = [getattr(api(connection), name) for api in APIS if hasattr(api, name)]
+        [function] = [
+            getattr(api(connection), name) for api in APIS if hasattr(api, name)
+        ]
         arguments = dict(call["parameters"])
         for parameter in inspect.signature(function).parameters.values():
             if call["body"] is not None and hasattr(parameter.annotation, "from_dict"):

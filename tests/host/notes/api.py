@@ -1,4 +1,7 @@
-"""The host's own API. Many of its classes and fields have the same names as those of the apps."""
+"""The host's own API.
+
+Many of its classes and fields have the same names as those of the apps.
+"""
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import serializers

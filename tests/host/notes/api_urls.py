@@ -23,7 +23,8 @@ class BookmarkBatchView(views.BookmarkBatchView):
 urlpatterns = [
     path("groups/", include("usergroups.urls")),
     path("groups/", include("bookmarks.access_token_urls")),
-    path("links/v1/bookmarks", BookmarksView.as_view()),  # in place of the view in bookmarks.urls
+    # in place of the view in bookmarks.urls
+    path("links/v1/bookmarks", BookmarksView.as_view()),
     path("links/v1/bookmarks/batch", BookmarkBatchView.as_view()),
     path("links/", include("bookmarks.urls")),
 ]

@@ -1,4 +1,6 @@
-"""The user model of the host, and models that refer to those of the apps with different kinds of ``on_delete``."""
+"""The user model of the host, and models that refer to those of the apps with
+different kinds of ``on_delete``.
+"""
 
 from uuid import uuid4
 
@@ -15,7 +17,10 @@ class Person(AbstractUser):
 
 
 class Note(models.Model):
-    user_group = models.ForeignKey("usergroups.UserGroup", models.CASCADE, related_name="+")  # hidden, yet deleted too
+    # hidden, yet deleted too
+    user_group = models.ForeignKey(
+        "usergroups.UserGroup", models.CASCADE, related_name="+"
+    )
     team = models.ForeignKey("usergroups.Team", models.CASCADE, null=True)
     above = models.ForeignKey("self", models.CASCADE, null=True)
 

@@ -23,4 +23,6 @@ class ReportView(TokenView):
     authentication_classes = [ReportTokenAuthentication]
 
     def get(self, request):
-        return Response({"success": 1, "user_groups": request.auth.team.user_groups.count()})
+        return Response(
+            {"success": 1, "user_groups": request.auth.team.user_groups.count()}
+        )

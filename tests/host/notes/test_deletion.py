@@ -19,14 +19,23 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
     Note.objects.create(user_group=user_group, above=note)
     Mention.objects.create(token=user_group)
     Mark.objects.create(user_group=user_group)  # SET_NULL
-    Step.objects.create(user_group=user_group, note=note)  # RESTRICT, which permits it since the note is deleted too
+    # RESTRICT, which permits it since the note is deleted too
+    Step.objects.create(user_group=user_group, note=note)
 
     page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
 
     counts = page.context["form"].counts
-    assert counts == {"teams": "1", "user groups": "1", "notes": "2", "mentions": "1", "steps": "1"}
+    assert counts == {
+        "teams": "1",
+        "user groups": "1",
+        "notes": "2",
+        "mentions": "1",
+        "steps": "1",
+    }
     confirm(admin_client, page)
-    assert [model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)] == [0, 0, 0, 0, 1, 0]
+    assert [
+        model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)
+    ] == [0, 0, 0, 0, 1, 0]
 
 
 @pytest.mark.parametrize("owner", ["user_group", "team"])
@@ -42,29 +51,48 @@ def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
 
 
 @pytest.mark.parametrize("model", [Pin, Step], ids=["PROTECT", "RESTRICT"])
-def test_the_admin_names_the_rows_that_prevent_a_deletion(admin_client, user_group, model):
+def test_the_admin_names_the_rows_that_prevent_a_deletion(
+    admin_client, user_group, model
+):
     row = model.objects.create(user_group=user_group)
 
-    page = confirm(admin_client, admin_client.get(url("usergroups_usergroup_delete", user_group.pk)))
+    page = confirm(
+        admin_client,
+        admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
+    )
 
     name = model._meta.verbose_name
-    assert f"Nothing was deleted, because these objects prevent it: {name} {row}." in page.content.decode()
+    assert (
+        f"Nothing was deleted, because these objects prevent it: {name} {row}."
+        in page.content.decode()
+    )
     assert UserGroup.objects.exists()
     assert not LogEntry.objects.exists()
 
 
-def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(call_usergroups, user_group, monkeypatch):
+def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
+    call_usergroups, user_group, monkeypatch
+):
     monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 2)
     for _ in range(3):
         Mention.objects.create(token=user_group)
 
-    response = call_usergroups("DELETE", "user", query={"user_group_id": user_group.provided_id})
+    response = call_usergroups(
+        "DELETE", "user", query={"user_group_id": user_group.provided_id}
+    )
 
     assert (response.status_code, Mention.objects.count()) == (409, 3)
 
 
-def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(admin_client, user_group):
+def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(
+    admin_client, user_group
+):
     page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
 
     names = {link["name"] for link in page.context["related"]}
-    assert names == {"bookmarks", "collections", "access tokens", "API tokens of its team and environment"}
+    assert names == {
+        "bookmarks",
+        "collections",
+        "access tokens",
+        "API tokens of its team and environment",
+    }

@@ -12,11 +12,18 @@ from tests.host.notes import api_urls, urls
 pytestmark = pytest.mark.urls("tests.host.notes.urls")
 
 WITHOUT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": []}
-DEFAULT_HOOKS = {"PREPROCESSING_HOOKS": [], "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums"]}
-URLS_OF_THE_HOST = [pattern for pattern in urls.urlpatterns if str(pattern.pattern).startswith("own/")]
+DEFAULT_HOOKS = {
+    "PREPROCESSING_HOOKS": [],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums"],
+}
+URLS_OF_THE_HOST = [
+    pattern for pattern in urls.urlpatterns if str(pattern.pattern).startswith("own/")
+]
 
 
-with_and_without_hooks = pytest.mark.parametrize("hooks", [WITHOUT_HOOKS, DEFAULT_HOOKS], ids=["no hooks", "defaults"])
+with_and_without_hooks = pytest.mark.parametrize(
+    "hooks", [WITHOUT_HOOKS, DEFAULT_HOOKS], ids=["no hooks", "defaults"]
+)
 
 
 def document(hooks, patterns=None):
@@ -25,8 +32,15 @@ def document(hooks, patterns=None):
 
 
 def document_at(client, path):
-    """Return a document that the host serves. Its settings require a version in the Accept header."""
-    response = client.get(path, {"format": "json"}, headers={"Accept": "application/vnd.oai.openapi+json; version=9"})
+    """Return a document that the host serves.
+
+    Its settings require a version in the Accept header.
+    """
+    response = client.get(
+        path,
+        {"format": "json"},
+        headers={"Accept": "application/vnd.oai.openapi+json; version=9"},
+    )
     assert response.status_code == 200
     return json.loads(response.content)
 
@@ -34,7 +48,13 @@ def document_at(client, path):
 @with_and_without_hooks
 def test_the_document_of_a_host_has_no_warnings(tmp_path, hooks):
     with patched_settings(hooks):
-        call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
+        call_command(
+            "spectacular",
+            "--validate",
+            "--fail-on-warn",
+            "--file",
+            str(tmp_path / "schema.yml"),
+        )
 
 
 @with_and_without_hooks
@@ -49,24 +69,40 @@ def test_the_components_of_a_host_are_the_same_with_and_without_the_apps(hooks, 
 
 def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
     whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
-    schemas, operation = whole["components"]["schemas"], whole["paths"]["/links/v1/bookmarks"]["post"]
+    schemas, operation = (
+        whole["components"]["schemas"],
+        whole["paths"]["/links/v1/bookmarks"]["post"],
+    )
 
     created = operation["responses"]["201"]["content"]["application/json"]
-    assert created["schema"] == {"$ref": "#/components/schemas/NotesNewRatedBookmarkEnvelope"}
+    assert created["schema"] == {
+        "$ref": "#/components/schemas/NotesNewRatedBookmarkEnvelope"
+    }
     envelope = schemas["NotesNewRatedBookmarkEnvelope"]["properties"]
     assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesRatedBookmark"}
     assert "is_secure" in schemas["NotesRatedBookmark"]["required"]
     assert "examples" not in created  # The example of the apps lacks ``is_secure``.
     assert "examples" in operation["requestBody"]["content"]["application/json"]
-    assert operation["responses"]["403"]["$ref"].endswith("/UsergroupsInsufficientScopeOrPlanRequired")
+    assert operation["responses"]["403"]["$ref"].endswith(
+        "/UsergroupsInsufficientScopeOrPlanRequired"
+    )
 
 
 @pytest.mark.django_db
 def test_the_document_of_the_host_has_only_its_own_paths(client):
     own = document_at(client, "/schema/")
 
-    assert own["paths"].keys() == {"/own/user-groups/", "/own/problems/", "/schema/", "/links/schema/"}
-    assert own["components"]["schemas"]["Problem"]["properties"].keys() == {"isOfTheHost", "code", "success"}
+    assert own["paths"].keys() == {
+        "/own/user-groups/",
+        "/own/problems/",
+        "/schema/",
+        "/links/schema/",
+    }
+    assert own["components"]["schemas"]["Problem"]["properties"].keys() == {
+        "isOfTheHost",
+        "code",
+        "success",
+    }
 
 
 @pytest.mark.django_db
@@ -76,6 +112,9 @@ def test_the_document_of_the_apps_is_not_changed_by_the_hooks_of_the_host(client
     expected = document(WITHOUT_HOOKS, api_urls.urlpatterns)
     assert of_the_apps["paths"] == expected["paths"]
     assert of_the_apps["components"] == expected["components"]
-    assert "provided_id" in of_the_apps["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
+    assert (
+        "provided_id"
+        in of_the_apps["components"]["schemas"]["UsergroupsUserGroup"]["properties"]
+    )
     assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
     assert len(of_the_apps["paths"]) == 16  # all paths of both apps

@@ -1,4 +1,7 @@
-"""Calls, the admin and commands with a read replica that lags behind. It is empty, unless a test adds rows."""
+"""Calls, the admin and commands with a read replica that lags behind.
+
+It is empty, unless a test adds rows.
+"""
 
 import io
 
@@ -17,16 +20,29 @@ pytestmark = pytest.mark.django_db(databases=["default", "replica"])
 
 @pytest.fixture(autouse=True)
 def routers():
-    """Keep the router of the host, which the fixture of this name in ``tests/host/conftest.py`` removes."""
+    """Keep the router of the host, which the fixture of this name in
+    ``tests/host/conftest.py`` removes.
+    """
 
 
-NOT_FOUND = {"get_user_group", "list_access_tokens", "resolve_user_group", "get_bookmark", "get_collection"}
-"""The reads of one object, and of the access tokens of one user group. Other reads return an empty list."""
+NOT_FOUND = {
+    "get_user_group",
+    "list_access_tokens",
+    "resolve_user_group",
+    "get_bookmark",
+    "get_collection",
+}
+"""The reads of one object, and of the access tokens of one user group.
+
+Other reads return an empty list.
+"""
 
 
 @pytest.fixture
 def primary(user_group):
-    """Return the user group and its objects, which are only in the primary database."""
+    """Return the user group and its objects, which are only in the primary
+    database.
+    """
     return {
         "collection": CollectionFactory(user_group=user_group, name="Fresh"),
         "bookmark": BookmarkFactory(user_group=user_group),
@@ -37,7 +53,10 @@ def primary(user_group):
 @pytest.fixture
 def body(primary):
     """Return a body for all operations that refers to new objects."""
-    collection, provided_id = str(primary["collection"].pk), primary["user_group"].provided_id
+    collection, provided_id = (
+        str(primary["collection"].pk),
+        primary["user_group"].provided_id,
+    )
     return {
         "user_group_id": provided_id,
         "name": "New name",
@@ -55,12 +74,18 @@ def test_a_write_succeeds_although_the_replica_is_empty(client, user_group, body
     response = caller(client, user_group, name)(body)
 
     assert response.status_code in (200, 201), response.content
-    assert {result["status"] for result in response.json().get("results", [])} <= {200, 201}
+    assert {result["status"] for result in response.json().get("results", [])} <= {
+        200,
+        201,
+    }
 
 
-@pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])  # which is not in JSON
+# which is not in JSON
+@pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])
 def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
-    response = caller(client, user_group, name)(body if OPERATIONS[name].has_body else b"")
+    response = caller(client, user_group, name)(
+        body if OPERATIONS[name].has_body else b""
+    )
 
     assert response.status_code == (404 if name in NOT_FOUND else 200)
     lists = [value for value in response.json().values() if isinstance(value, list)]
@@ -68,17 +93,24 @@ def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
 
 
 @pytest.mark.parametrize("name", ["get_user_group", "get_bookmark"])
-def test_a_revoked_token_is_refused_before_the_replica_knows(client, user_group, body, name):
+def test_a_revoked_token_is_refused_before_the_replica_knows(
+    client, user_group, body, name
+):
     call = caller(client, user_group, name)
     for row in (user_group.team, user_group, call.token):
-        row.save(using="replica", force_insert=True)  # the state before the token is revoked
+        # the state before the token is revoked
+        row.save(using="replica", force_insert=True)
     call.token.revoke()
 
     assert call(body).status_code == 401
 
 
 def test_conflicts_are_found_in_the_primary_database(client, primary, body):
-    bookmark = BookmarkFactory(user_group=primary["user_group"], url=body["url"], collection=primary["collection"])
+    bookmark = BookmarkFactory(
+        user_group=primary["user_group"],
+        url=body["url"],
+        collection=primary["collection"],
+    )
     update = caller(client, primary["user_group"], "update_bookmark")
     create = caller(client, primary["user_group"], "create_bookmark")
 
@@ -98,7 +130,9 @@ def test_the_admin_works_on_the_primary_database(admin_client, primary):
     assert not Bookmark.objects.using("default").exists()
 
 
-def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(admin_client, primary):
+def test_a_form_of_the_admin_refuses_a_row_that_the_replica_lacks(
+    admin_client, primary
+):
     data = {"user_group": primary["user_group"].pk, "url": "https://example.com/admin"}
 
     page = admin_client.post(url("bookmarks_bookmark_add"), data)
@@ -112,8 +146,20 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     path.write_text('{"url": "https://example.com/imported", "collection": "Fresh"}\n')
     names = {"team": group.team.name, "environment": group.environment}
 
-    call_command("create_api_token", **names, stdout=io.StringIO(), stderr=io.StringIO())
-    call_command("import_bookmarks", str(path), **names, user_group=group.provided_id, stdout=io.StringIO())
+    call_command(
+        "create_api_token", **names, stdout=io.StringIO(), stderr=io.StringIO()
+    )
+    call_command(
+        "import_bookmarks",
+        str(path),
+        **names,
+        user_group=group.provided_id,
+        stdout=io.StringIO(),
+    )
 
     assert ApiToken.objects.using("default").get().team_id == group.team_id
-    assert Bookmark.objects.using("default").filter(collection=primary["collection"]).exists()
+    assert (
+        Bookmark.objects.using("default")
+        .filter(collection=primary["collection"])
+        .exists()
+    )

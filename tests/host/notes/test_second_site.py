@@ -1,4 +1,7 @@
-"""The admin of the apps on a second admin site. The fixture ``everything`` has an object of each model."""
+"""The admin of the apps on a second admin site.
+
+The fixture ``everything`` has an object of each model.
+"""
 
 import re
 
@@ -11,8 +14,14 @@ from tests.host.notes.report_tokens import ReportToken
 
 pytestmark = pytest.mark.django_db
 
-MODELS = ["usergroups_team", "usergroups_usergroup", "usergroups_apitoken",
-          "bookmarks_collection", "bookmarks_accesstoken", "bookmarks_bookmark"]  # fmt: skip
+MODELS = [
+    "usergroups_team",
+    "usergroups_usergroup",
+    "usergroups_apitoken",
+    "bookmarks_collection",
+    "bookmarks_accesstoken",
+    "bookmarks_bookmark",
+]
 
 
 def url(name, *args):
@@ -20,9 +29,13 @@ def url(name, *args):
 
 
 def sites_in_links(page):
-    """Return the first part of the addresses to which a page links, without that of static files."""
+    """Return the first part of the addresses to which a page links, without
+    that of static files.
+    """
     assert page.status_code == 200
-    return set(re.findall(r'(?:href|action|data-ajax--url)="/(\w+)/', page.content.decode())) - {"assets"}
+    return set(
+        re.findall(r'(?:href|action|data-ajax--url)="/(\w+)/', page.content.decode())
+    ) - {"assets"}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -33,14 +46,20 @@ def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa:
     pages = [
         admin_client.get(url(f"{model}_changelist")),
         admin_client.get(url(f"{model}_add")),
-        *(admin_client.get(url(f"{model}_{name}", key)) for name in ("change", "delete", "history")),
+        *(
+            admin_client.get(url(f"{model}_{name}", key))
+            for name in ("change", "delete", "history")
+        ),
         admin_client.post(url(f"{model}_changelist"), selected, follow=True),
     ]
 
     assert [sites_in_links(page) for page in pages] == [{"second"}] * len(pages)
 
 
-def test_the_pages_of_imports_and_new_tokens_link_to_their_own_site(admin_client, everything):  # noqa: F811
+def test_the_pages_of_imports_and_new_tokens_link_to_their_own_site(
+    admin_client,
+    everything,  # noqa: F811
+):
     file = SimpleUploadedFile("file.csv", b"url\nhttps://example.com/\n")
     upload = {"user_group": everything["usergroups_usergroup"].pk, "file": file}
     token = {"team": everything["usergroups_team"].pk, "environment": ""}
@@ -56,7 +75,9 @@ def test_the_pages_of_imports_and_new_tokens_link_to_their_own_site(admin_client
 
 def test_find_leads_to_the_page_on_its_own_site(admin_client, everything):  # noqa: F811
     token = everything["usergroups_apitoken"]
-    of_the_host, secret = ReportToken.objects.issue(team=everything["usergroups_team"], name="Quarterly")
+    of_the_host, secret = ReportToken.objects.issue(
+        team=everything["usergroups_team"], name="Quarterly"
+    )
 
     found = admin_client.post(url("find"), {"text": token.secret})
     found_of_the_host = admin_client.post(url("find"), {"text": secret})
@@ -65,13 +86,18 @@ def test_find_leads_to_the_page_on_its_own_site(admin_client, everything):  # no
     assert found.url == url("usergroups_apitoken_change", token.pk)
     assert found_of_the_host.url == url("notes_reporttoken_change", of_the_host.pk)
     assert 'action="/second/find/"' in page.content.decode()
-    assert sites_in_links(admin_client.post(url("find"), {"text": "Findable"})) == {"second"}  # a list of results
+    # a list of results
+    assert sites_in_links(admin_client.post(url("find"), {"text": "Findable"})) == {
+        "second"
+    }
 
 
 def test_an_admin_site_of_another_class_has_no_find_field(admin_client, everything):  # noqa: F811
     changelist = reverse("admin:usergroups_apitoken_changelist")
 
-    response = admin_client.get(changelist, {"q": everything["usergroups_apitoken"].secret})
+    response = admin_client.get(
+        changelist, {"q": everything["usergroups_apitoken"].secret}
+    )
 
     assert response.status_code == 200
     assert 'id="find"' not in response.content.decode()

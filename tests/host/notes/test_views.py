@@ -1,4 +1,6 @@
-"""The examples of docs/plug-in.md: views that a host has changed, a kind of token of its own, and a dashboard."""
+"""The examples of docs/plug-in.md: views that a host has changed, a kind of
+token of its own, and a dashboard.
+"""
 
 import pytest
 from django.test import Client
@@ -23,7 +25,9 @@ BODY = {"url": "https://Example.com/a"}
 
 @pytest.fixture
 def access_token():
-    return AccessTokenFactory(user_group__properties={"plan": "pro"}, recently_used=True)
+    return AccessTokenFactory(
+        user_group__properties={"plan": "pro"}, recently_used=True
+    )
 
 
 @pytest.fixture
@@ -64,9 +68,13 @@ def test_the_throttle_of_the_host_limits_the_calls(create_bookmark, monkeypatch)
 
 
 def test_the_results_of_a_batch_have_the_field_of_the_host(client, access_token):
-    create_bookmarks = Caller(client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token)
+    create_bookmarks = Caller(
+        client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token
+    )
 
-    created, invalid = create_bookmarks({"bookmarks": [BODY, {"url": "example.com"}]}).json()["results"]
+    created, invalid = create_bookmarks(
+        {"bookmarks": [BODY, {"url": "example.com"}]}
+    ).json()["results"]
 
     bookmark = {**bookmark_json(Bookmark.objects.get()), "is_secure": True}
     assert created == {"status": 201, "success": 1, "bookmark": bookmark}
@@ -99,7 +107,9 @@ def test_a_token_of_the_host_authenticates_its_owner_and_is_limited(client, sett
 
 @pytest.mark.urls("tests.host.urls")
 def test_the_admin_issues_rotates_and_revokes_a_token_of_the_host(admin_client):
-    issued = issue(admin_client, "notes_reporttoken", team=TeamFactory().pk, name="Warehouse")
+    issued = issue(
+        admin_client, "notes_reporttoken", team=TeamFactory().pk, name="Warehouse"
+    )
     [secret] = secrets_on(issued)
     token = ReportToken.objects.authenticate(secret)
     rotated = act(admin_client, "notes_reporttoken", "rotate", token, grace="0")
@@ -110,7 +120,10 @@ def test_the_admin_issues_rotates_and_revokes_a_token_of_the_host(admin_client):
     assert (token.name, successor.name) == ("Warehouse", "Warehouse")
     assert ReportToken.objects.authenticate(secret) is None
     assert ReportToken.objects.authenticate(new_secret) is None
-    assert new_secret not in admin_client.get(url("notes_reporttoken_changelist")).content.decode()
+    assert (
+        new_secret
+        not in admin_client.get(url("notes_reporttoken_changelist")).content.decode()
+    )
 
 
 # Dashboards
@@ -126,12 +139,19 @@ def test_a_user_group_token_shows_the_dashboard_of_its_group(show_dashboard):
 
     response = show_dashboard(token=user_group.token)
 
-    assert response.content.decode().split() == ["<h1>Acme", "&amp;", "Co.</h1>", "<p>EU</p>"]
+    assert response.content.decode().split() == [
+        "<h1>Acme",
+        "&amp;",
+        "Co.</h1>",
+        "<p>EU</p>",
+    ]
     assert "X-Frame-Options" not in response
     assert "no-store" in response["Cache-Control"]
 
 
-@pytest.mark.parametrize("data", [{}, {"token": ""}, {"token": "\0"}, {"token": "ugt_unknown"}])
+@pytest.mark.parametrize(
+    "data", [{}, {"token": ""}, {"token": "\0"}, {"token": "ugt_unknown"}]
+)
 def test_an_unknown_token_shows_no_dashboard(show_dashboard, data):
     UserGroupFactory()
 

@@ -7,7 +7,9 @@ from tests.host.notes.api import ProblemsView, UserGroupsView
 from tests.host.notes.dashboards import dashboard
 from tests.host.notes.report_tokens import ReportView
 
-schema_view = SpectacularAPIView.as_view(patterns=api_urls.urlpatterns, custom_settings=api_urls.SCHEMA_SETTINGS)
+schema_view = SpectacularAPIView.as_view(
+    patterns=api_urls.urlpatterns, custom_settings=api_urls.SCHEMA_SETTINGS
+)
 
 urlpatterns = [
     *api_urls.urlpatterns,

@@ -32,6 +32,9 @@ class BookmarksThrottle(TokenThrottle):
 
 
 class BookmarksView(views.BookmarksView):
-    response_serializers = {**views.BookmarksView.response_serializers, "POST": NewRatedBookmarkEnvelope}
+    response_serializers = {
+        **views.BookmarksView.response_serializers,
+        "POST": NewRatedBookmarkEnvelope,
+    }
     permission_classes = [*views.BookmarksView.permission_classes, HasPlan]
     throttle_classes = [BookmarksThrottle]

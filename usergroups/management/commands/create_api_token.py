@@ -25,13 +25,30 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_team(parser)
-        parser.add_argument("--create-team", action="store_true", help="Create the team first.")
-        parser.add_argument("--name", default="", type=utf8, metavar="TEXT", help="What the token is for.")
+        parser.add_argument(
+            "--create-team", action="store_true", help="Create the team first."
+        )
+        parser.add_argument(
+            "--name",
+            default="",
+            type=utf8,
+            metavar="TEXT",
+            help="What the token is for.",
+        )
         parser.add_argument("--read-only", action="store_true")
-        parser.add_argument("--expires-in", dest="expires_at", type=days, metavar="DAYS", help="Default: never.")
+        parser.add_argument(
+            "--expires-in",
+            dest="expires_at",
+            type=days,
+            metavar="DAYS",
+            help="Default: never.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        fields = {name: options[name] for name in ("environment", "name", "read_only", "expires_at")}
+        fields = {
+            name: options[name]
+            for name in ("environment", "name", "read_only", "expires_at")
+        }
         ApiToken(**fields).clean_fields(exclude=["team"])
         with transaction.atomic(using=router.db_for_write(ApiToken)):
             team = find_or_create_team(options["team"], options["create_team"])
@@ -39,15 +56,21 @@ class Command(OperatorCommand):
                 token, secret = ApiToken.objects.issue(team=team, **fields)
             except TooManyTokens:
                 raise CommandError(
-                    f"The team already has {MAX_ACTIVE_TOKENS:,} active API tokens. Revoke some of them first."
+                    f"The team already has {MAX_ACTIVE_TOKENS:,} active API tokens. "
+                    "Revoke some of them first."
                 ) from None
             self.stdout.write(secret)
             self.stdout.flush()  # If this fails, the transaction is rolled back.
-        self.stderr.write(f"Issued the API token {token} for the team {team}.", self.style.SUCCESS)
+        self.stderr.write(
+            f"Issued the API token {token} for the team {team}.", self.style.SUCCESS
+        )
 
 
 def find_or_create_team(name: str, create: bool) -> Team:
-    """Return a new team with this name if ``create``, else the existing one. Raises CommandError or ValidationError."""
+    """Return a new team with this name if ``create``, else the existing one.
+
+    Raises CommandError or ValidationError.
+    """
     if create:
         team = Team(name=name)
         team.full_clean()

@@ -11,10 +11,15 @@ SCRIPT = Path(__file__).parents[2] / "distribute.sql"
 
 
 class Command(OperatorCommand):
-    help = "Distributes bookmarks and collections by user group over the nodes of Citus. Run it once, after migrate."
+    help = (
+        "Distributes bookmarks and collections by user group over the nodes of Citus. "
+        "Run it once, after migrate."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="Print the SQL without running it.")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Print the SQL without running it."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         script = SCRIPT.read_text()
@@ -23,7 +28,9 @@ class Command(OperatorCommand):
             return
         connection = connections[router.db_for_write(Bookmark)]
         if connection.vendor != "postgresql":
-            raise CommandError("The database is not PostgreSQL. Set DATABASE_URL to one that is.")
+            raise CommandError(
+                "The database is not PostgreSQL. Set DATABASE_URL to one that is."
+            )
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
             cursor.execute(script)
         self.stderr.write("Distributed the tables.")
