@@ -264,9 +264,15 @@ def test_a_client_that_goes_away_frees_its_place(sqlite_service):
     def status():
         return sqlite_service.send(f"{head}{' ' * 100}".encode()).split()[1]
 
+    clients = []
+
+    def is_full():
+        """Add a client, which is refused if the call of ``status()`` overtakes it."""
+        clients.append(sqlite_service.connect(head.encode()))
+        return status() == b"429"
+
     assert status() == b"200"
-    clients = [sqlite_service.connect(head.encode()) for _ in range(3)]
-    wait_until(lambda: status() == b"429")
+    wait_until(is_full)
     for client in clients:
         client.close()
     wait_until(lambda: status() == b"200")
