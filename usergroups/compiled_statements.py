@@ -217,7 +217,8 @@ class CompiledSelect(CompiledStatement[M]):
         sql, params = _compiled(rows, deferred)
         if related:
             relation: Any = rows.model._meta.get_field(related)
-            key = models.Subquery(rows.values(related))
+            # From Django 6.1 on, the subquery of a comparison must be sliced.
+            key = models.Subquery(rows.values(related)[:1])
             related_rows = relation.related_model._base_manager.using(rows.db).filter(
                 **{relation.target_field.name: key}
             )
