@@ -107,8 +107,7 @@ class TokenView(APIView):
         self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
         actor_before = actor.set(None)  # until initial() has authenticated the token
         try:
-            # DRF's error messages in English, whatever the client's language
-            # is
+            # Keep DRF's error messages in English for clients of any language.
             with translation.override(None):
                 return super().dispatch(request, *args, **kwargs)
         finally:
