@@ -150,6 +150,9 @@ class Proxy:
         if body is not None:
             (folder / "sent").write_bytes(body)
             options = ["--data-binary", f"@{folder}/sent"]
+            # A proxy that refuses a body may reset the connection, and its
+            # response would be lost if curl were sending the body already.
+            options += ["--expect100-timeout", str(TIMEOUT)]
         result = subprocess.run(
             [
                 *(
