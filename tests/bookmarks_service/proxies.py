@@ -150,8 +150,9 @@ class Proxy:
         if body is not None:
             (folder / "sent").write_bytes(body)
             options = ["--data-binary", f"@{folder}/sent"]
-            # A proxy that refuses a body may reset the connection, and its
-            # response would be lost if curl were sending the body already.
+            # Send the body when the proxy asks for it. A proxy that refuses a
+            # body while curl sends it may reset the connection, and curl would
+            # lose the response.
             options += ["--expect100-timeout", str(TIMEOUT)]
         result = subprocess.run(
             [
