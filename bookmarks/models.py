@@ -220,21 +220,18 @@ class Bookmark(DatedModel):
 
         Raises ValueError if the URL has no digest yet and is invalid.
         """
-        return self.collection_id or NO_COLLECTION, bytes(
-            self.url_digest
-        ) or web_url.digest(self.url)
+        digest = bytes(self.url_digest) or web_url.digest(self.url)
+        return self.collection_id or NO_COLLECTION, digest
 
     def clean(self) -> None:
         """Raise ValidationError if the collection belongs to another user
         group.
         """
-        if (
-            self.collection is not None
-            and self.collection.user_group_id != self.user_group_id
-        ):
-            raise ValidationError(
-                {"collection": _("The user group has no such collection.")}
-            )
+        if self.collection is None:
+            return
+        if self.collection.user_group_id != self.user_group_id:
+            reason = _("The user group has no such collection.")
+            raise ValidationError({"collection": reason})
 
     def validate_constraints(self, exclude: Any = None) -> None:
         shown_at = next(

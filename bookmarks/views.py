@@ -42,7 +42,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .querysets import CollectionQuerySet
 from .search import SearchPage
 
 
@@ -67,16 +67,12 @@ class AccessTokenView(TokenView):
         return cast(AccessToken, self.request.auth).user_group
 
     @property
-    def bookmarks(self) -> BookmarkQuerySet:
-        return Bookmark.objects.filter(user_group=self.user_group)
-
-    @property
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
     def find_collection(self, public_id: str) -> Collection | None:
         """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(
+        self.collection = Collection.objects.find_by_id(
             self.user_group, public_id, for_write=True
         )
         return self.collection
@@ -121,7 +117,7 @@ class BookmarksView(AccessTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated(find_collection=self.find_collection)
         paging = pop_paging(query)
-        bookmarks = Bookmark.objects.matching(self.user_group, query)
+        bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
         is_search = not {"q", "updated_since"}.isdisjoint(query)
         page = (
             SearchPage(bookmarks, query, **paging)
@@ -153,7 +149,8 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
+        bookmark = Bookmark.objects.find_by_id(self.user_group, id)
+        if bookmark is None:
             raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
@@ -161,7 +158,9 @@ class BookmarkView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         try:
-            bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
+            bookmark = Bookmark.objects.update_by_id(
+                self.user_group, id, accepted_versions(request), **fields
+            )
         except Duplicate as duplicate:
             location = self.location_of(duplicate.key)
             raise exceptions.BookmarkExists(
@@ -171,7 +170,8 @@ class BookmarkView(AccessTokenView):
 
     @openapi.delete_bookmark
     def delete(self, request: Request, id: str) -> Response:
-        self.bookmarks.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Bookmark.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 
@@ -185,7 +185,8 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
+        using = Bookmark.objects.for_write().db
+        return retry_on_conflict(self.create, using, atomic=False)
 
     def create(self) -> Response:
         """Look up all collections at once, and store the valid items. post()
@@ -194,7 +195,7 @@ class BookmarkBatchView(AccessTokenView):
         sent = cast(dict[str, Any], self.request.data).get("bookmarks")
         unvalidated = sent[: batches.MAX_ITEMS] if isinstance(sent, list) else []
         ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
-        collections = self.collections.for_write().by_public_id(ids)
+        collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
@@ -215,7 +216,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        existed = self.bookmarks.remove_many(batches.valid(ids))
+        existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
         deletions = (
             {"status": 200} if found else batches.failed(exceptions.BookmarkNotFound())
             for found in existed
@@ -232,7 +233,9 @@ class BookmarkBatchMoveView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
-        moved = self.bookmarks.move_many(batches.valid(ids), collection)
+        moved = Bookmark.objects.move_by_ids(
+            self.user_group, batches.valid(ids), collection
+        )
         failures: dict[Any, Any] = {
             None: exceptions.BookmarkNotFound,
             Duplicate: exceptions.BookmarkExists,
@@ -291,7 +294,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        if (collection := Collection.objects.find(self.user_group, id)) is None:
+        collection = Collection.objects.find_by_id(self.user_group, id)
+        if collection is None:
             raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, etag_of=collection)
 
@@ -299,8 +303,8 @@ class CollectionView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(
-                id, accepted_versions(request), **fields
+            collection = Collection.objects.update_by_id(
+                self.user_group, id, accepted_versions(request), **fields
             )
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
@@ -308,7 +312,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.delete_collection
     def delete(self, request: Request, id: str) -> Response:
-        self.collections.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 

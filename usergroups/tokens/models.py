@@ -20,7 +20,11 @@ from rest_framework.request import Request
 
 from usergroups.api.client_addresses import address_of
 from usergroups.db.announcements import announce
-from usergroups.db.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    Parameter,
+    parameters,
+)
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.signals import created, revoked, rotated
@@ -206,13 +210,16 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        digest, now = secret_format.digest(secret), timezone.now()
-        if self.query.where:  # The compiled statement would ignore these filters.
+        digest = secret_format.digest(secret)
+        now = timezone.now()
+        if self.has_filters:
             tokens = self.for_write().active(now).filter(digest=digest)
-            found = _select_with_owner(tokens, owner_fields)()
+            found = _select_with_owner(tokens, owner_fields).execute()
         else:
-            look_up = _look_up(type(self), self.model, self.db_for_write, owner_fields)
-            found = look_up(digest=digest, expires_at=now)
+            select = _authentication_statement(
+                type(self), self.model, self.db_for_write, owner_fields
+            )
+            found = select.execute(digest=digest, expires_at=now)
         return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -223,12 +230,12 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 @cache
-def _look_up(
+def _authentication_statement(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
     owner_fields: tuple[str, ...],
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads an active token and its owner.
 
     It takes the current time as ``expires_at``.
@@ -241,13 +248,13 @@ def _look_up(
 
 def _select_with_owner(
     tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
     """
     model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
-    return CompiledSelect(tokens, model.owner_field, deferred)
+    return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
 last_use_attempts = LocMemCache(
