@@ -269,8 +269,12 @@ def tenant(monkeypatch, calls):
         nonlocal schema
         schema = name
 
-    monkeypatch.setattr(connection, "_cursor", cursor_of_schema)
-    return use
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "_cursor", cursor_of_schema)
+        yield use
+    with connection.cursor() as cursor:
+        cursor.execute("RESET search_path")
+        cursor.execute("DROP SCHEMA tenant CASCADE")
 
 
 def rows_of(sql):
@@ -280,9 +284,12 @@ def rows_of(sql):
 
 
 @on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_a_read_is_of_the_schema_of_the_tenant(tenant, calls):
+    tenant("tenant")
+    Bookmark.objects.update(title="Of the tenant")
+    tenant("public")
     assert calls["GET"]().json()["bookmark"]["title"] != "Of the tenant"
-    rows_of("UPDATE tenant.bookmarks_bookmark SET title = 'Of the tenant' RETURNING id")
 
     tenant("tenant")
 
@@ -290,9 +297,11 @@ def test_a_read_is_of_the_schema_of_the_tenant(tenant, calls):
 
 
 @on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_an_update_is_of_the_schema_of_the_tenant(tenant, calls):
     name = "SELECT name FROM {}.usergroups_usergroup"
     [(before,)] = rows_of(name.format("public"))
+    calls["GET"]()
     tenant("tenant")
 
     assert calls["PUT"]().status_code == 200
@@ -302,6 +311,7 @@ def test_an_update_is_of_the_schema_of_the_tenant(tenant, calls):
 
 
 @on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_an_insert_is_into_the_schema_of_the_tenant(tenant, calls):
     count = "SELECT count(*) FROM {}.bookmarks_bookmark"
     assert calls["POST"]().status_code == 201
