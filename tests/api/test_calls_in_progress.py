@@ -164,7 +164,9 @@ def test_a_call_counts_until_it_ends(
         raise {404: UserGroup.DoesNotExist, 500: DatabaseError}[status]
 
     if status >= 404:
-        monkeypatch.setattr("usergroups.querysets.UserGroupQuerySet.change", change)
+        monkeypatch.setattr(
+            "usergroups.querysets.UserGroupQuerySet.update_by_provided_id", change
+        )
     body = {200: {"user_groups": []}, 400: {}}.get(status, {"user_group_id": "a"})
 
     assert call(body).status_code == status
