@@ -59,7 +59,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         if rows.has_filters:
             return rows.filter(user_group=user_group, pk=key).first()
         select = _select_by_id(type(rows), rows.model, rows.db)
-        found = select.execute(user_group=user_group.pk, id=key)
+        found = select.execute(user_group=user_group, id=key)
         return found[0] if found else None
 
     def update_by_id(

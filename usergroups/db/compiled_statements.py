@@ -103,10 +103,12 @@ class CompiledStatement(Generic[M]):
         return the instances of its rows.
         """
         connection = connections[self.using]
-        converted = {
-            name: field.get_db_prep_save(values[name], connection)
-            for name, field in self.fields.items()
-        }
+        converted = {}
+        for name, field in self.fields.items():
+            value = values[name]
+            if isinstance(value, models.Model):
+                value = getattr(value, field.target_field.attname)
+            converted[name] = field.get_db_prep_save(value, connection)
         params = [
             converted[each.name] if isinstance(each, Parameter) else each
             for each in self.params

@@ -172,6 +172,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(rotated, tokens, rows.db, successors=[*map(copy, successors)])
         return issued
 
+    # Managers do not have it, as in Django's delete().
+    rotate.queryset_only = True  # type: ignore[attr-defined]
+
     def revoke(self) -> list[T]:
         """Revoke the tokens of the queryset permanently.
 
@@ -190,6 +193,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             rows._by_pk(tokens).update(revoked_at=now)
             announce(revoked, tokens, rows.db)
         return tokens
+
+    revoke.queryset_only = True  # type: ignore[attr-defined]
 
     def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
         """Return a queryset of exactly these tokens, without the filters of
