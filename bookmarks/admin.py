@@ -16,7 +16,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
-from django.db import Error, router, transaction
+from django.db import Error, models, router, transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -55,6 +55,7 @@ from usergroups.admin_tools.lists import (
     log_rows,
     two_lines,
 )
+from usergroups.admin_tools.multi_line_field import MultiLineField
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
@@ -71,7 +72,7 @@ MAX_TEXT = 500  # characters of a URL or title in a report
 
 # limits the autocompletion of collections to those of a user group
 USER_GROUP_PARAM = "of_user_group"
-EDITABLE = ("collection", "title")  # on the page of a bookmark
+EDITABLE = ("collection", "title", "tags", "note")  # on the page of a bookmark
 
 
 class OwnedAdmin(OperatorAdmin):
@@ -272,8 +273,12 @@ class BookmarkAdmin(OwnedAdmin):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
     list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
     list_select_related = ("user_group__team", "collection")
-    search_fields = ("url", "title")
+    search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
+    formfield_overrides: ClassVar[Any] = {
+        **OwnedAdmin.formfield_overrides,
+        models.TextField: {"strip": False, "form_class": MultiLineField},
+    }
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
     autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
@@ -302,7 +307,7 @@ class BookmarkAdmin(OwnedAdmin):
         self, request: HttpRequest, obj: Bookmark | None = None
     ) -> tuple[str, ...]:
         if obj is None:
-            return ("user_group", "url", "title")
+            return ("user_group", "url", "title", "tags", "note")
         return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(

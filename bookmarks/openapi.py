@@ -34,15 +34,23 @@ from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
 from .models import Bookmark
 from .web_url import NO_SCHEME
 
-BOOKMARK = {
+BOOKMARK: dict[str, Any] = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
     "url": "https://example.com/reports?year=2026",
     "title": "Reports of 2026",
+    "tags": ["reports", "to read"],
+    "note": "The figures of the third quarter are on page 12.",
     "collection": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
     "created_at": "2026-01-31T09:26:53.589793Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
 }
-FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}  # of a request
+FIELDS = {  # of a request
+    "url": BOOKMARK["url"],
+    "title": BOOKMARK["title"],
+    "tags": BOOKMARK["tags"],
+    "note": BOOKMARK["note"],
+    "collection": BOOKMARK["collection"],
+}
 
 page_response = partial(success_response, next=None, previous=None)
 
@@ -66,6 +74,7 @@ list_bookmarks = bookmark_operation(
         "created_since": BOOKMARK["created_at"],
         "updated_since": BOOKMARK["updated_at"],
         "q": "reports",
+        "tag": ["reports"],
     },
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
     failures=[INVALID_LIMIT, exceptions.InvalidCollection()],

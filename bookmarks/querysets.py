@@ -20,6 +20,7 @@ from usergroups.models import UserGroup
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
+from .tags import clean_tags, text_of_tags
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
@@ -106,7 +107,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """
         valid_url = web_url.clean(url)
         bookmark = self.model(user_group=user_group, url=valid_url, **fields)
-        bookmark.validate_fields(["url", "title"])
+        bookmark.validate_fields(["url", "title", "tags", "note"])
         bookmark.clean()
         return bookmark
 
@@ -120,6 +121,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         if "url" in changes:
             url = web_url.clean(changes["url"])
             changes |= {"url": url, "url_digest": url.digest}
+        if "tags" in changes:
+            changes["tags"] = clean_tags(changes["tags"])
         return super().update_by_id(user_group, public_id, versions, **changes)
 
     def _find_duplicate(
@@ -317,8 +320,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         One parameter for all rows takes a third of the time of a parameter for
         each value.
         """
+        stored = [{**row, "tags": text_of_tags(row["tags"])} for row in rows]
         # bytea in hexadecimal
-        text = orjson.dumps(rows, default=lambda digest: f"\\x{digest.hex()}")
+        text = orjson.dumps(stored, default=lambda digest: f"\\x{digest.hex()}")
         connection = connections[self.db]
         quote = connection.ops.quote_name
         table = quote(self.model._meta.db_table)

@@ -131,8 +131,9 @@ class BookmarksView(AccessTokenView):
     max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
 
     def is_costly(self, request: APIRequest) -> bool:
-        is_search = self.documented_method == "GET" and "q" in request.query_params
-        return is_search or super().is_costly(request)
+        if self.documented_method == "GET" and {"q", "tag"} & {*request.query_params}:
+            return True
+        return super().is_costly(request)
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
@@ -140,7 +141,7 @@ class BookmarksView(AccessTokenView):
         paging = pop_paging(query)
         bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
         page: Page[Bookmark]
-        if "q" in query or "updated_since" in query:
+        if {"q", "tag", "updated_since"} & query.keys():
             page = SearchPage(bookmarks, query, **paging)
         else:
             page = Page(bookmarks, "id", **paging)

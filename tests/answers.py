@@ -71,6 +71,8 @@ def bookmark_json(bookmark):
         "id": str(bookmark.pk),
         "url": bookmark.url,
         "title": bookmark.title,
+        "tags": bookmark.tags,
+        "note": bookmark.note,
         "collection": bookmark.collection_id and str(bookmark.collection_id),
         "created_at": time_json(bookmark.created_at),
         "updated_at": time_json(bookmark.updated_at),

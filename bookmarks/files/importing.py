@@ -236,6 +236,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "url": url,
         "url_digest": url.digest,
         "title": title,
+        "tags": [],
+        "note": "",
         "created_at": created_at,
     }
 

@@ -39,6 +39,8 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
             "id": str(bookmark.pk),
             "url": URL,
             "title": "",
+            "tags": [],
+            "note": "",
             "collection": None,
             "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
             "updated_at": bookmark.updated_at.isoformat().replace("+00:00", "Z"),
