@@ -106,8 +106,10 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         to another user group.
         """
         valid_url = web_url.clean(url)
+        if "tags" in fields:
+            fields["tags"] = clean_tags(fields["tags"])
         bookmark = self.model(user_group=user_group, url=valid_url, **fields)
-        bookmark.validate_fields(["url", "title", "tags", "note"])
+        bookmark.validate_fields(["url", "title", "note"])
         bookmark.clean()
         return bookmark
 

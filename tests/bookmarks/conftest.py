@@ -33,7 +33,7 @@ def call_bookmarks(client, access_token):
     """
 
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
-        query = f"?{urlencode(query)}" if query else ""
+        query = f"?{urlencode(query, doseq=True)}" if query else ""
         return Caller(
             client,
             method,

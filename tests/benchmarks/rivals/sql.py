@@ -34,8 +34,8 @@ UPDATE = """
     RETURNING team_id, token, name, provided_id, properties, environment
 """
 INSERT = """
-    INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at)
-    VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id
+    INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, tags, note, created_at, updated_at)
+    VALUES (%s, %s, %s, %s, %s, '', '', %s, %s) ON CONFLICT DO NOTHING RETURNING id
 """
 EXISTING = """
     SELECT id, url, title, created_at, updated_at FROM bookmarks_bookmark
