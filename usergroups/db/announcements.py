@@ -23,11 +23,13 @@ def announce(
         return
     # The caller may still change the instances. For example, a view adds a
     # token's secret to show it in the response.
-    copies, writer = [copy(instance) for instance in instances], actor.get()
+    copies = [copy(instance) for instance in instances]
+    sender = type(copies[0])
+    writer = actor.get()
 
     def send() -> None:
         signal.send_robust(
-            type(copies[0]), instances=copies, actor=writer, using=using, **arguments
+            sender, instances=copies, actor=writer, using=using, **arguments
         )
 
     # robust, because logging a receiver's error may itself fail
@@ -40,15 +42,16 @@ def announce_update(
     """Announce the update of the editable fields among those with the names
     ``written``, if there are any.
     """
-    if instances and updated.has_listeners(type(instances[0])):
-        names = set(written)
-        editable = (
-            field for field in instances[0]._meta.concrete_fields if field.editable
-        )
-        if fields := {
-            field.name for field in editable if names & {field.name, field.attname}
-        }:
-            announce(updated, instances, using, fields=fields)
+    if not instances or not updated.has_listeners(type(instances[0])):
+        return
+    names = set(written)
+    fields = {
+        field.name
+        for field in instances[0]._meta.concrete_fields
+        if field.editable and names & {field.name, field.attname}
+    }
+    if fields:
+        announce(updated, instances, using, fields=fields)
 
 
 def announce_save(
@@ -60,10 +63,7 @@ def announce_save(
     """
     if kwargs["created"]:
         announce(created, [instance], using)
-    else:
-        every_field = [
-            field.name
-            for field in sender._meta.concrete_fields
-            if not field.primary_key
-        ]
-        announce_update([instance], using, kwargs["update_fields"] or every_field)
+        return
+    fields = sender._meta.concrete_fields
+    every_field = [field.name for field in fields if not field.primary_key]
+    announce_update([instance], using, kwargs["update_fields"] or every_field)

@@ -11,8 +11,6 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.db.models.query_utils import DeferredAttribute
 
-# Stored JSON
-
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -23,6 +21,13 @@ class JSONText(str):
     """
 
     __slots__ = ()
+
+
+def as_text(value: Any) -> JSONText | None:
+    """Return a value as JSON text, or None for none."""
+    if value is None or isinstance(value, JSONText):
+        return value
+    return JSONText(encode(value))
 
 
 class DecodedAttribute(DeferredAttribute):
@@ -57,11 +62,7 @@ class JSONObjectField(models.JSONField):
     def get_db_prep_value(
         self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
     ) -> Any:
-        return (
-            value
-            if value is None or isinstance(value, JSONText)
-            else JSONText(encode(value))
-        )
+        return as_text(value)
 
     def from_db_value(
         self, value: Any, expression: Any, connection: BaseDatabaseWrapper
@@ -76,11 +77,10 @@ def stored_text(instance: models.Model, name: str) -> JSONText | None:
     """Return the value of a JSONObjectField as JSON text, without decoding a
     value that was loaded as text.
     """
-    # loads a deferred field
-    value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)
-    if value is None or isinstance(value, JSONText):
-        return value
-    return JSONText(encode(value))
+    loaded = vars(instance)
+    if name not in loaded:
+        getattr(instance, name)  # loads the deferred field
+    return as_text(loaded[name])
 
 
 class ByteLength(models.Func):

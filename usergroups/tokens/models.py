@@ -157,14 +157,12 @@ class TokenQuerySet(WritingQuerySet[T]):
             successors = self.model._base_manager.using(rows.db).bulk_create(
                 [new for _, new, _ in issued]
             )
+            end = now + grace
             for token in tokens:
-                token.rotated_at, token.expires_at = (
-                    now,
-                    min(now + grace, token.expires_at or now + grace),
-                )
+                token.rotated_at = now
+                token.expires_at = min(end, token.expires_at or end)
             expires_at = Case(
-                When(expires_at__lt=now + grace, then=F("expires_at")),
-                default=Value(now + grace),
+                When(expires_at__lt=end, then=F("expires_at")), default=Value(end)
             )
             rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
@@ -360,10 +358,8 @@ class Token(WritingModel):
         and return the secret.
         """
         secret = secret_format.generate(self.prefix)
-        self.digest, self.hint = (
-            secret_format.digest(secret),
-            secret_format.hint(secret),
-        )
+        self.digest = secret_format.digest(secret)
+        self.hint = secret_format.hint(secret)
         return secret
 
     @property
@@ -375,18 +371,14 @@ class Token(WritingModel):
     def state(self) -> TokenState:
         if self.revoked_at is not None:
             return TokenState.REVOKED
-        remaining = (
-            None if self.expires_at is None else self.expires_at - timezone.now()
-        )
-        if remaining is not None and remaining <= timedelta():
+        now = timezone.now()
+        if self.expires_at is not None and self.expires_at <= now:
             return TokenState.EXPIRED
         if self.rotated_at is not None:
             return TokenState.ROTATED
-        return (
-            TokenState.ACTIVE
-            if remaining is None or remaining > EXPIRY_NOTICE
-            else TokenState.EXPIRING
-        )
+        if self.expires_at is not None and self.expires_at <= now + EXPIRY_NOTICE:
+            return TokenState.EXPIRING
+        return TokenState.ACTIVE
 
     @property
     def is_active(self) -> bool:
@@ -423,13 +415,13 @@ class Token(WritingModel):
         with suppress(OverflowError):
             expires_at = expires_at and now + (expires_at - self.created_at)
         successor = copy(self)
-        successor.pk, successor._state.adding = None, True
-        successor.created_at, successor.expires_at = now, expires_at
-        (
-            successor.last_used_at,
-            successor.last_used_address,
-            successor.last_used_agent,
-        ) = (None, "", "")
+        successor.pk = None
+        successor._state.adding = True
+        successor.created_at = now
+        successor.expires_at = expires_at
+        successor.last_used_at = None
+        successor.last_used_address = ""
+        successor.last_used_agent = ""
         return successor, successor.assign_secret()
 
     @property
@@ -448,7 +440,8 @@ class Token(WritingModel):
         stale = now - LAST_USE_PRECISION
         if self.last_used_at is not None and self.last_used_at > stale:
             return
-        key, tokens = self.public_id, self._tokens
+        key = self.public_id
+        tokens = self._tokens
         if not last_use_attempts.add(key, None):
             return
         outdated = tokens.filter(
