@@ -96,7 +96,9 @@ class CompiledStatement(Generic[M]):
         self.params = params
         self.columns = columns
         placeholders = [each for each in params if isinstance(each, Parameter)]
-        self.fields = {each.name: each.output_field for each in placeholders}
+        self.fields: dict[str, Any] = {
+            each.name: each.output_field for each in placeholders
+        }
 
     def execute(self, **values: Any) -> list[M]:
         """Execute the statement with these values of its parameters, and
