@@ -2,10 +2,10 @@
 that.
 
 The ORM takes longer to build and compile a query than PostgreSQL takes to
-execute it. The three statements without which a call is much slower are
-therefore compiled from querysets with a Parameter in place of each value, and
-kept: docs/measurements.md has the figures. The models remain the only
-description of the schema, and Django's own cursor runs the statements.
+execute it. The statements without which a call is much slower are therefore
+compiled from querysets, with a Parameter in place of each value, and kept:
+docs/measurements.md has the figures. The models remain the only description of
+the schema, and Django's own cursor runs the statements.
 """
 
 from collections.abc import Collection, Sequence
