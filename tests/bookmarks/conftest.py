@@ -27,7 +27,7 @@ def access_token(user_group):
 
 
 @pytest.fixture
-def call_bookmarks(client, access_token):
+def call_bookmarks(api_client, access_token):
     """Return a function that calls the view with this URL name, with
     ``access_token`` by default.
     """
@@ -35,7 +35,7 @@ def call_bookmarks(client, access_token):
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
         query = f"?{urlencode(query)}" if query else ""
         return Caller(
-            client,
+            api_client,
             method,
             reverse(f"bookmarks:{url_name}", args=ids) + query,
             "Bearer",
@@ -46,12 +46,12 @@ def call_bookmarks(client, access_token):
 
 
 @pytest.fixture
-def create_bookmark(client, access_token):
+def create_bookmark(api_client, access_token):
     """Return a function that sends a body to ``POST v1/bookmarks`` with
     ``access_token``, its attribute ``token``.
     """
     return Caller(
-        client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token
+        api_client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token
     )
 
 

@@ -28,23 +28,23 @@ def access_token_json(token):
 
 
 @pytest.fixture
-def issue(client, api_token, user_group):
+def issue(api_client, api_token, user_group):
     """Return a function that issues an access token of ``user_group``.
 
     Its arguments are further fields of the body.
     """
     call = Caller(
-        client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token
+        api_client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token
     )
     return lambda **fields: call({"user_group_id": user_group.provided_id, **fields})
 
 
 @pytest.fixture
-def list_tokens(client, api_token, user_group):
+def list_tokens(api_client, api_token, user_group):
     def call(**query):
         query = urlencode({"user_group_id": user_group.provided_id, **query})
         return Caller(
-            client,
+            api_client,
             "GET",
             f"{reverse('access_tokens:access-tokens')}?{query}",
             "Token",
@@ -55,9 +55,9 @@ def list_tokens(client, api_token, user_group):
 
 
 @pytest.fixture
-def revoke(client, api_token):
+def revoke(api_client, api_token):
     return lambda public_id: Caller(
-        client,
+        api_client,
         "DELETE",
         reverse("access_tokens:access-token", args=[public_id]),
         "Token",
@@ -68,7 +68,7 @@ def revoke(client, api_token):
 # POST api/user/access-tokens
 
 
-def test_an_issued_token_authenticates_its_group(issue, client, user_group):
+def test_an_issued_token_authenticates_its_group(issue, api_client, user_group):
     response = issue()
 
     assert response.status_code == 201
@@ -82,16 +82,16 @@ def test_an_issued_token_authenticates_its_group(issue, client, user_group):
         False,
         None,
     )
-    created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)(
-        {"url": "https://example.com/"}
-    )
+    created = Caller(
+        api_client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token
+    )({"url": "https://example.com/"})
     assert created.status_code == 201
 
 
-def test_the_location_lists_the_new_token(issue, client, api_token):
+def test_the_location_lists_the_new_token(issue, api_client, api_token):
     response = issue()
 
-    listed = client.get(
+    listed = api_client.get(
         response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}"
     ).json()["access_tokens"]
     assert [token["id"] for token in listed] == [response.json()["access_token"]["id"]]
@@ -192,10 +192,10 @@ def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
 
 
 def test_a_revoked_token_is_refused_and_stays_in_the_list(
-    revoke, list_tokens, client, user_group
+    revoke, list_tokens, api_client, user_group
 ):
     token = AccessTokenFactory(user_group=user_group, recently_used=True)
-    read = Caller(client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
+    read = Caller(api_client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
     assert read().status_code == 200
 
     response = revoke(token.public_id)

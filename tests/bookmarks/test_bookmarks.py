@@ -46,10 +46,10 @@ def test_titles_come_back_as_they_were_sent(create_bookmark, title):
 # One bookmark
 
 
-def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, client):
+def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, api_client):
     response = create_bookmark({"url": URL})
 
-    read = client.get(
+    read = api_client.get(
         response["Location"],
         HTTP_AUTHORIZATION=f"Bearer {create_bookmark.token.secret}",
     )

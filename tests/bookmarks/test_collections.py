@@ -16,7 +16,7 @@ URL = "https://example.com/"
 
 @pytest.mark.parametrize("name", ["a", " spaced ", "ü\N{GRINNING FACE}", "a" * 255])
 def test_a_collection_is_created_and_found_at_its_location(
-    call_bookmarks, client, access_token, name
+    call_bookmarks, api_client, access_token, name
 ):
     response = call_bookmarks("POST", "collections", body={"name": name})
 
@@ -24,7 +24,7 @@ def test_a_collection_is_created_and_found_at_its_location(
     assert response.status_code == 201
     assert response.json() == {"success": 1, "collection": collection_json(collection)}
     assert (collection.name, collection.user_group) == (name, access_token.user_group)
-    read = client.get(
+    read = api_client.get(
         response["Location"], HTTP_AUTHORIZATION=f"Bearer {access_token.secret}"
     )
     assert read.json() == response.json()

@@ -215,12 +215,12 @@ TYPES = {
 
 
 @pytest.fixture
-def receive(client, access_token):
+def receive(api_client, access_token):
     """Return a function that calls GET /v1/export."""
 
     def receive(method="GET", token=access_token, **query):
         url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
-        return Caller(client, method, url, "Bearer", token)()
+        return Caller(api_client, method, url, "Bearer", token)()
 
     return receive
 

@@ -49,7 +49,7 @@ EMPTY_REPORT = {
 
 
 @pytest.fixture
-def send(client, access_token):
+def send(api_client, access_token):
     """Return a function that calls POST /v1/imports with a file as its body."""
 
     def send(
@@ -60,7 +60,7 @@ def send(client, access_token):
         **query,
     ):
         url = reverse("bookmarks:imports") + (f"?{urlencode(query)}" if query else "")
-        return Caller(client, "POST", url, "Bearer", token)(
+        return Caller(api_client, "POST", url, "Bearer", token)(
             body, CONTENT_TYPE=content_type, **(headers or {})
         )
 

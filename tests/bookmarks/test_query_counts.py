@@ -18,7 +18,7 @@ URL = "https://example.com/"
 
 
 @pytest.fixture
-def stored(user_group, collection, call_bookmarks, client, api_token):
+def stored(user_group, collection, call_bookmarks, api_client, api_token):
     """Return the rows that the calls need, and functions that call the API
     with an access token or an API token.
     """
@@ -26,7 +26,7 @@ def stored(user_group, collection, call_bookmarks, client, api_token):
     def call_access_tokens(method, **fields):
         query = "" if fields else f"?user_group_id={user_group.provided_id}"
         return Caller(
-            client,
+            api_client,
             method,
             reverse("access_tokens:access-tokens") + query,
             "Token",

@@ -213,14 +213,14 @@ def summary(sent):
 
 
 @pytest.fixture
-def call_access_tokens(client, api_token):
+def call_access_tokens(api_client, api_token):
     """Return a function that calls the view with this URL name, with an API
     token of the team.
     """
 
     def call(method, url_name, *ids, body=b""):
         return Caller(
-            client,
+            api_client,
             method,
             reverse(f"access_tokens:{url_name}", args=ids),
             "Token",

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from tests.conftest import Caller
-from tests.contract.conftest import MIB
+from tests.operations import MIB
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.contract import pagination, strict_json
 from usergroups.contract.errors import TOO_MANY
@@ -141,11 +141,13 @@ def large_groups(user_group):
     return UserGroupFactory.create_batch(10, team=user_group.team, properties=large)
 
 
-def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypatch):
+def test_the_size_of_a_page_is_limited(
+    api_client, api_token, large_groups, monkeypatch
+):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
     page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
     while page["next"]:
-        page = Caller(client, "GET", page["next"], "Token", api_token)().json()
+        page = Caller(api_client, "GET", page["next"], "Token", api_token)().json()
         ids += [group["provided_id"] for group in page["user_groups"]]
         sizes.append(len(page["user_groups"]))
 
@@ -175,7 +177,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
 
 
 def test_a_page_has_at_least_one_row(
-    client, call_usergroups, large_groups, monkeypatch
+    api_client, call_usergroups, large_groups, monkeypatch
 ):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
 

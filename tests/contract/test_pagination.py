@@ -14,7 +14,7 @@ from django.utils import timezone
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.contract.conftest import caller
+from tests.operations import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -92,11 +92,11 @@ class Listing:
 
 
 @pytest.fixture(params=LISTS)
-def listing(request, client, user_group):
+def listing(request, api_client, user_group):
     # so that ``user_group`` is not in the list of user groups
     UserGroup.objects.update(environment="Testing")
     operation = request.param.partition("?")[0]
-    return Listing(caller(client, user_group, operation), user_group, request.param)
+    return Listing(caller(api_client, user_group, operation), user_group, request.param)
 
 
 def test_rows_with_the_same_time_are_listed_exactly_once(listing):
@@ -231,17 +231,17 @@ TIME = "2026-01-01T00:00:00+00:00"
         ),
     ],
 )
-def test_an_invalid_cursor_is_refused(client, user_group, cursor):
-    call = caller(client, user_group, "list_user_groups")
+def test_an_invalid_cursor_is_refused(api_client, user_group, cursor):
+    call = caller(api_client, user_group, "list_user_groups")
     call.url += f"?cursor={cursor}"
 
     assert errors(call()) == [("cursor", "invalid")]
 
 
 def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
-    client, user_group
+    api_client, user_group
 ):
-    call = caller(client, user_group, "list_user_groups")
+    call = caller(api_client, user_group, "list_user_groups")
     call.url += f"?updated_since=2000-01-01T00:00:00Z&cursor={encoded(['created_at', TIME, 'x', False])}"
 
     assert errors(call()) == [("cursor", "invalid")]

@@ -12,7 +12,7 @@ from django.core.cache import caches
 from django.test import RequestFactory
 
 from tests.answers import error_code
-from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
+from tests.operations import ONE_OF_EACH_SCHEME, WRITES, caller
 from usergroups.tokens.throttling import (
     FailedAuthenticationThrottle,
     TokenThrottle,
@@ -55,8 +55,10 @@ def test_the_count_begins_anew_with_each_window(
     assert any_operation(valid_body)["RateLimit"] == '"token";r=2;t=60'
 
 
-def test_each_token_has_its_own_rate(client, user_group, rates):
-    first, second = (caller(client, user_group, "list_user_groups") for _ in range(2))
+def test_each_token_has_its_own_rate(api_client, user_group, rates):
+    first, second = (
+        caller(api_client, user_group, "list_user_groups") for _ in range(2)
+    )
 
     assert [first().status_code for _ in range(4)] == [200, 200, 200, 429]
     assert second().status_code == 200
