@@ -101,22 +101,34 @@ class Caller:
         self.client = client
         self.method = method
         self.url = url
+        self.query: dict[str, Any] = {}
+        """Parameters of the query string, for every call."""
         self.scheme = scheme
         self.token = token
 
-    def __call__(self, body: Any = b"", method: str = "", **extra: Any) -> HttpResponse:
+    def __call__(
+        self,
+        body: Any = b"",
+        method: str = "",
+        query: dict[str, Any] | None = None,
+        **extra: Any,
+    ) -> HttpResponse:
         """Send ``body``, encoded as JSON unless it is bytes.
 
-        ``extra`` sets WSGI variables, or removes them with None.
-
-        The ``method`` replaces that of the operation.
+        The ``method`` replaces that of the operation, and ``query`` adds
+        parameters to the query string. ``extra`` sets WSGI variables, or
+        removes them with None.
         """
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
+        url = self.url
+        query = {**self.query, **(query or {})}
+        if query:
+            url += f"?{urlencode(query)}"
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        return self.client.generic(method or self.method, self.url, body, **extra)
+        return self.client.generic(method or self.method, url, body, **extra)
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
@@ -173,14 +185,8 @@ def call_usergroups(api_client, api_token):
     """
 
     def call(method, url_name, body=b"", query=None, token=api_token):
-        query = f"?{urlencode(query)}" if query else ""
-        return Caller(
-            api_client,
-            method,
-            reverse(f"usergroups:{url_name}") + query,
-            "Token",
-            token,
-        )(body)
+        url = reverse(f"usergroups:{url_name}")
+        return Caller(api_client, method, url, "Token", token)(body, query=query)
 
     return call
 

@@ -219,8 +219,8 @@ def caller(client, user_group, name):
         "access token": lambda: [AccessTokenFactory(user_group=user_group).public_id],
     }
     url = reverse(operation.url_name, args=create_ids[operation.object_in_path]())
-    if operation.user_group_in == "query":
-        url += f"?user_group_id={user_group.provided_id}"
     call = DownloadingCaller(client, operation.method, url, operation.scheme, token)
     call.operation = operation
+    if operation.user_group_in == "query":
+        call.query["user_group_id"] = user_group.provided_id
     return call

@@ -63,7 +63,8 @@ def test_a_catalog_has_exactly_the_marked_texts(remade, app):
 
 @pytest.mark.parametrize("app", APPS)
 def test_a_catalog_is_complete_and_compiled(tmp_path, app):
-    path, compiled = ROOT / app / CATALOG, tmp_path / "django.mo"
+    path = ROOT / app / CATALOG
+    compiled = tmp_path / "django.mo"
 
     result = run("msgfmt", "--check", "--statistics", "-o", compiled, path)
 

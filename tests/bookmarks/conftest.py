@@ -1,7 +1,6 @@
 import pytest
 from django.urls import reverse
 from django.utils import translation
-from django.utils.http import urlencode
 
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
 from tests.conftest import Caller
@@ -33,14 +32,8 @@ def call_bookmarks(api_client, access_token):
     """
 
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
-        query = f"?{urlencode(query)}" if query else ""
-        return Caller(
-            api_client,
-            method,
-            reverse(f"bookmarks:{url_name}", args=ids) + query,
-            "Bearer",
-            token,
-        )(body)
+        url = reverse(f"bookmarks:{url_name}", args=ids)
+        return Caller(api_client, method, url, "Bearer", token)(body, query=query)
 
     return call
 

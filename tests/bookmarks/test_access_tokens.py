@@ -146,7 +146,8 @@ def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group, monkey
     AccessTokenFactory(user_group=user_group)
     AccessTokenFactory()  # of another group
 
-    third, fourth = issue(), issue()
+    third = issue()
+    fourth = issue()
 
     assert third.status_code == 201
     assert errors(fourth, 409) == [(None, "too_many_tokens")]

@@ -77,10 +77,9 @@ def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
-    [("Reading list", True), ("reading list", False), ("Reading", False)],
+    ("name", "number"), [("Reading list", 1), ("reading list", 0), ("Reading", 0)]
 )
-def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, found):
+def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, number):
     CollectionFactory.create_batch(2, user_group=user_group)
     CollectionFactory(name="Reading list")  # of another group
     collection = CollectionFactory(user_group=user_group, name="Reading list")
@@ -89,7 +88,7 @@ def test_collections_are_filtered_by_name(call_bookmarks, user_group, name, foun
         "collections"
     ]
 
-    assert [each["id"] for each in listed] == ([str(collection.pk)] if found else [])
+    assert [each["id"] for each in listed] == [str(collection.pk)] * number
 
 
 def test_a_collection_is_renamed(call_bookmarks, collection):
@@ -217,7 +216,8 @@ def test_objects_of_another_group_are_answered_like_unknown_ones(
     too.
     """
     factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
-    theirs, own = factory(), factory(user_group=user_group)
+    theirs = factory()
+    own = factory(user_group=user_group)
     unknown = unknown.format(
         upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}"
     )

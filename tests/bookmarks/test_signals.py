@@ -161,10 +161,8 @@ def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(
 def test_moved_bookmarks_are_announced_with_their_collection(
     call_bookmarks, user_group, collection, access_token
 ):
-    moved, duplicate = (
-        BookmarkFactory(user_group=user_group),
-        BookmarkFactory(user_group=user_group, url=URL),
-    )
+    moved = BookmarkFactory(user_group=user_group)
+    duplicate = BookmarkFactory(user_group=user_group, url=URL)
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     ids = [str(moved.pk), str(duplicate.pk), "x"]
 

@@ -145,7 +145,9 @@ def test_the_size_of_a_page_is_limited(
     api_client, api_token, large_groups, monkeypatch
 ):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
-    page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
+    page = {"next": reverse("usergroups:users")}
+    ids = []
+    sizes = []
     while page["next"]:
         page = Caller(api_client, "GET", page["next"], "Token", api_token)().json()
         ids += [group["provided_id"] for group in page["user_groups"]]

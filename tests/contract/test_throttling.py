@@ -28,7 +28,8 @@ def rates(settings):
 
     All tests run 1.5 seconds after its beginning (see ``reset_rate_limits``).
     """
-    settings.USERGROUPS_CALL_RATE, settings.USERGROUPS_FAILURE_RATE = "3/min", "3/min"
+    settings.USERGROUPS_CALL_RATE = "3/min"
+    settings.USERGROUPS_FAILURE_RATE = "3/min"
     return settings
 
 
@@ -208,10 +209,8 @@ def test_calls_without_permission_are_counted(any_operation, valid_body, rates):
 def test_each_call_but_the_first_of_a_window_takes_one_cache_operation(
     rates, monkeypatch
 ):
-    add, increment = (
-        Mock(wraps=caches["default"].add),
-        Mock(wraps=caches["default"].incr),
-    )
+    add = Mock(wraps=caches["default"].add)
+    increment = Mock(wraps=caches["default"].incr)
     monkeypatch.setattr(caches["default"], "add", add)
     monkeypatch.setattr(caches["default"], "incr", increment)
     throttle = FailedAuthenticationThrottle()

@@ -102,7 +102,8 @@ class Host(NamedTuple):
         connection when they refuse a body.
         """
         app = call.path.split("/")[1]
-        headers, body = dict(call.headers), call.body
+        headers = dict(call.headers)
+        body = call.body
         if isinstance(body, dict):
             headers["Content-Type"] = "application/json"
             body = fill_in(json.dumps(body, ensure_ascii=False)).encode()

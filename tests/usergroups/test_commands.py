@@ -114,7 +114,8 @@ def test_a_team_has_a_limited_number_of_active_tokens(team, monkeypatch):
 
 def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
     now = timezone.now()
-    year, less = now - timedelta(days=365), now - timedelta(days=364)
+    year = now - timedelta(days=365)
+    less = now - timedelta(days=364)
     kept = [
         ApiTokenFactory(created_at=now - timedelta(days=999)),
         ApiTokenFactory(expires_at=less),

@@ -118,7 +118,8 @@ def test_conflicts_are_found_in_the_primary_database(api_client, primary, body):
 
 
 def test_the_admin_works_on_the_primary_database(admin_client, primary):
-    group, bookmark = primary["user_group"], primary["bookmark"]
+    group = primary["user_group"]
+    bookmark = primary["bookmark"]
 
     found = admin_client.post(reverse("second:find"), {"text": bookmark.url})
     act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)

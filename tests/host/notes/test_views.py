@@ -99,7 +99,8 @@ def test_a_token_of_the_host_authenticates_its_owner_and_is_limited(
     UserGroupFactory()
     read_report = Caller(api_client, "GET", "/report", "Bearer", token)
 
-    allowed, refused = read_report(), read_report()
+    allowed = read_report()
+    refused = read_report()
 
     assert token.secret.startswith("rep_")
     assert allowed.json() == {"success": 1, "user_groups": 1}

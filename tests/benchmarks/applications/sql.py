@@ -113,9 +113,12 @@ def bookmarks(request):
     """POST /v1/bookmarks"""
     group_id, *group = first_row(ACCESS_TOKEN, token_digest(request))
     fields = json.loads(request.body)
-    key, moment, url_digest = uuid7(), now(), web_url.digest(fields["url"])
+    key = uuid7()
+    moment = now()
+    url_digest = web_url.digest(fields["url"])
     stored_key = key.hex if connection.vendor == "sqlite" else key
-    status, row = 201, (key, fields["url"], fields["title"], moment, moment)
+    status = 201
+    row = (key, fields["url"], fields["title"], moment, moment)
     if not first_row(
         INSERT,
         stored_key,
@@ -126,7 +129,8 @@ def bookmarks(request):
         moment,
         moment,
     ):
-        status, row = 200, first_row(EXISTING, group_id, url_digest)
+        status = 200
+        row = first_row(EXISTING, group_id, url_digest)
     row = (UUID(str(row[0])), *row[1:])  # SQLite returns text
     bookmark = dict(
         zip(("id", "url", "title", "created_at", "updated_at"), row, strict=True),
