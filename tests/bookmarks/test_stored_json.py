@@ -8,7 +8,7 @@ import pytest
 
 from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
-from usergroups.contract import fields
+from usergroups.db import stored_json
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def decoded(monkeypatch):
         texts.append(text)
         return loads(text)
 
-    monkeypatch.setattr(fields.json, "loads", decode)
+    monkeypatch.setattr(stored_json.json, "loads", decode)
     return texts
 
 

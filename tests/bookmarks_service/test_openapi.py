@@ -17,7 +17,7 @@ from bookmarks.openapi import EXPORT_EXAMPLES
 from bookmarks_service import schema
 from tests.bookmarks_service.calls import operations_of
 from tests.operations import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY, WITH_IF_MATCH
-from usergroups.tokens.openapi import operation as document_operation
+from usergroups.api.openapi import operation as document_operation
 
 pytestmark = pytest.mark.database_independent
 

@@ -22,7 +22,7 @@ from tests.queries import queries_of
 from tests.signals import received
 
 TESTS_OF_THE_CONTRACT = [
-    "tests/contract",
+    "tests/api",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
 ]

@@ -10,8 +10,8 @@ from django.urls import reverse
 from tests.conftest import Caller
 from tests.operations import MIB
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract import pagination, strict_json
-from usergroups.contract.errors import TOO_MANY
+from usergroups.api import pagination, strict_json
+from usergroups.api.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
 

@@ -12,8 +12,8 @@ from tests.answers import error_code
 from tests.calls_in_progress import begin_call
 from tests.operations import COSTLY, MIB, ONE_OF_EACH_SCHEME, OPERATIONS, caller
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api.concurrency import ANY_CALLS, COSTLY_CALLS
 from usergroups.models import UserGroup
-from usergroups.tokens.throttling import ANY_CALLS, COSTLY_CALLS
 from usergroups.views import UserGroupView
 
 LARGE = 64 * 1024  # bytes; a larger body makes any call costly
