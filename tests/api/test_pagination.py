@@ -70,7 +70,7 @@ class Listing:
         """
         query = dict(parse_qsl(link.partition("?")[2]))
         if "cursor" not in query:
-            query.update(self.filters)
+            query = {**self.filters, **query}
         response = self.call(query=query)
         assert response.status_code == 200
         return response.json()

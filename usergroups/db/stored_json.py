@@ -1,4 +1,8 @@
-"""A model field for JSON that is stored as it was sent."""
+"""A model field for JSON that is stored as it was sent.
+
+A response copies the text without decoding it. With 1 MB of JSON in a user
+group, a small call takes a few milliseconds of CPU time instead of 300.
+"""
 
 import json
 from functools import reduce
