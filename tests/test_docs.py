@@ -154,6 +154,16 @@ def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
         assert paragraph.strip("\n") in code_of_the_host
 
 
+def test_the_readme_adds_the_apps_as_the_installation_does():
+    installation = section("plug-in", "Installation").splitlines()
+    shown = README.read_text().partition("## Add the apps to a project\n")[2]
+    examples = [*blocks(shown, "python"), *blocks(shown, "sh")[:1]]
+
+    lines = "\n".join(examples).splitlines()
+    assert "migrate" in examples[-1]
+    assert set(lines) - set(installation) == {"from django.urls import include, path"}
+
+
 # The tables
 
 
