@@ -11,7 +11,8 @@ from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
-from usergroups.tokens import models, secret_format
+from tests.usergroups.factories import store_tokens
+from usergroups.tokens import secret_format
 
 
 def access_token_json(token):
@@ -138,26 +139,23 @@ def test_invalid_fields_are_refused(issue, fields, problem):
     assert not AccessToken.objects.exists()
 
 
-def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group, monkeypatch):
-    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 3)
+def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
+    store_tokens(AccessToken, 998, user_group=user_group)
     AccessTokenFactory(user_group=user_group, expired=True)
     AccessTokenFactory(user_group=user_group, revoked=True)
     AccessTokenFactory(user_group=user_group, expiring=True)
-    AccessTokenFactory(user_group=user_group)
     AccessTokenFactory()  # of another group
 
-    third = issue()
-    fourth = issue()
+    last = issue()
+    too_many = issue()
 
-    assert third.status_code == 201
-    assert errors(fourth, 409) == [(None, "too_many_tokens")]
-    assert AccessToken.objects.active().filter(user_group=user_group).count() == 3
+    assert last.status_code == 201
+    assert errors(too_many, 409) == [(None, "too_many_tokens")]
+    assert AccessToken.objects.active().filter(user_group=user_group).count() == 1_000
 
 
-def test_a_token_can_be_issued_after_another_one_is_revoked(
-    issue, revoke, user_group, monkeypatch
-):
-    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group):
+    store_tokens(AccessToken, 999, user_group=user_group)
     token = AccessTokenFactory(user_group=user_group)
     assert issue().status_code == 409
 
