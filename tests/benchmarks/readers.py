@@ -1,10 +1,13 @@
-"""Measure the time for each byte, and the memory, that files of each format and of several sizes take to read.
+"""Measure the time for each byte, and the memory, that files of each format and
+of several sizes take to read.
 
     python -m tests.benchmarks.readers [megabytes ...] [format ...]
 
-By default, the files have 1, 10 and 100 MB, which takes some minutes for each format. Some are like those that programs
-write. The others try to make the reader slow: the time for each byte must be about the same for all sizes. A process of
-its own generates and reads each file piece by piece, so that the measured memory is that of the reader.
+By default, the files have 1, 10 and 100 MB, which takes some minutes for each
+format. Some are like those that programs write. The others try to make the
+reader slow: the time for each byte must be about the same for all sizes. A
+process of its own generates and reads each file piece by piece, so that the
+measured memory is that of the reader.
 """
 
 import io

@@ -340,7 +340,10 @@ def test_an_export_that_takes_too_long_closes_its_transaction(
 def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(
     receive, bookmarks, monkeypatch, path
 ):
-    monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
+    def temporary_file(**kwargs):
+        return open(path, "w+b")
+
+    monkeypatch.setattr(exporting, "TemporaryFile", temporary_file)
 
     assert error_code(receive(), 503) == "service_unavailable"
 

@@ -38,7 +38,8 @@ FILL = """
         CASE n %% 4
             WHEN 1 THEN (%(collections_of_others)s::uuid[])[n / 2 %% %(number)s + 1]
             WHEN 3 THEN NULL
-            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1] END  -- NULL for 11 to 20, as there are 10 collections
+            -- NULL for 11 to 20, as there are 10 collections
+            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1] END
     FROM generate_series(1, %(rows)s) n
 """
 OLD = datetime(2020, 1, 1, tzinfo=UTC)

@@ -22,9 +22,10 @@ API_TOKEN = """
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
 ACCESS_TOKEN = """
-    SELECT user_group.id, user_group.team_id, user_group.token, user_group.name, user_group.provided_id,
-        user_group.properties, user_group.environment
-    FROM bookmarks_accesstoken AS token JOIN usergroups_usergroup AS user_group ON user_group.id = token.user_group_id
+    SELECT user_group.id, user_group.team_id, user_group.token, user_group.name,
+        user_group.provided_id, user_group.properties, user_group.environment
+    FROM bookmarks_accesstoken AS token
+    JOIN usergroups_usergroup AS user_group ON user_group.id = token.user_group_id
     WHERE token.digest = %s AND token.revoked_at IS NULL
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
@@ -34,7 +35,8 @@ UPDATE = """
     RETURNING team_id, token, name, provided_id, properties, environment
 """
 INSERT = """
-    INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at)
+    INSERT INTO bookmarks_bookmark
+        (id, user_group_id, url, url_digest, title, created_at, updated_at)
     VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id
 """
 EXISTING = """
