@@ -11,8 +11,6 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-# The OpenAPI document
-
 
 def enum_field(
     name: str, *values: str | int
