@@ -247,9 +247,8 @@ def print_table(operation, found):
     for name, rounds in found.items():
         cells = []
         for metric, digits in METRICS.items():
-            values, base = (
-                [each[metric] for each in rows] for rows in (rounds, found["orm"])
-            )
+            values = [each[metric] for each in rounds]
+            base = [each[metric] for each in found["orm"]]
             cells.append(
                 f"{statistics.median(values):8.{digits}f} {ratios(values, base):>17}"
             )

@@ -147,27 +147,27 @@ def test_deleting_a_collection_keeps_its_bookmarks(
 
 
 @pytest.mark.parametrize(
-    "older_is_inside", [True, False], ids=["older inside", "older outside"]
+    "inside", ["older", "newer"], ids=["older inside", "older outside"]
 )
 @pytest.mark.parametrize("day", [1, 2], ids=["same time", "another time"])
 def test_deleting_a_collection_keeps_the_older_of_duplicates(
-    call_bookmarks, collection, older_is_inside, day
+    call_bookmarks, collection, inside, day
 ):
     """If both were created at the same time, the one with the lower id counts
     as older.
     """
-    places = [collection, None] if older_is_inside else [None, collection]
-    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, day, tzinfo=UTC)]
-    older, _ = (
-        BookmarkFactory(
-            user_group=collection.user_group,
-            url=url,
-            collection=place,
-            created_at=time,
-        )
-        for url, place, time in zip(
-            ("https://EXAMPLE.com", URL), places, times, strict=True
-        )
+    collections = {"older": None, "newer": None, inside: collection}
+    older = BookmarkFactory(
+        user_group=collection.user_group,
+        url="https://EXAMPLE.com",
+        collection=collections["older"],
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    BookmarkFactory(
+        user_group=collection.user_group,
+        url=URL,
+        collection=collections["newer"],
+        created_at=datetime(2026, 1, day, tzinfo=UTC),
     )
     of_another_group = BookmarkFactory(url=URL)
 

@@ -76,11 +76,14 @@ def test_pages_of_any_size_have_the_order_of_one_query(
 
 
 def test_collections_are_read_in_the_order_of_their_creation(user_group):
-    moments = [timezone.now() - timedelta(days=day) for day in (2, 3, 1)]
-    middle, oldest, newest = (
-        CollectionFactory(user_group=user_group, created_at=moment)
-        for moment in moments
-    )
+
+    def create_collection(days):
+        moment = timezone.now() - timedelta(days=days)
+        return CollectionFactory(user_group=user_group, created_at=moment)
+
+    middle = create_collection(days=2)
+    oldest = create_collection(days=3)
+    newest = create_collection(days=1)
     in_newest = BookmarkFactory(user_group=user_group, collection=newest)
     in_middle = BookmarkFactory(user_group=user_group, collection=middle)
 

@@ -315,9 +315,8 @@ def test_an_update_is_retried_after_a_deadlock():
     first one, which the update has locked.
     """
     user_group = UserGroupFactory()
-    first, last = (
-        BookmarkFactory(user_group=user_group, title="Old") for _ in range(2)
-    )
+    first = BookmarkFactory(user_group=user_group, title="Old")
+    last = BookmarkFactory(user_group=user_group, title="Old")
 
     def lock_first(using):
         list(Bookmark.objects.using(using).filter(pk=first.pk).select_for_update())

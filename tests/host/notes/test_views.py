@@ -61,7 +61,9 @@ def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token
 def test_the_throttle_of_the_host_limits_the_calls(create_bookmark, monkeypatch):
     monkeypatch.setattr(BookmarksThrottle, "rate", "2/day")
 
-    first, _, third = [create_bookmark(BODY) for _ in range(3)]
+    first = create_bookmark(BODY)
+    create_bookmark(BODY)
+    third = create_bookmark(BODY)
 
     assert first["RateLimit-Policy"] == '"bookmarks";q=2;w=86400'
     assert errors(third, 429) == [(None, "throttled")]
