@@ -80,6 +80,10 @@ def test_the_schemes_are_known_to_every_client(document):
         assert operation["security"] == [{scheme_of[path.split("/")[1]]: []}]
 
 
+def test_the_list_of_the_operations_is_complete(document):
+    assert operations_of(document).keys() == OPERATIONS.keys()
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_the_codes_and_headers_of_every_failure_are_documented(document, name):
     responses = operations_of(document)[name][2]["responses"].items()
