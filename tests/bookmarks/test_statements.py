@@ -368,7 +368,8 @@ def test_a_write_replaces_a_broken_connection():
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
-    token, attempts = ApiTokenFactory(), []
+    token = ApiTokenFactory()
+    attempts = []
 
     def refuse(parameters):
         attempts.append(parameters)

@@ -24,12 +24,11 @@ def announce(
     # The caller may still change the instances. For example, a view adds a
     # token's secret to show it in the response.
     copies = [copy(instance) for instance in instances]
-    sender = type(copies[0])
     writer = actor.get()
 
     def send() -> None:
         signal.send_robust(
-            sender, instances=copies, actor=writer, using=using, **arguments
+            type(copies[0]), instances=copies, actor=writer, using=using, **arguments
         )
 
     # robust, because logging a receiver's error may itself fail
@@ -45,11 +44,10 @@ def announce_update(
     if not instances or not updated.has_listeners(type(instances[0])):
         return
     names = set(written)
-    fields = {
-        field.name
-        for field in instances[0]._meta.concrete_fields
-        if field.editable and names & {field.name, field.attname}
-    }
+    fields = set()
+    for field in instances[0]._meta.concrete_fields:
+        if field.editable and names & {field.name, field.attname}:
+            fields.add(field.name)
     if fields:
         announce(updated, instances, using, fields=fields)
 
@@ -64,6 +62,8 @@ def announce_save(
     if kwargs["created"]:
         announce(created, [instance], using)
         return
-    fields = sender._meta.concrete_fields
-    every_field = [field.name for field in fields if not field.primary_key]
-    announce_update([instance], using, kwargs["update_fields"] or every_field)
+    written = kwargs["update_fields"]
+    if not written:
+        fields = sender._meta.concrete_fields
+        written = [field.name for field in fields if not field.primary_key]
+    announce_update([instance], using, written)

@@ -5,7 +5,11 @@ The ORM takes longer to build and compile a query than PostgreSQL takes to
 execute it. The statements without which a call is much slower are therefore
 compiled from querysets, with a Parameter in place of each value, and kept:
 docs/measurements.md has the figures. The models remain the only description of
-the schema, and Django's own cursor runs the statements.
+the schema.
+
+Django's own cursor runs the statements, so that whatever wraps a connection
+sees them: a backend with a schema for each tenant, ``execute_wrapper``, or a
+debug toolbar.
 """
 
 from collections.abc import Collection, Sequence
