@@ -18,7 +18,6 @@ from bookmarks.openapi import EXPORT_EXAMPLES
 from bookmarks_service import schema
 from tests.api.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from tests.bookmarks_service.calls import operations_of
-from usergroups.api.openapi import operation as document_operation
 
 pytestmark = pytest.mark.database_independent
 
@@ -171,16 +170,6 @@ def test_a_list_accepts_the_examples_of_its_parameters(
     any_operation.url = f"{url}?{urlencode({**examples, **dict(parse_qsl(own))})}"
 
     assert any_operation(b"").status_code == 200
-
-
-def test_an_unknown_attribute_of_an_operation_is_refused():
-    with pytest.raises(TypeError, match="failure"):
-        document_operation(
-            operation_id="get_note",
-            summary="Retrieve a note",
-            tags=["Notes"],
-            failure=[],
-        )
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
