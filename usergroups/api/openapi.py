@@ -22,10 +22,11 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions
 from rest_framework.exceptions import APIException
 from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
+from rest_framework.serializers import DictField, Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
@@ -258,8 +259,13 @@ class OperationSchema(AutoSchema):
 
     @property
     def operation(self) -> Operation:
-        operation: Operation = getattr(self.view, self.method.lower()).operation
-        return operation
+        described: Operation = getattr(self.view, self.method.lower()).operation
+        return described
+
+    @property
+    def serializer(self) -> type[Serializer[Any]]:
+        """The serializer of the query or of the JSON body."""
+        return self.view.request_serializers.get(self.method, Serializer)
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         described = super().get_operation(*args, **kwargs)
@@ -290,17 +296,16 @@ class OperationSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = [*COMMON_HEADERS]
         if self.view.has_query(self.method):
-            parameters.append(self.view.request_serializers[self.method])
+            parameters.append(self.serializer)
         return parameters
 
     def get_request_serializer(self) -> Any:
-        serializer = self.view.request_serializers.get(self.method)
-        if serializer is None or self.view.has_query(self.method):
+        if self.operation.body is None:
             return None
         examples = [OpenApiExample("Request", self.operation.body)]
         if self._is_replaced("request_serializers"):
             examples = []
-        return OpenApiRequest(serializer, examples=examples)
+        return OpenApiRequest(self.serializer, examples=examples)
 
     def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
         responses = {}
@@ -357,13 +362,10 @@ class OperationSchema(AutoSchema):
 
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
         """Return the codes of errors in the fields of the request."""
-        serializer = self.view.request_serializers.get(
-            self.method, serializers.Serializer
-        )
         codes: set[str] = set()
-        for field in serializer(partial=self.method == "PATCH").fields.values():
+        for field in self.serializer(partial=self.method == "PATCH").fields.values():
             codes |= codes_of_field(field, with_items=with_items)
-            if isinstance(field, serializers.DictField):
+            if isinstance(field, DictField):
                 # Only the keys of an object can have so many errors.
                 codes.add(TOO_MANY["code"])
         if self.view.has_query(self.method):
@@ -383,8 +385,8 @@ class OperationSchema(AutoSchema):
         examples were written for.
         """
         name = self.method.lower()
-        view = next(each for each in type(self.view).__mro__ if name in vars(each))
-        original = getattr(view, mapping).get(self.method)
+        views = [view for view in type(self.view).__mro__ if name in vars(view)]
+        original = getattr(views[-1], mapping).get(self.method)
         return getattr(self.view, mapping).get(self.method) is not original
 
     def _shared(self, response: dict[str, Any]) -> Any:
@@ -393,7 +395,7 @@ class OperationSchema(AutoSchema):
         """
         [content] = response["content"].values()
         name = "Or".join(sorted(content["examples"]))
-        component = ResolvedComponent(
+        component = ResolvedComponent(  # type: ignore[no-untyped-call]
             f"Usergroups{name}", "responses", response, OperationSchema
         )
         self.registry.register_on_missing(component)
