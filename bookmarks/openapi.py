@@ -12,11 +12,11 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
+from usergroups.api.errors import MissingField
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
     id_parameter,
-    missing,
     operation,
     page_query,
     page_response,
@@ -151,7 +151,7 @@ create_bookmarks = bookmark_operation(
             results=[CREATED, INVALID],
         )
     },
-    errors=[missing("bookmarks")],
+    errors=[MissingField("bookmarks")],
 )
 
 delete_bookmarks = bookmark_operation(
@@ -165,7 +165,7 @@ delete_bookmarks = bookmark_operation(
     responses={
         200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])
     },
-    errors=[missing("ids")],
+    errors=[MissingField("ids")],
 )
 
 move_bookmarks = bookmark_operation(
@@ -181,7 +181,7 @@ move_bookmarks = bookmark_operation(
     responses={
         200: success_response("The result of each id.", results=[MOVED, DUPLICATE])
     },
-    errors=[missing("ids"), exceptions.InvalidCollection()],
+    errors=[MissingField("ids"), exceptions.InvalidCollection()],
 )
 
 COLLECTION = {
@@ -214,7 +214,7 @@ create_collection = collection_operation(
     responses={
         201: success_response("The collection was created.", collection=COLLECTION)
     },
-    errors=[missing("name"), exceptions.CollectionExists()],
+    errors=[MissingField("name"), exceptions.CollectionExists()],
 )
 
 get_collection = collection_operation(
@@ -300,7 +300,7 @@ import_bookmarks = file_operation(
         for media_type, text in IMPORT_EXAMPLES.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
-    errors=[INVALID_FORMAT, missing("format"), exceptions.InvalidCollection()],
+    errors=[INVALID_FORMAT, MissingField("format"), exceptions.InvalidCollection()],
 )
 
 export_bookmarks = file_operation(

@@ -5,10 +5,10 @@ from functools import partial
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .api import cursors
+from .api.errors import MissingField
 from .api.openapi import (
     ETAG,
     IF_MATCH,
-    missing,
     operation,
     page_query,
     page_response,
@@ -46,7 +46,7 @@ FIELDS = {
     "properties": {"plan": "pro", "region": "EU"},
 }
 
-ID_MISSING = missing("user_group_id")
+ID_MISSING = MissingField("user_group_id")
 INVALID_LIMIT = ValidationError(
     {"limit": [ErrorDetail("A valid integer is required.", "invalid")]}
 )
@@ -80,7 +80,7 @@ resolve_user_group = document(
     parameters=[ETAG],
     body={"token": USER_GROUP["token"]},
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    errors=[missing("token"), UnknownUserGroupToken()],
+    errors=[MissingField("token"), UnknownUserGroupToken()],
 )
 
 create_user_group = document(
@@ -194,5 +194,5 @@ put_user_groups = document(
     responses={
         200: success_response("The result of each item.", results=[UPDATED, CREATED])
     },
-    errors=[missing("user_groups")],
+    errors=[MissingField("user_groups")],
 )

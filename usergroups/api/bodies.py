@@ -6,7 +6,6 @@ from .requests import APIRequest
 
 CHUNK_SIZE = 64 * 1024
 
-
 LARGE_BODY_SIZE = 64 * 1024
 """The size in bytes above which a body makes a call costly."""
 
@@ -19,7 +18,7 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def read_body(request: "APIRequest", limit: int) -> bytes:
+def read_body(request: APIRequest, limit: int) -> bytes:
     """Return the body, without reading more than ``limit + 1`` bytes of it.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError

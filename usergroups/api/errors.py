@@ -68,6 +68,14 @@ class BadRequest(exceptions.APIException):
     )
 
 
+class MissingField(exceptions.ValidationError):
+    """A required field of the request is missing."""
+
+    def __init__(self, field: str) -> None:
+        detail = exceptions.ErrorDetail("This field is required.", "required")
+        super().__init__({field: [detail]})
+
+
 class ServerError(exceptions.APIException):
     default_code = "internal_error"
     default_detail = "An internal error occurred and was logged."
@@ -119,13 +127,14 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 
 @csrf_exempt
 @login_not_required
-@translation.override(None)  # DRF's detail in English
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Respond with 404 to any request.
 
     This is a view for any URL pattern, and a ``handler404``.
     """
-    return failure_response(exceptions.NotFound())
+    # DRF's detail in English
+    with translation.override(None):
+        return failure_response(exceptions.NotFound())
 
 
 def failure(

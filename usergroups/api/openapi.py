@@ -477,13 +477,6 @@ def component_name(described: type[Any]) -> str:
     return f"{label}{described.__name__}"
 
 
-def missing(field: str) -> exceptions.ValidationError:
-    """Return the error that a required field is missing."""
-    return exceptions.ValidationError(
-        {field: [exceptions.ErrorDetail("This field is required.", "required")]}
-    )
-
-
 def exclude_api_views(endpoints: list[Any]) -> list[Any]:
     """Exclude all BaseAPIViews from an OpenAPI document.
 

@@ -257,7 +257,9 @@ class Page(Generic[M]):
         if position is None:
             return None
         cursor = Cursor(*position, backwards, self.until, self.time_field)
-        query = urlencode({**request.query_params, "cursor": cursor.encode()})
+        parameters: dict[str, Any] = request.query_params.dict()
+        parameters["cursor"] = cursor.encode()
+        query = urlencode(parameters)
         return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
 
 

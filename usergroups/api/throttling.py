@@ -8,7 +8,7 @@ import logging
 import time
 from contextlib import suppress
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.core.cache import cache
 from rest_framework.exceptions import Throttled
@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 
 from . import conf
 from .client_addresses import address_of
+from .requests import APIRequest
 
 logger = logging.getLogger(__name__)
 
@@ -68,8 +69,10 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
 
 class TokenThrottle(FixedWindowThrottle):
-    """Limits the calls of each token, and adds the headers
-    ``RateLimit-Policy`` and ``RateLimit`` to the response.
+    """Limits the calls of each token.
+
+    It also sets the response headers ``RateLimit-Policy`` and ``RateLimit``,
+    which a BaseAPIView takes from the request.
 
     https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
     """
@@ -82,12 +85,13 @@ class TokenThrottle(FixedWindowThrottle):
             return True
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
         remaining = max(0, self.num_requests - used)
-        view.headers["RateLimit-Policy"] = (
-            f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        )
-        view.headers["RateLimit"] = (
-            f'"{self.scope}";r={remaining};t={ceil(self.seconds_left)}'
-        )
+        seconds_left = ceil(self.seconds_left)
+        cast(APIRequest, request).rate_limit_headers = {
+            "RateLimit-Policy": (
+                f'"{self.scope}";q={self.num_requests};w={self.duration}'
+            ),
+            "RateLimit": f'"{self.scope}";r={remaining};t={seconds_left}',
+        }
         return used <= self.num_requests
 
 
