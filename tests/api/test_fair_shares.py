@@ -10,7 +10,7 @@ from django.urls import reverse
 from tests.api.conftest import MIB
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api import pagination, strict_json
+from usergroups.api import page_sizes, strict_json
 from usergroups.api.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
@@ -142,7 +142,7 @@ def large_groups(user_group):
 
 
 def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypatch):
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 3.5 * MIB)
     page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
     while page["next"]:
         page = Caller(client, "GET", page["next"], "Token", api_token)().json()
@@ -164,7 +164,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
         4, team=user_group.team, properties=properties, mapping={"40": "eu"}
     )
     text = '{"text":"' + "ü" * 50 + '"}{"40":"eu"}'
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
 
     page = call_usergroups("GET", "users").json()
 
@@ -177,7 +177,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
 def test_a_page_has_at_least_one_row(
     client, call_usergroups, large_groups, monkeypatch
 ):
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 1)
 
     assert len(call_usergroups("GET", "users").json()["user_groups"]) == 1
 

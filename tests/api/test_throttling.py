@@ -174,6 +174,20 @@ def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(
 
 
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_calls_are_counted_in_a_cache_of_their_own(any_operation, valid_body, rates):
+    dummy = "django.core.cache.backends.dummy.DummyCache"
+    local_memory = "django.core.cache.backends.locmem.LocMemCache"
+    rates.CACHES = {
+        "default": {"BACKEND": dummy},
+        "usergroups": {"BACKEND": local_memory, "LOCATION": "counts"},
+    }
+
+    answers = [any_operation(valid_body) for _ in range(4)]
+
+    assert error_code(answers[3], 429) == "throttled"
+
+
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_are_not_limited_while_the_cache_is_unavailable(
     any_operation, valid_body, rates, caplog
 ):
