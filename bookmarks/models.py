@@ -251,10 +251,7 @@ class Bookmark(DatedModel):
             raise ValidationError({"collection": reason})
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        shown_at = next(
-            (name for name in ("url", "collection") if name not in (exclude or ())),
-            NON_FIELD_ERRORS,
-        )
+        shown = [name for name in ("url", "collection") if name not in (exclude or ())]
         with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
         # Django's own check would not insert the row's ``collection_id`` in
@@ -263,4 +260,5 @@ class Bookmark(DatedModel):
             user_group=self.user_group_id, collection=self.collection_id
         )
         if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
-            raise ValidationError({shown_at: BOOKMARK_EXISTS})
+            field = shown[0] if shown else NON_FIELD_ERRORS
+            raise ValidationError({field: BOOKMARK_EXISTS})

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -15,6 +16,11 @@ from django.utils import timezone
 
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
+from usergroups.db.compiled_statements import (
+    CompiledStatement,
+    compile_select,
+    parameters,
+)
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
@@ -92,9 +98,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             return bookmark, True
 
         def find_existing() -> "tuple[Bookmark, bool] | None":
-            key = bookmark.unique_key
-            existing = self.using(using)._by_unique_key(user_group, [key])
-            return (existing[key], False) if existing else None
+            rows = self.using(using)
+            existing = rows._find_by_unique_key(user_group, bookmark.unique_key)
+            return (existing, False) if existing else None
 
         # It writes with a single statement.
         return retry_on_conflict(create, using, find_existing, atomic=False)
@@ -370,6 +376,19 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             announce_update(bookmarks, self.db, names)
         return sum(map(len, changed.values()))
 
+    def _find_by_unique_key(
+        self, user_group: UserGroup, key: UniqueKey
+    ) -> "Bookmark | None":
+        """Return the user group's bookmark with this unique key, or None."""
+        if self.has_filters:
+            return self._by_unique_key(user_group, [key]).get(key)
+        select = _select_by_unique_key(type(self), self.model, self.db)
+        collection, digest = key
+        found = select.execute(
+            user_group=user_group, collection=collection, url_digest=digest
+        )
+        return found[0] if found else None
+
     def _by_unique_key(
         self, user_group: UserGroup, keys: Iterable[UniqueKey]
     ) -> dict[UniqueKey, "Bookmark"]:
@@ -402,6 +421,19 @@ def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, A
         for name, value in values.items()
         if value != getattr(bookmark, name)
     }
+
+
+@cache
+def _select_by_unique_key(
+    queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str
+) -> "CompiledStatement[Bookmark]":
+    """Return the statement that reads a bookmark by its user group and its
+    unique key.
+    """
+    given = parameters(model, "user_group", "url_digest", "collection")
+    key = given.pop("collection")
+    rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
+    return compile_select(rows.filter(collection_key=key, **given))
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):

@@ -68,7 +68,8 @@ def test_a_row_is_the_one_that_the_orm_reads(factory):
 
 
 @pytest.mark.parametrize(
-    "call", ["authenticate", "update", "find a bookmark", "find a collection"]
+    "call",
+    ["authenticate", "update", "add again", "find a bookmark", "find a collection"],
 )
 def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
     token, secret = ApiToken.objects.issue(
@@ -79,6 +80,9 @@ def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
         "authenticate": lambda n: ApiToken.objects.authenticate(secret),
         "update": lambda n: UserGroup.objects.update_by_provided_id(
             user_group.provided_id, token.scope, name=f"Name {n}"
+        ),
+        "add again": lambda n: Bookmark.objects.all()._find_by_unique_key(
+            user_group, bookmark.unique_key
         ),
         "find a bookmark": lambda n: Bookmark.objects.find_by_id(
             user_group, str(bookmark.pk)
@@ -364,7 +368,8 @@ def test_a_write_replaces_a_broken_connection():
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
-    token, attempts = ApiTokenFactory(), []
+    token = ApiTokenFactory()
+    attempts = []
 
     def refuse(parameters):
         attempts.append(parameters)

@@ -1,4 +1,8 @@
-"""Validate the items of a batch separately and return a result for each."""
+"""Validate the items of a batch separately and return a result for each.
+
+Successful and failed items have results of one schema, because generated
+clients in PHP have no type for a choice of two schemas.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, cast

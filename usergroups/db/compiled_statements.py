@@ -2,10 +2,14 @@
 that.
 
 The ORM takes longer to build and compile a query than PostgreSQL takes to
-execute it. The three statements without which a call is much slower are
-therefore compiled from querysets with a Parameter in place of each value, and
-kept: docs/measurements.md has the figures. The models remain the only
-description of the schema, and Django's own cursor runs the statements.
+execute it. The statements without which a call is much slower are therefore
+compiled from querysets, with a Parameter in place of each value, and kept:
+docs/measurements.md has the figures. The models remain the only description of
+the schema.
+
+Django's own cursor runs the statements, so that whatever wraps a connection
+sees them: a backend with a schema for each tenant, ``execute_wrapper``, or a
+debug toolbar.
 """
 
 from collections.abc import Collection, Sequence
@@ -96,7 +100,9 @@ class CompiledStatement(Generic[M]):
         self.params = params
         self.columns = columns
         placeholders = [each for each in params if isinstance(each, Parameter)]
-        self.fields = {each.name: each.output_field for each in placeholders}
+        self.fields: dict[str, Any] = {
+            each.name: each.output_field for each in placeholders
+        }
 
     def execute(self, **values: Any) -> list[M]:
         """Execute the statement with these values of its parameters, and

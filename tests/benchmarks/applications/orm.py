@@ -41,6 +41,8 @@ def bookmark_fields(bookmark):
         "id": bookmark.pk,
         "url": bookmark.url,
         "title": bookmark.title,
+        "tags": bookmark.tags,
+        "note": bookmark.note,
         "collection": bookmark.collection_id,
         "created_at": bookmark.created_at,
         "updated_at": bookmark.updated_at,
@@ -75,13 +77,12 @@ def bookmarks(request):
     fields = json.loads(request.body)
     try:
         with transaction.atomic():
-            row, status = Bookmark.objects.create(user_group=group, **fields), 201
+            row = Bookmark.objects.create(user_group=group, **fields)
+            status = 201
     except IntegrityError:
         digest = web_url.digest(fields["url"])
-        row, status = (
-            Bookmark.objects.get(user_group=group, url_digest=digest, collection=None),
-            200,
-        )
+        row = Bookmark.objects.get(user_group=group, url_digest=digest, collection=None)
+        status = 200
     data = {
         "success": 1,
         "user_group": group_fields(group),
