@@ -296,11 +296,11 @@ def proxy_of_bulk(request, behind_tls, tmp_path_factory):
         ("/api/users", True),
         ("/api/users/batch", True),
         ("/admin/bookmarks/bookmark/import/", True),
-        ("/admin/bookmarks/bookmark/export/", True),
+        ("/admin/login/", True),
         ("/v1/bookmarks", False),
         ("/v1/bookmarks/batches", False),
         ("/api/user", False),
-        ("/admin/bookmarks/bookmark/", False),
+        ("/static/admin/css/base.css", False),
     ],
 )
 def test_only_costly_calls_are_sent_to_the_second_instance(
