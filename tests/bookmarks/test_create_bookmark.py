@@ -320,13 +320,19 @@ def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, reason, url
 
 
 def test_all_errors_are_reported_at_once(create_bookmark):
-    response = create_bookmark({"url": "x", "collection": "x", "title": 1})
+    response = create_bookmark({"url": "x", "collection": 1, "title": 1})
 
     assert set(errors(response)) == {
         ("url", "invalid"),
         ("collection", "does_not_exist"),
         ("title", "invalid"),
     }
+
+
+def test_a_collection_is_looked_up_after_all_fields_are_valid(create_bookmark):
+    response = create_bookmark({"url": "x", "collection": "x"})
+
+    assert errors(response) == [("url", "invalid")]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
