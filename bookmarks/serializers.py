@@ -11,9 +11,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
-from usergroups.api.cursors import CursorField, PageQuery
+from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.fields import TextField, TimestampField
+from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.serializers import (
     UserGroupIdQuery,

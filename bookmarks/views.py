@@ -18,9 +18,9 @@ from rest_framework.response import Response
 
 from usergroups.api import batches
 from usergroups.api.bodies import read_body
-from usergroups.api.cursors import pop_paging
 from usergroups.api.envelopes import Envelope
 from usergroups.api.errors import MissingField
+from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
 from usergroups.api.parsers import BatchParser
 from usergroups.api.preconditions import PreconditionFailed, accepted_versions

@@ -10,11 +10,12 @@ from rest_framework.response import Response
 
 from . import openapi, serializers
 from .api import batches
-from .api.cursors import pop_paging
 from .api.envelopes import Envelope
-from .api.pagination import Page, ScanPage
+from .api.page_queries import pop_paging
+from .api.pagination import Page
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
+from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
 from .db.versions import Modified

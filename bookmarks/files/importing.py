@@ -1,4 +1,8 @@
-"""Read a file, and store its records as bookmarks."""
+"""Read a file, and store its records as bookmarks.
+
+Imports and batches share one ``INSERT ... ON CONFLICT DO NOTHING``.
+PostgreSQL's ``COPY`` would fail if any of the rows exists already.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext

@@ -226,18 +226,12 @@ def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
 
 
-NO_SCHEME, NOT_HTTP = (
-    "The URL has no scheme such as https://.",
-    "The URL is neither http nor https.",
-)
-WHITE_SPACE, CONTROL = (
-    "The URL has surrounding white space.",
-    "The URL has control characters.",
-)
-NOT_VALID, LONG_HOST = (
-    "The URL is not valid by the WHATWG URL Standard.",
-    "The host is longer than a domain name can be.",
-)
+NO_SCHEME = "The URL has no scheme such as https://."
+NOT_HTTP = "The URL is neither http nor https."
+WHITE_SPACE = "The URL has surrounding white space."
+CONTROL = "The URL has control characters."
+NOT_VALID = "The URL is not valid by the WHATWG URL Standard."
+LONG_HOST = "The host is longer than a domain name can be."
 # Encoding it as a host would take 0.2 s.
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))
 

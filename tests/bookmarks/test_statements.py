@@ -166,7 +166,8 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
-    token, attempts = ApiTokenFactory(), []
+    token = ApiTokenFactory()
+    attempts = []
 
     def refuse(parameters):
         attempts.append(parameters)

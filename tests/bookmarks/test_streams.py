@@ -44,7 +44,9 @@ class Stream(io.RawIOBase):
     """
 
     def __init__(self, content, size=1000, error=None):
-        self.file, self.size, self.error = io.BytesIO(content), size, error
+        self.file = io.BytesIO(content)
+        self.size = size
+        self.error = error
 
     def readable(self):
         return True
