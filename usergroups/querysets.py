@@ -79,29 +79,22 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
                 lambda: groups._update_version(versions, **changes), using
             )
 
-        def update() -> "UserGroup":
-            return self._update_by_compiled_statement(
-                {**scope, "provided_id": provided_id}, changes
-            )
-
-        return retry_on_conflict(update, using, atomic=False)
-
-    def _update_by_compiled_statement(
-        self, key: Mapping[str, Any], changes: Mapping[str, Any]
-    ) -> "UserGroup":
-        """Update the group with this unique key, and return it."""
-        using = self.db_for_write
+        key = {**scope, "provided_id": provided_id}
         statement = _update_statement(
             type(self), self.model, using, tuple(key), tuple(changes)
         )
-        now = timezone.now()
-        updated = statement.execute(**key, **changes, updated_at=now)
-        if not updated:
-            raise self.model.DoesNotExist
-        # Otherwise, the group had these values already.
-        if updated[0].updated_at == now:
-            announce_update(updated, using, changes)
-        return updated[0]
+
+        def update() -> "UserGroup":
+            now = timezone.now()
+            updated = statement.execute(**key, **changes, updated_at=now)
+            if not updated:
+                raise self.model.DoesNotExist
+            # Otherwise, the group had these values already.
+            if updated[0].updated_at == now:
+                announce_update(updated, using, changes)
+            return updated[0]
+
+        return retry_on_conflict(update, using, atomic=False)
 
     def get_by_token(self, token: str) -> "UserGroup":
         """Return the group with this user group token, which may be any text.

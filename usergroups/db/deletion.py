@@ -33,11 +33,6 @@ def reverse_relations(model: type[models.Model]) -> list[models.ManyToOneRel]:
     return [field for field in fields if isinstance(field, models.ManyToOneRel)]
 
 
-def has_relations(model: type[models.Model]) -> bool:
-    """Return whether rows of any model may refer to rows of this model."""
-    return bool(reverse_relations(model))
-
-
 def cascading_relations(
     model: type[models.Model], path: str = ""
 ) -> Iterator[tuple[models.ManyToOneRel, str]]:

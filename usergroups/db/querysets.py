@@ -17,7 +17,7 @@ from .deletion import (
     MAX_DELETED,
     TooManyDependants,
     cascading_relations,
-    has_relations,
+    reverse_relations,
 )
 from .retry import retry_on_conflict
 from .versions import Modified, time_of_change
@@ -103,7 +103,7 @@ class WritingQuerySet(models.QuerySet[M]):
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
         is_announced = deleted.has_listeners(self.model)
-        if not is_announced and not has_relations(self.model):
+        if not is_announced and not reverse_relations(self.model):
             return super().delete()
         rows = self.select_related(None).defer(None).order_by("pk")
         # PostgreSQL cannot lock the rows of such a query.
@@ -133,7 +133,7 @@ class WritingQuerySet(models.QuerySet[M]):
         """Raise TooManyDependants if more than MAX_DEPENDANTS rows depend on
         the rows by one relation.
         """
-        if not has_relations(self.model):
+        if not reverse_relations(self.model):
             return
         limit = deletion.MAX_DEPENDANTS
         for rows in self.dependants(list(self.values_list("pk", flat=True))):
