@@ -195,7 +195,7 @@ class Bookmark(DatedModel):
         # A TextField checks its length only in forms.
         validators=[MaxLengthValidator(MAX_NOTE_LENGTH)],
         blank=True,
-        help_text=_("What the user group remarks about the page."),
+        help_text=_("Remarks about the page."),
     )
 
     objects = BookmarkQuerySet.as_manager()

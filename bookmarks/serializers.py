@@ -138,7 +138,7 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=MAX_NOTE_LENGTH,
-        help_text="What the user group remarks about the page.",
+        help_text="Remarks about the page.",
     )
 
 

@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ('url_digest', bookmarks.web_url.URLDigestField(max_length=32)),
                 ('title', models.CharField(blank=True, help_text='The title of the page.', max_length=1000, verbose_name='title')),
                 ('tags', bookmarks.tags.TagsField(blank=True, default=list, help_text='One tag on each line.', verbose_name='tags')),
-                ('note', models.TextField(blank=True, help_text='What the user group remarks about the page.', max_length=10000, validators=[django.core.validators.MaxLengthValidator(10000)], verbose_name='note')),
+                ('note', models.TextField(blank=True, help_text='Remarks about the page.', max_length=10000, validators=[django.core.validators.MaxLengthValidator(10000)], verbose_name='note')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
                 ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),

@@ -395,7 +395,9 @@ MAX_OPEN = 100
 LABELS = (
     gettext_noop("Collection"),
     gettext_noop("Mapping"),
+    gettext_noop("Note"),
     gettext_noop("Properties"),
+    gettext_noop("Tags"),
 )
 
 
