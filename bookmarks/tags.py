@@ -19,7 +19,7 @@ def clean_tag(tag: object) -> str:
     Raises ValidationError if it is invalid.
     """
     if not isinstance(tag, str):
-        raise ValidationError(_("Not a valid string."), "invalid")
+        raise ValidationError(_("The tag is not a string."), "invalid")
     trimmed = tag.strip()
     if not trimmed:
         raise ValidationError(_("A tag must not be empty."), "blank")
