@@ -65,9 +65,10 @@ class URLField(TextField):
     """An absolute http or https URL."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs
-        )
+        super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
+
+    def to_internal_value(self, data: Any) -> web_url.WebURL:
+        return web_url.clean(super().to_internal_value(data))
 
 
 class PastTimestampField(TimestampField):

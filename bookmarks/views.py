@@ -43,7 +43,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .querysets import CollectionQuerySet
 from .search import SearchPage
 
 
@@ -65,10 +65,6 @@ class AccessTokenView(TokenView):
         return cast(AccessToken, self.request.auth).user_group
 
     @property
-    def bookmarks(self) -> BookmarkQuerySet:
-        return Bookmark.objects.filter(user_group=self.user_group)
-
-    @property
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
@@ -78,7 +74,9 @@ class AccessTokenView(TokenView):
 
         Raises InvalidCollection.
         """
-        collection = Collection.objects.find(self.user_group, public_id, for_write=True)
+        collection = Collection.objects.find_by_id(
+            self.user_group, public_id, for_write=True
+        )
         if collection is None:
             raise exceptions.InvalidCollection
         return collection
@@ -140,7 +138,7 @@ class BookmarksView(AccessTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated_with_collection()
         paging = pop_paging(query)
-        bookmarks = Bookmark.objects.matching(self.user_group, query)
+        bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
         page: Page[Bookmark]
         if "q" in query or "updated_since" in query:
             page = SearchPage(bookmarks, query, **paging)
@@ -171,7 +169,7 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        bookmark = Bookmark.objects.find(self.user_group, id)
+        bookmark = Bookmark.objects.find_by_id(self.user_group, id)
         if bookmark is None:
             raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
@@ -182,7 +180,9 @@ class BookmarkView(AccessTokenView):
         versions = accepted_versions(request)
         try:
             with self.require_collection(fields.get("collection")):
-                bookmark = self.bookmarks.change(id, versions, **fields)
+                bookmark = Bookmark.objects.update_by_id(
+                    self.user_group, id, versions, **fields
+                )
         except Duplicate as duplicate:
             field = "url" if "url" in fields else "collection"
             location = self.location_of(duplicate.key)
@@ -191,7 +191,8 @@ class BookmarkView(AccessTokenView):
 
     @openapi.delete_bookmark
     def delete(self, request: Request, id: str) -> Response:
-        self.bookmarks.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Bookmark.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 
@@ -206,9 +207,8 @@ class BookmarkBatchView(AccessTokenView):
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
         items = self.validated()["bookmarks"]
-        return retry_on_conflict(
-            lambda: self.create(items), self.bookmarks.db_for_write, atomic=False
-        )
+        using = Bookmark.objects.for_write().db
+        return retry_on_conflict(lambda: self.create(items), using, atomic=False)
 
     def create(self, items: list[Any]) -> Response:
         """Store the valid items, and return a response with all results.
@@ -231,7 +231,7 @@ class BookmarkBatchView(AccessTokenView):
         The collections are read at once.
         """
         ids = [item.get("collection") for item in batches.valid(items)]
-        collections = self.collections.for_write().by_public_id(ids)
+        collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
         resolved = []
         for item in items:
             public_id = item.get("collection")
@@ -252,7 +252,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        existed = self.bookmarks.remove_many(batches.valid(ids))
+        existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
         deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
 
@@ -273,7 +273,9 @@ class BookmarkBatchMoveView(AccessTokenView):
         ids = fields["ids"]
         collection = fields["collection"]
         with self.require_collection(collection):
-            moved = self.bookmarks.move_many(batches.valid(ids), collection)
+            moved = Bookmark.objects.move_by_ids(
+                self.user_group, batches.valid(ids), collection
+            )
         moves = map(self.result, moved)
         return self.respond({"results": batches.results(ids, moves)})
 
@@ -329,7 +331,7 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        collection = Collection.objects.find(self.user_group, id)
+        collection = Collection.objects.find_by_id(self.user_group, id)
         if collection is None:
             raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, etag_of=collection)
@@ -338,8 +340,8 @@ class CollectionView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(
-                id, accepted_versions(request), **fields
+            collection = Collection.objects.update_by_id(
+                self.user_group, id, accepted_versions(request), **fields
             )
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
@@ -347,7 +349,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.delete_collection
     def delete(self, request: Request, id: str) -> Response:
-        self.collections.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 

@@ -24,7 +24,7 @@ def test_the_example_does_what_its_names_say():
     user_group, created = UserGroup.objects.get_or_add(
         "acme", api_token.scope, {"name": "Acme"}
     )
-    user_group = UserGroup.objects.change(
+    user_group = UserGroup.objects.update_by_provided_id(
         "acme", api_token.scope, properties={"plan": "pro"}
     )
 
@@ -35,8 +35,8 @@ def test_the_example_does_what_its_names_say():
     bookmark, created = Bookmark.objects.add(
         user_group=user_group, url="https://example.com/", collection=collection
     )
-    bookmark = Bookmark.objects.filter(user_group=user_group).change(
-        str(bookmark.pk), title="Example"
+    bookmark = Bookmark.objects.update_by_id(
+        user_group, str(bookmark.pk), title="Example"
     )
 
     assert user_group.properties == {"plan": "pro"}

@@ -158,7 +158,7 @@ def _store(
         for key, values in distinct.items()
         if values["id"] not in created
     }
-    return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
+    return len(created), bookmarks.update_by_unique_key(user_group, existing)
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
@@ -220,8 +220,9 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if isinstance(record, CollectionRecord):
         return name, {}
     _validate_text("url", record.url)
-    url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
-    if len(record.url) > web_url.MAX_LENGTH:
+    # Raises ValueError if the URL is invalid.
+    url = web_url.parse(record.url)
+    if len(url) > web_url.MAX_LENGTH:
         raise ValueError(
             _("The URL is longer than %(max)s characters.")
             % {"max": web_url.MAX_LENGTH}
@@ -236,8 +237,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
     return name, {
-        "url": record.url,
-        "url_digest": url_digest,
+        "url": url,
+        "url_digest": url.digest,
         "title": title,
         "created_at": created_at,
     }

@@ -166,7 +166,9 @@ def test_a_call_counts_until_it_fails(
         counted.extend(ANY_CALLS._calls.values())
         raise error
 
-    monkeypatch.setattr("usergroups.querysets.UserGroupQuerySet.change", change)
+    monkeypatch.setattr(
+        "usergroups.querysets.UserGroupQuerySet.update_by_provided_id", change
+    )
 
     assert call({"user_group_id": "a"}).status_code == status
     assert counted == [1]

@@ -7,6 +7,7 @@ from datetime import timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.db import IntegrityError, connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -547,6 +548,26 @@ def test_a_concurrently_deleted_collection_fails_only_its_items_of_a_batch(
         response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 
     assert [result["status"] for result in response.json()["results"]] == [201, 400]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_has_four_attempts_in_all(call_bookmarks):
+    """The call and the method that it calls both retry conflicts."""
+    attempts = []
+
+    def conflict(execute, sql, params, many, context):
+        if 'INTO "bookmarks_bookmark"' in sql:
+            attempts.append(sql)
+            raise IntegrityError
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(conflict):
+        response = call_bookmarks(
+            "POST", "bookmarks-batch", body={"bookmarks": [{"url": URL}]}
+        )
+
+    assert response.status_code == 503
+    assert len(attempts) == 4
 
 
 @pytest.mark.django_db(transaction=True)

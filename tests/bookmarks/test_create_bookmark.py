@@ -4,11 +4,13 @@ from datetime import datetime
 from uuid import RFC_4122, UUID, uuid4
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bookmarks import web_url
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -491,3 +493,72 @@ def test_names_of_collections_are_unique_within_a_group(user_group):
 
     with pytest.raises(IntegrityError), transaction.atomic():
         Collection.objects.create(user_group=user_group, name="Same")
+
+
+# The Python API
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"url": f"{URL}{'x' * 9000}"},
+        {"url": "example.com"},
+        {"title": "x" * 2000},
+    ],
+    ids=["long URL", "invalid URL", "long title"],
+)
+@pytest.mark.parametrize("method", ["add", "add_many", "update_by_id"])
+def test_python_code_stores_nothing_that_a_call_refuses(
+    user_group, create_bookmark, fields, method
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    bookmarks = Bookmark.objects
+    methods = {
+        "add": lambda new: bookmarks.add(user_group=user_group, **new),
+        "add_many": lambda new: bookmarks.add_many(user_group, [new]),
+        "update_by_id": lambda new: bookmarks.update_by_id(
+            user_group, str(bookmark.pk), **new
+        ),
+    }
+    new = {"url": f"{URL}new", **fields}
+
+    assert create_bookmark(new).status_code == 400
+    with pytest.raises(ValidationError):
+        methods[method](new)
+
+    assert Bookmark.objects.get() == bookmark
+
+
+@pytest.mark.parametrize("method", ["add", "add_many"])
+def test_python_code_cannot_use_a_collection_of_another_group(user_group, method):
+    item = {"url": URL, "collection": CollectionFactory()}
+    methods = {
+        "add": lambda: Bookmark.objects.add(user_group=user_group, **item),
+        "add_many": lambda: Bookmark.objects.add_many(user_group, [item]),
+    }
+
+    with pytest.raises(ValidationError):
+        methods[method]()
+
+
+def test_the_name_of_a_collection_is_validated(user_group):
+    with pytest.raises(ValidationError):
+        Collection.objects.add(user_group, "x" * 256)
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks", "bookmarks-batch"])
+def test_a_url_is_parsed_once(call_bookmarks, url_name, monkeypatch):
+    parsed = []
+    parse = web_url.can_ada.parse
+
+    def count(url):
+        parsed.append(url)
+        return parse(url)
+
+    monkeypatch.setattr(web_url.can_ada, "parse", count)
+    item = {"url": URL}
+    body = item if url_name == "bookmarks" else {"bookmarks": [item]}
+
+    assert call_bookmarks("POST", url_name, body=body).status_code in (200, 201)
+
+    assert parsed == [URL]

@@ -17,6 +17,9 @@ URL = "https://example.com/"
 
 OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
+NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
+"""What follows an insert of several bookmarks, which PostgreSQL returns."""
+
 STATEMENTS = {
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
@@ -77,7 +80,7 @@ STATEMENTS = {
         "update of the bookmarks",
         "deletion",
     ],
-    "import_bookmarks": [OF_GROUP, "insert"],
+    "import_bookmarks": [OF_GROUP, "insert", *NEW_IDS],
     "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
 }
 """The names of the statements of each operation.
@@ -173,7 +176,8 @@ CALLS = {
         ),
         [
             OF_GROUP,
-            *(["insert"] if connection.vendor == "postgresql" else ["insert"] * 2),
+            "insert",
+            *NEW_IDS,
         ],
     ),
     "POST batch to move": (

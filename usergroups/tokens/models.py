@@ -20,7 +20,11 @@ from rest_framework.request import Request
 
 from usergroups.api.client_addresses import address_of
 from usergroups.db.announcements import announce
-from usergroups.db.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    Parameter,
+    parameters,
+)
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.signals import created, revoked, rotated
@@ -171,6 +175,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(rotated, tokens, rows.db, successors=copies)
         return issued
 
+    # Managers do not have it, as in Django's delete().
+    rotate.queryset_only = True  # type: ignore[attr-defined]
+
     def revoke(self) -> list[T]:
         """Revoke the tokens of the queryset permanently.
 
@@ -186,6 +193,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             rows._by_pk(tokens).update(revoked_at=now)
             announce(revoked, tokens, rows.db)
         return tokens
+
+    revoke.queryset_only = True  # type: ignore[attr-defined]
 
     def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
         """Return a queryset of exactly these tokens, without the filters of
@@ -205,13 +214,16 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        digest, now = secret_format.digest(secret), timezone.now()
-        if self.query.where:  # The compiled statement would ignore these filters.
+        digest = secret_format.digest(secret)
+        now = timezone.now()
+        if self.has_filters:
             tokens = self.for_write().active(now).filter(digest=digest)
-            found = _select_with_owner(tokens, owner_fields)()
+            found = _select_with_owner(tokens, owner_fields).execute()
         else:
-            look_up = _look_up(type(self), self.model, self.db_for_write, owner_fields)
-            found = look_up(digest=digest, expires_at=now)
+            select = _authentication_statement(
+                type(self), self.model, self.db_for_write, owner_fields
+            )
+            found = select.execute(digest=digest, expires_at=now)
         return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -222,12 +234,12 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 @cache
-def _look_up(
+def _authentication_statement(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
     owner_fields: tuple[str, ...],
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads an active token and its owner.
 
     It takes the current time as ``expires_at``.
@@ -240,13 +252,13 @@ def _look_up(
 
 def _select_with_owner(
     tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
     """
     model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
-    return CompiledSelect(tokens, model.owner_field, deferred)
+    return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
 last_use_attempts = LocMemCache(
