@@ -22,13 +22,14 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 
 @cache
-@translation.override(None)  # in English
 def document() -> bytes:
     """Return the document.
 
     Generating it takes a second, so the result is cached.
     """
-    generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    with translation.override(None):  # in English
+        generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
+        generated = generator.get_schema(request=None, public=True)
     return bytes(OpenApiJsonRenderer().render(generated))
 
 
@@ -45,16 +46,12 @@ def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any
             "one. The log has it."
         ),
     }
-    operations = [
-        operation for path in result["paths"].values() for operation in path.values()
-    ]
-    for responses in [
-        components["responses"],
-        *(operation["responses"] for operation in operations),
-    ]:
-        for response in responses.values():
-            if "$ref" not in response:
-                response["headers"]["X-Request-ID"] = {
-                    "$ref": "#/components/headers/RequestID"
-                }
+    reference = {"$ref": "#/components/headers/RequestID"}
+    responses = list(components["responses"].values())
+    for path in result["paths"].values():
+        for operation in path.values():
+            responses += operation["responses"].values()
+    for response in responses:
+        if "$ref" not in response:
+            response["headers"]["X-Request-ID"] = reference
     return result
