@@ -255,17 +255,20 @@ EXPECTED = {
     "list": 4,
     # The same, and the sizes of the rows to search.
     "search": 5,
+    # The collections of bookmarks are read by a query of their own.
+    "bookmarks_bookmark list": 5,
+    "bookmarks_bookmark search": 6,
     # The same as a list, and the user group that the filter shows, with its
     # team.
-    "bookmarks of a group": 5,
+    "bookmarks of a group": 6,
     # The row with its owners, and a count for each list of related rows. For a
-    # bookmark, its collection.
+    # bookmark, its collection, and the same for the field.
     "usergroups_team page": 8,
     "usergroups_usergroup page": 7,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
-    "bookmarks_bookmark page": 4,
+    "bookmarks_bookmark page": 5,
     # The row with its owners, and a count for each model with dependent rows.
     # For a collection, its user group.
     "usergroups_team deletion": 8,
@@ -273,7 +276,7 @@ EXPECTED = {
     "usergroups_apitoken deletion": 3,
     "bookmarks_collection deletion": 5,
     "bookmarks_accesstoken deletion": 3,
-    "bookmarks_bookmark deletion": 3,
+    "bookmarks_bookmark deletion": 4,
 }
 """The number of queries, by the name of a page, or by its last word if it is
 the same for all models.
