@@ -2,10 +2,7 @@ import json
 import logging
 import os
 import re
-import subprocess
-import sys
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,28 +40,6 @@ LONGEST = (
 )
 """The tests that take longest: those with one of these texts in their node id.
 """
-
-
-def pytest_configure() -> None:
-    """Collect the static files, which the server needs to start.
-
-    The workers of pytest-xdist do not repeat this.
-    """
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        command = [
-            sys.executable,
-            "manage.py",
-            "collectstatic",
-            "--noinput",
-            "--verbosity=0",
-        ]
-        settings_of_the_service = "--settings=bookmarks_service.settings"
-        subprocess.run(
-            [*command, settings_of_the_service],
-            cwd=Path(__file__).parents[1],
-            env={**os.environ, "DEBUG": "1"},
-            check=True,
-        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

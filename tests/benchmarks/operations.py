@@ -4,7 +4,7 @@
 
 The applications in ``tests/benchmarks/rivals/`` use the same database and tables as the service: plain Django views
 with the ORM, and plain Django views with prepared SQL, which have only the two operations that write. The database is a
-new one, on SQLite if DATABASE_URL is not set. Run ``collectstatic`` before.
+new one, on SQLite if DATABASE_URL is not set.
 
 All three servers run at once, each with two processes of eight threads: the service on Granian as docs/deploy.md says,
 and the others on gunicorn's ``gthread`` worker. They are loaded one after another with wrk: 16 connections, 50 user

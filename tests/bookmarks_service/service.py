@@ -1,5 +1,6 @@
 """Run the service in its own processes, with its own database."""
 
+import fcntl
 import os
 import re
 import socket
@@ -126,6 +127,27 @@ def workers_have_started(log: Path) -> bool:
 
 
 @cache
+def collect_static_files() -> None:
+    """Collect the static files, which the server needs to start.
+
+    Of the processes of pytest-xdist, the first one does so, and the others
+    wait for it.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = ROOT / "staticfiles"
+    folder.mkdir(exist_ok=True)
+    with (folder / ".run").open("a+") as last_run:
+        fcntl.flock(last_run, fcntl.LOCK_EX)
+        last_run.seek(0)
+        if last_run.read() == run:
+            return
+        result = manage("collectstatic", "--noinput", DEBUG="1")
+        assert result.returncode == 0, result.stderr
+        last_run.truncate(0)
+        last_run.write(run)
+
+
+@cache
 def demo() -> tuple[bytes, str]:
     """Return a SQLite database with the data of ``quickstart``, and what the
     command printed.
@@ -147,7 +169,9 @@ class Service:
     """
 
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
-        self.database_url, self.variables = database_url, variables
+        collect_static_files()
+        self.database_url = database_url
+        self.variables = variables
         self.port = free_port()
         self.log = folder / f"service_{self.port}.log"
         self.base_url = f"http://127.0.0.1:{self.port}"

@@ -96,7 +96,7 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
             node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
             for node in scans
         ]
-        assert 0 < sum(read) <= 10_001
+        assert scans and sum(read) <= 10_001
 
 
 def test_recent_changes_are_listed(admin_client):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import httpx
 
+from tests.bookmarks_service.service import collect_static_files
 from tests.documents import ROOT, blocks, page
 from tests.host.calls import Call
 from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server
@@ -124,6 +125,7 @@ class Host(NamedTuple):
 
 def service(database_url: str) -> Host:
     """Return the service itself as a host."""
+    collect_static_files()
     command = [
         "granian",
         "--interface=wsgi",
