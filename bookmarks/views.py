@@ -1,6 +1,7 @@
 """The bookmark operations, and those on files and access tokens."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from io import BytesIO
 from typing import Any, cast
@@ -15,22 +16,22 @@ from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from usergroups.contract import batch
-from usergroups.contract.fields import Envelope
-from usergroups.contract.pagination import Page, pop_paging
-from usergroups.contract.requests import (
-    APIRequest,
-    BatchParser,
-    PreconditionFailed,
-    accepted_versions,
-    read_body,
-)
+from usergroups.api import batches
+from usergroups.api.bodies import read_body
+from usergroups.api.envelopes import Envelope
+from usergroups.api.errors import MissingField
+from usergroups.api.page_queries import pop_paging
+from usergroups.api.pagination import Page
+from usergroups.api.parsers import BatchParser
+from usergroups.api.preconditions import PreconditionFailed, accepted_versions
+from usergroups.api.requests import APIRequest
+from usergroups.db.deletion import TooManyDependants
+from usergroups.db.retry import retry_on_conflict
+from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
-from usergroups.tokens.openapi import missing
 from usergroups.tokens.views import TokenView
-from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
@@ -59,9 +60,6 @@ class AccessTokenView(TokenView):
         TooManyDependants: TooLargeToDelete,
     }
 
-    collection: Collection | None = None
-    """The collection to which the request refers, once it has been found."""
-
     @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
@@ -74,20 +72,39 @@ class AccessTokenView(TokenView):
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
-    def find_collection(self, public_id: str) -> Collection | None:
-        """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(
-            self.user_group, public_id, for_write=True
-        )
-        return self.collection
+    def get_collection(self, public_id: str) -> Collection:
+        """Return the user group's collection with this id, to which a field of
+        the request refers.
 
-    def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, IntegrityError) and self.collection:
-            existing = self.collections.for_write()
-            if not existing.contains(self.collection):
-                # It has been deleted since it was found.
-                exc = exceptions.InvalidCollection()
-        return super().handle_exception(exc)
+        Raises InvalidCollection.
+        """
+        collection = Collection.objects.find(self.user_group, public_id, for_write=True)
+        if collection is None:
+            raise exceptions.InvalidCollection
+        return collection
+
+    def validated_with_collection(self) -> dict[str, Any]:
+        """Return the validated data with the collection in place of its id, if
+        there is one.
+
+        Raises ValidationError.
+        """
+        fields = self.validated()
+        if fields.get("collection") is not None:
+            fields["collection"] = self.get_collection(fields["collection"])
+        return fields
+
+    @contextmanager
+    def require_collection(self, collection: Collection | None) -> Iterator[None]:
+        """Raise InvalidCollection if a write fails because the collection has
+        been deleted since it was read.
+        """
+        try:
+            yield
+        except IntegrityError:
+            if collection is None or self.collections.for_write().contains(collection):
+                raise
+            raise exceptions.InvalidCollection from None
 
     def location_of(self, key: UUID) -> str:
         """Return the path of the object with this key.
@@ -95,7 +112,9 @@ class AccessTokenView(TokenView):
         The request is to its list, or to another object of its list.
         """
         path = escape_uri_path(self.request.path)
-        return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"
+        if "id" in self.kwargs:
+            path = path.rpartition("/")[0]
+        return f"{path}/{key}"
 
 
 class BookmarksView(AccessTokenView):
@@ -119,28 +138,27 @@ class BookmarksView(AccessTokenView):
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
-        query = self.validated(find_collection=self.find_collection)
+        query = self.validated_with_collection()
         paging = pop_paging(query)
         bookmarks = Bookmark.objects.matching(self.user_group, query)
-        is_search = not {"q", "updated_since"}.isdisjoint(query)
-        page = (
-            SearchPage(bookmarks, query, **paging)
-            if is_search
-            else Page(bookmarks, "id", **paging)
-        )
+        page: Page[Bookmark]
+        if "q" in query or "updated_since" in query:
+            page = SearchPage(bookmarks, query, **paging)
+        else:
+            page = Page(bookmarks, "id", **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
+        fields = self.validated_with_collection()
         user_group = self.user_group
-        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        with self.require_collection(fields.get("collection")):
+            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, etag_of=bookmark)
-        return self.respond(
-            data, etag_of=bookmark, status=201, location=self.location_of(bookmark.pk)
-        )
+        location = self.location_of(bookmark.pk)
+        return self.respond(data, etag_of=bookmark, status=201, location=location)
 
 
 class BookmarkView(AccessTokenView):
@@ -153,20 +171,22 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
+        bookmark = Bookmark.objects.find(self.user_group, id)
+        if bookmark is None:
             raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
+        fields = self.validated_with_collection()
+        versions = accepted_versions(request)
         try:
-            bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
+            with self.require_collection(fields.get("collection")):
+                bookmark = self.bookmarks.change(id, versions, **fields)
         except Duplicate as duplicate:
+            field = "url" if "url" in fields else "collection"
             location = self.location_of(duplicate.key)
-            raise exceptions.BookmarkExists(
-                "url" if "url" in fields else "collection", location
-            ) from None
+            raise exceptions.BookmarkExists(field, location) from None
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark
@@ -185,26 +205,43 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
+        items = self.validated()["bookmarks"]
+        return retry_on_conflict(
+            lambda: self.create(items), self.bookmarks.db_for_write, atomic=False
+        )
 
-    def create(self) -> Response:
-        """Look up all collections at once, and store the valid items. post()
-        repeats it if a collection is deleted.
+    def create(self, items: list[Any]) -> Response:
+        """Store the valid items, and return a response with all results.
+
+        Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        sent = cast(dict[str, Any], self.request.data).get("bookmarks")
-        unvalidated = sent[: batch.MAX_ITEMS] if isinstance(sent, list) else []
-        ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
-        collections = self.collections.for_write().by_public_id(ids)
-        items = self.validated(find_collection=collections.get)["bookmarks"]
+        items = self.with_collections(items)
+        added = Bookmark.objects.add_many(self.user_group, batches.valid(items))
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
-            for bookmark, created in Bookmark.objects.add_many(
-                self.user_group, batch.valid(items)
-            )
+            for bookmark, created in added
         )
-        return self.respond(
-            {"user_group": self.user_group, "results": batch.results(items, stored)}
-        )
+        results = batches.results(items, stored)
+        return self.respond({"user_group": self.user_group, "results": results})
+
+    def with_collections(self, items: list[Any]) -> list[Any]:
+        """Return the items with collections in place of their ids.
+
+        An item whose collection does not exist is replaced by a FailedItem.
+        The collections are read at once.
+        """
+        ids = [item.get("collection") for item in batches.valid(items)]
+        collections = self.collections.for_write().by_public_id(ids)
+        resolved = []
+        for item in items:
+            public_id = item.get("collection")
+            if public_id is None:
+                resolved.append(item)
+            elif public_id in collections:
+                resolved.append({**item, "collection": collections[public_id]})
+            else:
+                resolved.append(batches.failed(exceptions.InvalidCollection()))
+        return resolved
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
@@ -215,12 +252,14 @@ class BookmarkBatchDeletionView(AccessTokenView):
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        existed = self.bookmarks.remove_many(batch.valid(ids))
-        deletions = (
-            {"status": 200} if found else batch.failed(exceptions.BookmarkNotFound())
-            for found in existed
-        )
-        return self.respond({"results": batch.results(ids, deletions)})
+        existed = self.bookmarks.remove_many(batches.valid(ids))
+        deletions = map(self.result, existed)
+        return self.respond({"results": batches.results(ids, deletions)})
+
+    def result(self, existed: bool) -> dict[str, Any]:
+        if not existed:
+            return batches.failed(exceptions.BookmarkNotFound())
+        return {"status": 200}
 
 
 class BookmarkBatchMoveView(AccessTokenView):
@@ -230,22 +269,21 @@ class BookmarkBatchMoveView(AccessTokenView):
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
-        ids, collection = fields["ids"], fields["collection"]
-        moved = self.bookmarks.move_many(batch.valid(ids), collection)
-        failures: dict[Any, Any] = {
-            None: exceptions.BookmarkNotFound,
-            Duplicate: exceptions.BookmarkExists,
-        }
-        moves = (
-            (
-                batch.failed(failures[each]())
-                if each in failures
-                else {"bookmark": each, "status": 200}
-            )
-            for each in moved
-        )
-        return self.respond({"results": batch.results(ids, moves)})
+        fields = self.validated_with_collection()
+        ids = fields["ids"]
+        collection = fields["collection"]
+        with self.require_collection(collection):
+            moved = self.bookmarks.move_many(batches.valid(ids), collection)
+        moves = map(self.result, moved)
+        return self.respond({"results": batches.results(ids, moves)})
+
+    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:
+        """Return the result of an item, for what ``move_many`` returns."""
+        if moved is None:
+            return batches.failed(exceptions.BookmarkNotFound())
+        if not isinstance(moved, Bookmark):
+            return batches.failed(exceptions.BookmarkExists())
+        return {"bookmark": moved, "status": 200}
 
 
 class CollectionsView(AccessTokenView):
@@ -291,7 +329,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        if (collection := Collection.objects.find(self.user_group, id)) is None:
+        collection = Collection.objects.find(self.user_group, id)
+        if collection is None:
             raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, etag_of=collection)
 
@@ -320,33 +359,55 @@ class ImportView(AccessTokenView):
 
     @openapi.import_bookmarks
     def post(self, request: Request) -> Response:
+        format_name = self.format_of(request)
+        encoding = self.encoding_of(request)
+        api_request = cast(APIRequest, request)
+        max_size = conf.max_import_size()
+        # The size is checked before the parameters.
+        file = BytesIO(read_body(api_request, max_size))
+        if format_name is None:
+            raise MissingField("format")
+        query = self.validated_with_collection()
+        collection = query.get("collection")
+        records = read(file, format_name, encoding, max_size)
+        report = Report()
+        with self.require_collection(collection):
+            store(
+                self.user_group,
+                records,
+                report,
+                collection,
+                query["update"],
+                deadline=api_request.deadline,
+            )
+        return self.respond({"report": report})
+
+    def format_of(self, request: Request) -> str | None:
+        """Return the name of the format that the parameter or the Content-Type
+        names, or None.
+
+        Raises UnsupportedMediaType.
+        """
         media_type = request.content_type.partition(";")[0].strip().lower()
-        format_name = request.query_params.get(
-            "format", FORMATS_BY_TYPE.get(media_type)
-        )
+        format_name = request.query_params.get("format")
+        if format_name is None:
+            format_name = FORMATS_BY_TYPE.get(media_type)
         if format_name is None and media_type != ANY_FORMAT:
             raise UnsupportedMediaType(request.content_type)
+        return format_name
+
+    def encoding_of(self, request: Request) -> str | None:
+        """Return the encoding that the Content-Type names, or None.
+
+        Raises UnsupportedMediaType.
+        """
+        charset = (request.content_params or {}).get("charset")
+        if not charset:
+            return None
         try:
-            charset = (request.content_params or {}).get("charset")
-            encoding = encoding_name(charset) if charset else None
+            return encoding_name(charset)
         except ValueError:
             raise UnsupportedMediaType(request.content_type) from None
-        limit = conf.max_import_size()
-        api_request = cast(APIRequest, request)
-        file, report = BytesIO(read_body(api_request, limit)), Report()
-        if format_name is None:  # The size is checked before the parameters.
-            raise missing("format")
-        query = self.validated(find_collection=self.find_collection)
-        records = read(file, format_name, encoding, limit)
-        store(
-            self.user_group,
-            records,
-            report,
-            query.get("collection"),
-            query["update"],
-            deadline=api_request.deadline,
-        )
-        return self.respond({"report": report})
 
 
 class ExportView(AccessTokenView):
@@ -355,7 +416,7 @@ class ExportView(AccessTokenView):
 
     @openapi.export_bookmarks
     def get(self, request: Request) -> StreamingHttpResponse:
-        query = self.validated(find_collection=self.find_collection)
+        query = self.validated_with_collection()
         format_name = query["format"]
         options: dict[str, Any] = {
             "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
@@ -387,30 +448,28 @@ class AccessTokensView(ApiTokenView):
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
         query = self.validated()
-        user_group = self.user_groups.only("provided_id").get(
-            provided_id=query.pop("provided_id")
-        )
+        provided_id = query.pop("provided_id")
+        user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
         page = Page(user_group.access_tokens.all(), "digest", **query)
         return self.respond({"access_tokens": page.items, **page.links(request)})
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = (
-            self.user_groups.for_write()
-            .only("provided_id")
-            .get(provided_id=fields.pop("provided_id"))
-        )
+        provided_id = fields.pop("provided_id")
+        user_groups = self.user_groups.for_write().only("provided_id")
+        user_group = user_groups.get(provided_id=provided_id)
         if "expires_in" in fields:
-            fields["expires_at"] = timezone.now() + timedelta(
-                seconds=fields.pop("expires_in")
-            )
+            lifetime = timedelta(seconds=fields.pop("expires_in"))
+            fields["expires_at"] = timezone.now() + lifetime
         try:
             token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
-        except IntegrityError:  # the user group has just been deleted
+        except IntegrityError:
+            # The user group has just been deleted.
             raise UserGroupNotFound from None
-        token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        # the list of its tokens, because a single one cannot be read
+        # for this response only
+        token.secret = secret  # type: ignore[attr-defined]
+        # The list of its tokens, because a single one cannot be read.
         location = self.location_of(user_group)
         return self.respond({"access_token": token}, status=201, location=location)
 

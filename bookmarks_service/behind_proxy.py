@@ -7,9 +7,9 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from usergroups.contract.errors import BadRequest, failure_response
-from usergroups.contract.requests import CHUNK_SIZE
-from usergroups.tokens.throttling import address_of
+from usergroups.api.bodies import CHUNK_SIZE
+from usergroups.api.client_addresses import address_of
+from usergroups.api.errors import BadRequest, failure_response
 
 from .handlers import View
 

@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
-from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
+from usergroups.api.errors import NO_STORE, DatabaseUnavailable, failure_response
 
 from .handlers import View, page
 from .json_log import first_line

@@ -23,14 +23,22 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 @cache
 def document() -> bytes:
-    """Return the document.
+    """Return the document, in English.
 
     Generating it takes a second, so the result is cached.
     """
-    with translation.override(None):  # in English
-        generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
-        generated = generator.get_schema(request=None, public=True)
+    with translation.override(None):
+        generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return bytes(OpenApiJsonRenderer().render(generated))
+
+
+REQUEST_ID = {
+    "schema": {"type": "string"},
+    "description": (
+        "The `X-Request-ID` of the request if it has a valid one, otherwise a new one. "
+        "The log has it."
+    ),
+}
 
 
 def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -38,20 +46,11 @@ def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any
 
     This is one of drf-spectacular's postprocessing hooks.
     """
-    components = result["components"]
-    components["headers"]["RequestID"] = {
-        "schema": {"type": "string"},
-        "description": (
-            "The `X-Request-ID` of the request if it has a valid one, otherwise a new "
-            "one. The log has it."
-        ),
-    }
-    reference = {"$ref": "#/components/headers/RequestID"}
-    responses = list(components["responses"].values())
+    responses = list(result["components"]["responses"].values())
     for path in result["paths"].values():
         for operation in path.values():
-            responses += operation["responses"].values()
+            responses.extend(operation["responses"].values())
     for response in responses:
         if "$ref" not in response:
-            response["headers"]["X-Request-ID"] = reference
+            response["headers"]["X-Request-ID"] = REQUEST_ID
     return result

@@ -16,8 +16,8 @@ from hypothesis import settings
 
 from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api.throttling import FixedWindowThrottle
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import FixedWindowThrottle
 
 # No deadlines for examples, because a busy machine would miss them.
 settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)
@@ -98,27 +98,37 @@ class Caller:
     def __init__(
         self, client: Client, method: str, url: str, scheme: str, token: Any
     ) -> None:
-        self.client, self.method, self.url, self.scheme, self.token = (
-            client,
-            method,
-            url,
-            scheme,
-            token,
-        )
+        self.client = client
+        self.method = method
+        self.url = url
+        self.query: dict[str, Any] = {}
+        """Parameters of the query string, for every call."""
+        self.scheme = scheme
+        self.token = token
 
-    def __call__(self, body: Any = b"", method: str = "", **extra: Any) -> HttpResponse:
+    def __call__(
+        self,
+        body: Any = b"",
+        method: str = "",
+        query: dict[str, Any] | None = None,
+        **extra: Any,
+    ) -> HttpResponse:
         """Send ``body``, encoded as JSON unless it is bytes.
 
-        ``extra`` sets WSGI variables, or removes them with None.
-
-        The ``method`` replaces that of the operation.
+        The ``method`` replaces that of the operation, and ``query`` adds
+        parameters to the query string. ``extra`` sets WSGI variables, or
+        removes them with None.
         """
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
+        url = self.url
+        query = {**self.query, **(query or {})}
+        if query:
+            url += f"?{urlencode(query)}"
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        return self.client.generic(method or self.method, self.url, body, **extra)
+        return self.client.generic(method or self.method, url, body, **extra)
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
@@ -145,7 +155,7 @@ def reset_rate_limits(monkeypatch):
 
 
 @pytest.fixture
-def client() -> Client:
+def api_client() -> Client:
     """Return a client that answers exceptions with 500, as the service does,
     instead of raising them.
     """
@@ -169,23 +179,21 @@ def api_token(user_group):
 
 
 @pytest.fixture
-def call_usergroups(client, api_token):
+def call_usergroups(api_client, api_token):
     """Return a function that calls the view with this URL name, with
     ``api_token`` by default.
     """
 
     def call(method, url_name, body=b"", query=None, token=api_token):
-        query = f"?{urlencode(query)}" if query else ""
-        return Caller(
-            client, method, reverse(f"usergroups:{url_name}") + query, "Token", token
-        )(body)
+        url = reverse(f"usergroups:{url_name}")
+        return Caller(api_client, method, url, "Token", token)(body, query=query)
 
     return call
 
 
 @pytest.fixture
-def update_user_group(client, api_token):
+def update_user_group(api_client, api_token):
     """Return a function that sends a body to ``PUT api/user`` with
     ``api_token``.
     """
-    return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)
+    return Caller(api_client, "PUT", reverse("usergroups:user"), "Token", api_token)

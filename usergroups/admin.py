@@ -19,7 +19,7 @@ from .admin_tools.fields import JSONObjectFormField
 from .admin_tools.history import log_rows
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.permissions import can_view
-from .contract.fields import stored_text
+from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin

@@ -24,8 +24,8 @@ from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field
 from usergroups.admin_tools.pages import let_browsers_go_back
-from usergroups.contract import conf as usergroups_conf
-from usergroups.contract.deadlines import Deadline
+from usergroups.api import conf as usergroups_conf
+from usergroups.api.deadlines import Deadline
 from usergroups.signals import acting_as
 
 from .import_report import MAX_DETAILS, DetailedReport

@@ -1,4 +1,8 @@
-"""Read a file, and store its records as bookmarks."""
+"""Read a file, and store its records as bookmarks.
+
+Imports and batches share one ``INSERT ... ON CONFLICT DO NOTHING``.
+PostgreSQL's ``COPY`` would fail if any of the rows exists already.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,9 +25,9 @@ from bookmarks.models import (
     Collection,
 )
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
-from usergroups.contract.deadlines import Deadline
+from usergroups.api.deadlines import Deadline
+from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
 from .collection_names import shortened

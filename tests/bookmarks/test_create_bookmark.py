@@ -226,18 +226,12 @@ def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
 
 
-NO_SCHEME, NOT_HTTP = (
-    "The URL has no scheme such as https://.",
-    "The URL is neither http nor https.",
-)
-WHITE_SPACE, CONTROL = (
-    "The URL has surrounding white space.",
-    "The URL has control characters.",
-)
-NOT_VALID, LONG_HOST = (
-    "The URL is not valid by the WHATWG URL Standard.",
-    "The host is longer than a domain name can be.",
-)
+NO_SCHEME = "The URL has no scheme such as https://."
+NOT_HTTP = "The URL is neither http nor https."
+WHITE_SPACE = "The URL has surrounding white space."
+CONTROL = "The URL has control characters."
+NOT_VALID = "The URL is not valid by the WHATWG URL Standard."
+LONG_HOST = "The host is longer than a domain name can be."
 # Encoding it as a host would take 0.2 s.
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))
 
@@ -320,13 +314,19 @@ def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, reason, url
 
 
 def test_all_errors_are_reported_at_once(create_bookmark):
-    response = create_bookmark({"url": "x", "collection": "x", "title": 1})
+    response = create_bookmark({"url": "x", "collection": 1, "title": 1})
 
     assert set(errors(response)) == {
         ("url", "invalid"),
         ("collection", "does_not_exist"),
         ("title", "invalid"),
     }
+
+
+def test_a_collection_is_looked_up_after_all_fields_are_valid(create_bookmark):
+    response = create_bookmark({"url": "x", "collection": "x"})
+
+    assert errors(response) == [("url", "invalid")]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

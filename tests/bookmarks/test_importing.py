@@ -18,7 +18,7 @@ from tests.clock import Clock
 from tests.queries import deadlock, on_another_connection, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract.deadlines import Deadline
+from usergroups.api.deadlines import Deadline
 
 URL = "https://example.com/"
 
@@ -145,7 +145,8 @@ def test_the_size_of_chunks_does_not_change_the_result(
         for n in range(30)
     ]
 
-    first, second = store(user_group, *records), store(user_group, *records)
+    first = store(user_group, *records)
+    second = store(user_group, *records)
 
     distinct = {(record.url, record.collection) for record in records}
     assert first == (len(distinct), 30 - len(distinct), [])
@@ -153,8 +154,8 @@ def test_the_size_of_chunks_does_not_change_the_result(
     assert {(url, name) for url, _, name, _ in stored_bookmarks(user_group)} == distinct
 
 
-@pytest.mark.parametrize("existing", [0, 1000])
-def test_a_chunk_takes_few_statements(user_group, existing):
+@pytest.mark.parametrize(("existing", "expected_number"), [(0, 3), (1000, 1)])
+def test_a_chunk_takes_few_statements(user_group, existing, expected_number):
     records = [
         Record(n, f"https://example.com/{n}", "", f"Collection {n % 3}")
         for n in range(1000)
@@ -172,14 +173,15 @@ def test_a_chunk_takes_few_statements(user_group, existing):
     ]
     # Look up the collections by name, and if some are missing, insert them and
     # look them up again.
-    assert len(queries) - len(inserts) == (1 if existing else 3)
+    assert len(queries) - len(inserts) == expected_number
     assert len(inserts) == 1 or connection.vendor == "sqlite"
 
 
 # Updates
 
 
-OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
+OLD = datetime(2020, 1, 1, tzinfo=UTC)
+NEW = datetime(2021, 1, 1, tzinfo=UTC)
 
 
 def update(user_group, *records, collection=None):
@@ -194,18 +196,18 @@ def bookmark(user_group):
 
 
 @pytest.mark.parametrize(
-    ("title", "date", "changed_to"),
+    ("title", "date", "stored"),
     [
         ("New", None, ("New", OLD)),
         ("", NEW.isoformat(), ("Old", NEW)),
         ("New", NEW.isoformat(), ("New", NEW)),
-        ("Old", "nonsense", None),
-        (None, 0, None),
-        ("Old", OLD.isoformat(), None),
+        ("Old", "nonsense", ("Old", OLD)),
+        (None, 0, ("Old", OLD)),
+        ("Old", OLD.isoformat(), ("Old", OLD)),
     ],
 )
 def test_an_update_writes_the_titles_and_dates_of_the_file(
-    user_group, bookmark, title, date, changed_to
+    user_group, bookmark, title, date, stored
 ):
     of_another_group = BookmarkFactory(
         url=URL, title="Other", created_at=OLD, updated_at=OLD
@@ -213,13 +215,13 @@ def test_an_update_writes_the_titles_and_dates_of_the_file(
 
     report = update(user_group, Record(1, "HTTPS://EXAMPLE.com", title, None, date))
 
-    assert (report.created, report.updated, report.existing) == (
-        (0, 1, 0) if changed_to else (0, 0, 1)
-    )
+    is_updated = stored != ("Old", OLD)
+    counts = (report.created, report.updated, report.existing)
+    assert counts == (0, is_updated, not is_updated)
     bookmark.refresh_from_db()
     of_another_group.refresh_from_db()
-    assert (bookmark.title, bookmark.created_at) == (changed_to or ("Old", OLD))
-    assert (bookmark.updated_at > OLD) == (changed_to is not None)
+    assert (bookmark.title, bookmark.created_at) == stored
+    assert (bookmark.updated_at > OLD) == is_updated
     assert (bookmark.url, of_another_group.title) == (URL, "Other")
 
 
@@ -266,12 +268,14 @@ def test_an_update_announces_changed_titles(user_group, bookmark):
     assert sent[0].arguments["instances"][0].title == "New"
 
 
-@pytest.mark.parametrize("different", [0, 3])
-def test_an_update_takes_few_statements(user_group, different):
+@pytest.mark.parametrize(("different", "writes"), [(0, []), (3, ["SELECT", "UPDATE"])])
+def test_an_update_takes_few_statements(user_group, different, writes):
     BookmarkFactory.create_batch(5, user_group=user_group, title="Old")
     urls = Bookmark.objects.order_by("pk").values_list("url", flat=True)
+    titles = ["New"] * different + ["Old"] * (5 - different)
     records = [
-        Record(n, url, "New" if n < different else "Old") for n, url in enumerate(urls)
+        Record(n, url, title)
+        for n, (url, title) in enumerate(zip(urls, titles, strict=True))
     ]
 
     queries = queries_of(lambda: update(user_group, *records))
@@ -283,7 +287,7 @@ def test_an_update_takes_few_statements(user_group, different):
     assert kinds[kinds.count("INSERT") - 1 :] == [
         "INSERT",
         "SELECT",
-        *(["SELECT", "UPDATE"] if different else []),
+        *writes,
     ]
 
 
@@ -311,9 +315,8 @@ def test_an_update_is_retried_after_a_deadlock():
     first one, which the update has locked.
     """
     user_group = UserGroupFactory()
-    first, last = (
-        BookmarkFactory(user_group=user_group, title="Old") for _ in range(2)
-    )
+    first = BookmarkFactory(user_group=user_group, title="Old")
+    last = BookmarkFactory(user_group=user_group, title="Old")
 
     def lock_first(using):
         list(Bookmark.objects.using(using).filter(pk=first.pk).select_for_update())

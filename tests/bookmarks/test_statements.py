@@ -16,7 +16,7 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import on_another_connection
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.compiled_statements import CompiledSelect, parameters
+from usergroups.db.compiled_statements import CompiledSelect, parameters
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -166,7 +166,8 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
-    token, attempts = ApiTokenFactory(), []
+    token = ApiTokenFactory()
+    attempts = []
 
     def refuse(parameters):
         attempts.append(parameters)

@@ -13,7 +13,7 @@ from bookmarks.files import guess_format, positions
 from bookmarks.files.decompression import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
-from usergroups.contract.requests import CHUNK_SIZE
+from usergroups.api.bodies import CHUNK_SIZE
 
 ROWS = 6000
 FILES = {
@@ -44,7 +44,9 @@ class Stream(io.RawIOBase):
     """
 
     def __init__(self, content, size=1000, error=None):
-        self.file, self.size, self.error = io.BytesIO(content), size, error
+        self.file = io.BytesIO(content)
+        self.size = size
+        self.error = error
 
     def readable(self):
         return True

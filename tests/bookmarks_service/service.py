@@ -1,8 +1,9 @@
 """Run the service in its own processes, with its own database."""
 
-import fcntl
+import atexit
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -127,24 +128,16 @@ def workers_have_started(log: Path) -> bool:
 
 
 @cache
-def collect_static_files() -> None:
-    """Collect the static files, which the server needs to start.
+def static_files() -> str:
+    """Return a folder with the static files, which the server needs to start.
 
-    Of the processes of pytest-xdist, the first one does so, and the others
-    wait for it.
+    It is deleted when the process of the tests ends.
     """
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    folder = ROOT / "staticfiles"
-    folder.mkdir(exist_ok=True)
-    with (folder / ".run").open("a+") as last_run:
-        fcntl.flock(last_run, fcntl.LOCK_EX)
-        last_run.seek(0)
-        if last_run.read() == run:
-            return
-        result = manage("collectstatic", "--noinput", DEBUG="1")
-        assert result.returncode == 0, result.stderr
-        last_run.truncate(0)
-        last_run.write(run)
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    result = manage("collectstatic", "--noinput", DEBUG="1", STATIC_ROOT=folder)
+    assert result.returncode == 0, result.stderr
+    return folder
 
 
 @cache
@@ -169,9 +162,7 @@ class Service:
     """
 
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
-        collect_static_files()
-        self.database_url = database_url
-        self.variables = variables
+        self.database_url, self.variables = database_url, variables
         self.port = free_port()
         self.log = folder / f"service_{self.port}.log"
         self.base_url = f"http://127.0.0.1:{self.port}"
@@ -194,6 +185,8 @@ class Service:
         variables = {
             "DATABASE_URL": self.database_url,
             "SECRET_KEY": "not-a-secret",
+            "STATIC_ROOT": static_files(),
+            "GRANIAN_STATIC_PATH_MOUNT": static_files(),
             **self.variables,
         }
         return environment(**{**documented_options(), **variables})

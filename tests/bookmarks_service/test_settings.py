@@ -14,7 +14,7 @@ from django.db import ConnectionHandler
 from environs import EnvError
 
 from tests.answers import error_code
-from tests.bookmarks_service.service import collect_static_files, environment, manage
+from tests.bookmarks_service.service import environment, manage
 from tests.documents import ROOT
 
 pytestmark = pytest.mark.database_independent
@@ -36,7 +36,6 @@ def load_application(first="", **variables):
     """Load the application in a new process, as a server does, after the
     statement ``first``.
     """
-    collect_static_files()
     return subprocess.run(
         [sys.executable, "-c", f"{first}\nimport bookmarks_service.wsgi"],
         cwd=ROOT,

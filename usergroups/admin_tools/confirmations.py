@@ -20,8 +20,8 @@ from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.translation import gettext, ngettext
 
+from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
-from usergroups.transactions import retry_on_conflict
 
 from .fields import is_valid_value
 from .lists import UNUSABLE

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups import transactions
+from usergroups.db import deletion
 
 from .confirmations import (
     MAX_DESCRIBED,
@@ -57,7 +57,7 @@ class DeletionForm(ConfirmationForm):
         """Add the number of these rows, if the user may know it, and the
         reasons not to delete them.
         """
-        limit = transactions.MAX_DEPENDANTS
+        limit = deletion.MAX_DEPENDANTS
         number = dependants[: limit + 1].count()
         if not number:
             return

@@ -10,8 +10,8 @@ from django.db import models
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from usergroups.contract import strict_json
-from usergroups.contract.errors import failure
+from usergroups.api import strict_json
+from usergroups.api.errors import failure
 
 MAX_INDENTED = 100_000  # characters of JSON
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
-from usergroups.transactions import retry_on_conflict
 
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date

@@ -13,7 +13,7 @@ from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.utils.text import smart_split
 from django.utils.translation import gettext
 
-from usergroups.contract.pagination import RowValue
+from usergroups.api.pagination import RowValue
 
 from .model_admin import M
 from .paginator import MAX_LISTED

@@ -1,29 +1,16 @@
-"""Authentication and permission by tokens."""
+"""Authentication by tokens."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
-from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
+
+from usergroups.api.errors import InvalidToken, WrongTokenKind
+from usergroups.api.throttling import FailedAuthenticationThrottle
 
 from . import secret_format
 from .models import Token
-from .throttling import FailedAuthenticationThrottle
-
-
-class InvalidToken(AuthenticationFailed):
-    default_detail = "The token is unknown, expired or revoked."
-
-
-class WrongTokenKind(InvalidToken):
-    default_code = "wrong_token_kind"
-
-
-class WrongScheme(NotAuthenticated):
-    default_code = "wrong_scheme"
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
@@ -33,6 +20,8 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """
 
     model: type[Token]
+    owner_fields: tuple[str, ...] = ()
+    """The large fields of the token's owner to load with the token."""
 
     @property
     def usage(self) -> str:
@@ -41,29 +30,28 @@ class TokenAuthentication(authentication.TokenAuthentication):
         return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        header = (
-            request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
-        )
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        header = header.replace("\t", " ").strip(" ")
         scheme, _, credentials = header.partition(" ")
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        # TokenView.owner_fields, the large fields of the owner that the
-        # response needs. Views of a host may lack it.
-        owner_fields = getattr(
-            (request.parser_context or {}).get("view"), "owner_fields", {}
-        ).get(request.method, ())
-        token = self.model.objects.authenticate(secret, owner_fields)
+        token = self.model.objects.authenticate(secret, self.owner_fields)
         if token is None:
             FailedAuthenticationThrottle().add(request)
-            prefix = secret.partition("_")[0]
-            if prefix != self.model.prefix and secret_format.is_well_formed(
-                secret, prefix
-            ):
-                raise WrongTokenKind(f"The token is of another kind. {self.usage}")
-            raise InvalidToken
+            self.refuse(secret)
         token.mark_used(request)
         return AnonymousUser(), token
+
+    def refuse(self, secret: str) -> NoReturn:
+        """Raise InvalidToken, or WrongTokenKind if the secret is well formed
+        but has another prefix.
+        """
+        prefix = secret.partition("_")[0]
+        is_secret = secret_format.is_well_formed(secret, prefix)
+        if is_secret and prefix != self.model.prefix:
+            raise WrongTokenKind(f"The token is of another kind. {self.usage}")
+        raise InvalidToken
 
     def authenticate_header(self, request: Request) -> str:
         return f'{self.keyword} realm="api"'
@@ -76,29 +64,10 @@ class BearerTokenAuthentication(TokenAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         challenge = super().authenticate_header(request)
-        scheme, _, credentials = authentication.get_authorization_header(
-            request
-        ).partition(b" ")
+        header = authentication.get_authorization_header(request)
+        scheme, _, credentials = header.partition(b" ")
         if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
             # By RFC 6750, section 3, a request without a bearer token gets no
             # error code.
             challenge += ', error="invalid_token"'
         return challenge
-
-
-class TokenPermission(BasePermission):
-    """Limits read-only tokens to safe methods and to the view's
-    ``safe_methods``.
-    """
-
-    message = "The token is read-only."
-    code = "insufficient_scope"
-    # for the OpenAPI document: reads never get a 403 from this
-    applies_to_reads = False
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        token: Any = request.auth
-        return not token.read_only or request.method in (
-            *SAFE_METHODS,
-            *getattr(view, "safe_methods", ()),
-        )

@@ -1,0 +1,456 @@
+"""The rules that the responses of all operations follow.
+
+The fixtures ``operation`` and ``any_operation`` are functions that call one
+operation with valid credentials. Their attribute ``operation`` describes it. A
+test runs for each operation (``operation`` only for those with a body), or for
+those that it names in ``parametrize``. The fixture ``valid_body`` is a body
+that all operations accept.
+"""
+
+import json
+
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, InternalError, OperationalError
+from django.db.models.signals import post_init
+from django.http import Http404
+
+from tests.answers import detail, error_code, errors
+from tests.operations import (
+    ANSWERED_IN_JSON,
+    BATCHES,
+    ONE_OF_EACH_SCHEME,
+    OPERATIONS,
+    SINGLE_CALLS,
+    WRITES,
+)
+
+
+@pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
+def test_success_is_the_integer_one(any_operation, valid_body):
+    response = any_operation(valid_body)
+
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    assert response.content.startswith((b'{"success":1,', b'{"success":1}'))
+
+
+# 400: not JSON, not an object
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="unfinished"),
+        pytest.param(b"{'a': 1}", id="single quotes"),
+        pytest.param(b'{"a": 1,}', id="trailing comma"),
+        pytest.param(b'{"a": 1} x', id="trailing text"),
+        pytest.param(b'{"a": "\x00"}', id="raw U+0000"),
+        pytest.param(b'{"a": "\n"}', id="raw line feed"),
+        pytest.param(b'\xef\xbb\xbf{"a": 1}', id="byte order mark"),
+        pytest.param(b'{"a": "\xff"}', id="not UTF-8"),
+        pytest.param(b'{"a": "\xed\xa0\x80"}', id="surrogate in UTF-8"),
+        pytest.param('{"a": 1}'.encode("utf-16"), id="UTF-16"),
+        pytest.param(b"[]", id="array"),
+        pytest.param(b'"text"', id="string"),
+        pytest.param(b"1", id="number"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b"a=1&b=2", id="form"),
+    ],
+)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
+    assert errors(operation(body), 400) == [(None, "parse_error")]
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(rb'"a": "\u0000"', id="U+0000 in a string"),
+        pytest.param(rb'"a\u0000": 1', id="U+0000 in a key"),
+        pytest.param(rb'"a": [{"b": ["\u0000"]}]', id="U+0000 deep inside"),
+        pytest.param(rb'"a": "\ud800"', id="lone high surrogate"),
+        pytest.param(rb'"a": "\uDC00x"', id="lone low surrogate"),
+        pytest.param(rb'"a": "\udc00\ud800"', id="surrogates in the wrong order"),
+        pytest.param(rb'"\ud800": 1', id="lone surrogate in a key"),
+        pytest.param(b'"a": NaN', id="NaN"),
+        pytest.param(b'"a": Infinity', id="Infinity"),
+        pytest.param(b'"a": -Infinity', id="-Infinity"),
+        pytest.param(b'"a": 1e400', id="overflow"),
+        pytest.param(b'"a": -1e400', id="negative overflow"),
+        pytest.param(b'"a": 1' + b"0" * 309, id="integer that overflows a double"),
+        pytest.param(b'"a": 1' + b"0" * 5000, id="integer longer than Python reads"),
+        pytest.param(
+            b'"a": ' + b"[" * 64 + b"]" * 64,
+            id="nested 65 deep, with the outer object",
+        ),
+        pytest.param(
+            b'"a": ' + b'{"a":' * 64 + b"1" + b"}" * 64,
+            id="objects nested 65 deep, with the outer one",
+        ),
+        pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
+    ],
+)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_json_that_databases_or_parsers_read_differently_is_refused(
+    operation, valid_body, member
+):
+    body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
+
+    assert error_code(operation(body), 400) == "parse_error"
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(
+            b'"a": ' + b"[" * 63 + b"]" * 63,
+            id="nested 64 deep, with the outer object",
+        ),
+        pytest.param(b'"a": "' + b"[" * 100 + b'"', id="brackets in a string"),
+        pytest.param(rb'"a": "\\\"' + b"{" * 100 + b'"', id="brackets behind escapes"),
+        pytest.param(b'"a": [' + b"[]," * 100 + b"[]]", id="many brackets, not deep"),
+        pytest.param(rb'"a": "\\u0000"', id="a backslash before u0000"),
+        pytest.param(rb'"a": "\ud83d\ude00"', id="surrogate pair"),
+        pytest.param(b'"a": 1e-400', id="underflow"),
+        pytest.param(b'"a": 1e308', id="large double"),
+    ],
+)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_unusual_but_valid_json_is_accepted(operation, valid_body, member):
+    body = json.dumps(valid_body).encode()[:-1] + b", " + member + b"}"
+
+    assert operation(body).status_code in (200, 201)
+
+
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_the_last_of_duplicate_keys_wins(operation, valid_body):
+    body = b'{"user_group_id": 1, "url": 1, ' + json.dumps(valid_body).encode()[1:]
+
+    assert operation(body).status_code in (200, 201)
+
+
+def test_unknown_fields_are_ignored(operation, valid_body):
+    assert operation({**valid_body, "unknown": {"a": 1}}).status_code in (200, 201)
+
+
+# 405
+
+
+METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "credentials", [{}, {"HTTP_AUTHORIZATION": None}], ids=["good credentials", "none"]
+)
+def test_other_methods_are_not_allowed(any_operation, credentials):
+    offered = {
+        other.method
+        for other in OPERATIONS.values()
+        if other.url_name == any_operation.operation.url_name
+    }
+    offered |= {"HEAD"} if "GET" in offered else set()
+
+    for method in sorted(METHODS - offered):
+        response = any_operation({}, method=method, **credentials)
+
+        assert error_code(response, 405) == "method_not_allowed"
+        assert set(response["Allow"].split(", ")) == offered
+
+
+def test_head_is_answered_like_get_without_a_body(any_operation):
+    response = any_operation(method="HEAD")
+
+    get = any_operation(method="GET")
+    assert (response.status_code, response.content) == (get.status_code, b"")
+
+
+# 413
+
+
+def test_a_body_over_the_limit_is_refused(operation, valid_body):
+    body = json.dumps(valid_body).encode()
+    limit = operation.operation.max_body_size
+
+    assert operation(body.ljust(limit)).status_code in (200, 201)
+    assert error_code(operation(body.ljust(limit + 1)), 413) == "payload_too_large"
+
+
+@pytest.mark.parametrize("operation", SINGLE_CALLS, indirect=True)
+def test_the_limit_can_be_lowered(operation, valid_body, settings):
+    settings.USERGROUPS_MAX_BODY_SIZE = 10
+
+    response = operation(valid_body)
+
+    assert error_code(response, 413) == "payload_too_large"
+    assert detail(response) == "The body is larger than 10 bytes."
+
+
+@pytest.mark.parametrize("operation", BATCHES, indirect=True)
+def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings):
+    settings.USERGROUPS_MAX_BODY_SIZE = 10
+
+    assert operation(valid_body).status_code == 200
+
+
+# 415
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/*",
+        "*/*",
+        "application/jsonx",
+        "application/json/x",
+        "text/json",
+        "application/vnd.api+json",
+        "json",
+        "x" * 1000,
+        "\xff",
+    ],
+)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_another_content_type_is_refused(operation, valid_body, content_type):
+    assert (
+        error_code(operation(valid_body, CONTENT_TYPE=content_type), 415)
+        == "unsupported_media_type"
+    )
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json; charset=utf-8",
+        "Application/JSON",
+        "application/json;charset=latin-1",
+    ],
+)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_the_content_type_is_case_insensitive_and_may_have_parameters(
+    operation, valid_body, content_type
+):
+    assert operation(valid_body, CONTENT_TYPE=content_type).status_code in (200, 201)
+
+
+# Accept
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "text/html",
+        "application/xml",
+        "application/json; indent=4",
+        "",
+        "\xff",
+        "a/b/c",
+    ],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_the_accept_header_is_ignored(any_operation, valid_body, accept):
+    response = any_operation(valid_body, HTTP_ACCEPT=accept)
+
+    assert response.status_code in (200, 201)
+    assert response["Content-Type"] == "application/json"
+
+
+# Accept-Language
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    ("extra", "status", "text"),
+    [
+        ({}, 400, "This field is required."),
+        (
+            {"HTTP_AUTHORIZATION": None},
+            401,
+            "Authentication credentials were not provided.",
+        ),
+        ({"method": "OPTIONS"}, 405, 'Method "OPTIONS" not allowed.'),
+        (
+            {"CONTENT_TYPE": "text/plain"},
+            415,
+            'Unsupported media type "text/plain" in request.',
+        ),
+    ],
+)
+def test_errors_are_in_english(update_user_group, settings, extra, status, text):
+    settings.LANGUAGE_CODE = "de"
+    settings.MIDDLEWARE = [
+        "django.middleware.locale.LocaleMiddleware",
+        *settings.MIDDLEWARE,
+    ]
+
+    response = update_user_group({}, HTTP_ACCEPT_LANGUAGE="de", **extra)
+
+    assert (response.status_code, detail(response)) == (status, text)
+
+
+# 500 and 503
+
+
+@pytest.fixture
+def fail(any_operation):
+    """Return a function that sets the exception that the operation raises when
+    it loads its token.
+    """
+    raised = []
+
+    def receiver(**kwargs):
+        raise raised[0]
+
+    post_init.connect(receiver, sender=type(any_operation.token))
+    yield raised.append
+    post_init.disconnect(receiver, sender=type(any_operation.token))
+
+
+@pytest.mark.database_independent
+def test_an_unexpected_exception_is_logged_and_not_shown(
+    any_operation, valid_body, fail, caplog
+):
+    fail(RuntimeError("the inside story"))
+
+    response = any_operation(valid_body)
+
+    assert error_code(response, 500) == "internal_error"
+    assert b"inside story" not in response.content
+    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "the inside story" in str(record.exc_info)
+    assert any_operation.token.secret not in caplog.text
+
+
+@pytest.mark.database_independent
+def test_an_unavailable_database_is_answered_with_retry_after(
+    any_operation, valid_body, fail, caplog
+):
+    fail(OperationalError("connection refused"))
+
+    response = any_operation(valid_body)
+
+    assert error_code(response, 503) == "service_unavailable"
+    assert int(response["Retry-After"]) > 0
+    assert b"refused" not in response.content
+    assert "connection refused" in caplog.text
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    ("exception", "answer"),
+    [
+        (Http404, (404, "not_found")),
+        (PermissionDenied, (403, "permission_denied")),
+        (SuspiciousOperation, (400, "bad_request")),
+        (InterfaceError, (503, "service_unavailable")),
+        (InternalError, (503, "service_unavailable")),
+        (ZeroDivisionError, (500, "internal_error")),
+    ],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_any_exception_is_answered_in_json_also_with_debug(
+    any_operation, fail, settings, exception, answer
+):
+    settings.DEBUG = True
+    fail(exception("the inside story"))
+
+    response = any_operation()
+
+    assert (response.status_code, error_code(response, response.status_code)) == answer
+    assert b"inside story" not in response.content
+
+
+# Paths and query strings
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("suffix", ["/", "/x/y", "x", "//", "%2F"])
+def test_paths_are_exact(any_operation, valid_body, suffix):
+    path = any_operation.url + suffix
+    # because "batchx" could be the id of a bookmark
+    any_operation.url = path.replace("/batchx", "/batch/x/y")
+    any_operation.query = {}
+
+    assert error_code(any_operation(valid_body), 404).endswith("not_found")
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("name", ["update_since", "\N{GRINNING FACE}", ""])
+def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
+    response = any_operation(valid_body, query={name: "2999-01-01T00:00:00Z"})
+
+    assert errors(response, 400) == [(name or None, "unknown_parameter")]
+
+
+@pytest.mark.database_independent
+# 100 are allowed
+@pytest.mark.parametrize(
+    "query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))]
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_an_unreadable_query_string_is_refused(any_operation, valid_body, query):
+    any_operation.url += f"?{query}"
+
+    assert error_code(any_operation(valid_body), 400) == "parse_error"
+
+
+KIB = 1024
+
+
+@pytest.mark.parametrize("any_operation", ["list_collections"], indirect=True)
+def test_a_query_string_has_at_most_8_kib(any_operation):
+    longest = "a" * (8 * KIB - len("name="))
+
+    read = any_operation(query={"name": longest})
+    refused = any_operation(query={"name": longest + "a"})
+
+    assert errors(read) == [("name", "max_length")]
+    assert error_code(refused, 400) == "parse_error"
+    assert detail(refused) == "The query string is longer than 8192 bytes."
+
+
+@pytest.mark.parametrize("any_operation", ["list_bookmarks"], indirect=True)
+def test_a_bookmark_with_any_url_can_be_looked_up(any_operation):
+    """A character of a URL can take twelve bytes of the query string."""
+    longest = "https://example.com/".ljust(8000, "\N{GRINNING FACE}")
+    longer = longest + "a" * 9 * KIB
+
+    assert any_operation(query={"url": longest}).status_code == 200
+    assert error_code(any_operation(query={"url": longer}), 400) == "parse_error"
+
+
+# Repeated writes
+
+STATUSES_OF_REPETITIONS = {
+    "delete_user_group": 404,
+    "delete_bookmark": 404,
+    "delete_collection": 404,
+    "create_collection": 409,
+    "issue_access_token": 201,
+}
+"""The responses to writes that are sent for the second time.
+
+All others have the status 200.
+"""
+
+
+@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
+def test_a_write_can_be_sent_again(any_operation, valid_body, request):
+    name = request.node.callspec.params["any_operation"]
+
+    first = any_operation(valid_body)
+    again = any_operation(valid_body)
+
+    assert first.status_code in (200, 201)
+    assert again.status_code == STATUSES_OF_REPETITIONS.get(name, 200)

@@ -1,0 +1,177 @@
+"""Credentials of all operations: which are refused, with what answer, and what
+a read-only token may do.
+
+The fixture ``any_operation`` or ``operation`` (one with a body) calls an
+operation with a valid token. A test runs for each operation, or for those that
+it names in ``parametrize``.
+"""
+
+import pytest
+
+from tests.answers import detail, error_code
+from tests.operations import (
+    ONE_OF_EACH_SCHEME,
+    READS,
+    WRITES,
+    WRITES_WITH_A_BODY,
+)
+from usergroups.tokens import secret_format
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
+def test_missing_credentials_are_answered_with_the_required_scheme(
+    any_operation, header
+):
+    response = any_operation({}, HTTP_AUTHORIZATION=header)
+
+    assert error_code(response, 401) == "not_authenticated"
+    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
+
+
+USAGE = {
+    "Token": "This path takes `Authorization: Token <API_TOKEN>`.",
+    "Bearer": "This path takes `Authorization: Bearer <ACCESS_TOKEN>`.",
+}
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param("Basic dXNlcjpwYXNz", id="another scheme"),
+        pytest.param("{other} {secret}", id="the scheme of the other operations"),
+        pytest.param("{secret}", id="no scheme"),
+    ],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_another_scheme_is_answered_with_the_required_one(any_operation, header):
+    other = {"Token": "Bearer", "Bearer": "Token"}[any_operation.scheme]
+
+    response = any_operation(
+        {},
+        HTTP_AUTHORIZATION=header.format(
+            other=other, secret=any_operation.token.secret
+        ),
+    )
+
+    assert (error_code(response, 401), detail(response)) == (
+        "wrong_scheme",
+        USAGE[any_operation.scheme],
+    )
+    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "prefix",
+    ["uga", "bma", "ugt"],
+    ids=["API token", "access token", "user group token"],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
+    secret = secret_format.generate(prefix)
+
+    response = any_operation({}, HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
+
+    # the kind that the operation takes
+    if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:
+        expected = (
+            "authentication_failed",
+            "The token is unknown, expired or revoked.",
+        )
+    else:
+        expected = (
+            "wrong_token_kind",
+            f"The token is of another kind. {USAGE[any_operation.scheme]}",
+        )
+    assert (error_code(response, 401), detail(response)) == expected
+    assert secret not in response.content.decode()
+
+
+def mistyped(secret):
+    return secret[:-1] + ("a" if secret[-1] != "a" else "b")
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(lambda scheme, secret: scheme, id="no token"),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"
+        ),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret},{scheme} {secret}",
+            id="two headers, joined",
+        ),
+        pytest.param(lambda scheme, secret: f"{scheme} \xff\xfe", id="not UTF-8"),
+        pytest.param(lambda scheme, secret: f"{scheme} x", id="malformed"),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {mistyped(secret)}", id="mistyped"
+        ),
+        pytest.param(
+            lambda scheme, secret: f"{scheme} {secret_format.generate(secret[:3])}",
+            id="unknown, right kind",
+        ),
+    ],
+)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_invalid_credentials_are_refused(any_operation, header):
+    sent = header(any_operation.scheme, any_operation.token.secret)
+
+    response = any_operation({}, HTTP_AUTHORIZATION=sent)
+
+    assert error_code(response, 401) == "authentication_failed"
+    # RFC 6750: only a request with a bearer token gets an error code. Without
+    # a space, there is no token.
+    error = (
+        ', error="invalid_token"'
+        if any_operation.scheme == "Bearer" and " " in sent
+        else ""
+    )
+    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_the_scheme_is_case_insensitive(operation, valid_body):
+    header = f"{operation.scheme.upper()} {operation.token.secret}"
+
+    assert operation(valid_body, HTTP_AUTHORIZATION=header).status_code in (200, 201)
+
+
+def test_authentication_comes_before_the_body(operation):
+    # over the limit
+    response = operation(
+        b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None
+    )
+
+    assert error_code(response, 401) == "not_authenticated"
+
+
+# 403: the rights of a token
+
+
+@pytest.mark.parametrize("any_operation", READS, indirect=True)
+def test_a_read_only_token_may_read(any_operation, valid_body):
+    type(any_operation.token).objects.update(read_only=True)
+
+    assert any_operation(valid_body).status_code == 200
+
+
+@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
+def test_a_read_only_token_may_not_write(any_operation, valid_body):
+    type(any_operation.token).objects.update(read_only=True)
+
+    assert error_code(any_operation(valid_body), 403) == "insufficient_scope"
+
+
+@pytest.mark.parametrize("operation", WRITES_WITH_A_BODY, indirect=True)
+def test_authorisation_comes_before_validation(operation):
+    type(operation.token).objects.update(read_only=True)
+
+    assert (
+        error_code(operation(b"{", CONTENT_TYPE="text/plain"), 403)
+        == "insufficient_scope"
+    )

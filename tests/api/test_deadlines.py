@@ -1,0 +1,65 @@
+"""No call works for longer than its time limit."""
+
+from io import BytesIO
+
+import pytest
+from django.test import RequestFactory
+from rest_framework.exceptions import ParseError
+
+from tests.clock import Clock
+from usergroups.api.bodies import read_body
+from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api.requests import APIRequest
+
+pytestmark = pytest.mark.database_independent
+
+
+def test_a_deadline_passes_after_its_seconds():
+    deadline = Deadline(3, Clock())
+
+    assert [deadline.has_passed() for _ in range(4)] == [False, False, True, True]
+
+
+def test_items_end_with_an_error_at_the_deadline():
+    received = []
+
+    received += Deadline(4, Clock()).enforce("abc")
+    assert received == ["a", "b", "c"]
+    with pytest.raises(TimeLimitExceeded):
+        received.extend(Deadline(3, Clock()).enforce("abc"))
+    assert received == ["a", "b", "c", "a", "b"]
+
+
+class Trickle(BytesIO):
+    """Return one byte at a time, as a slow connection may."""
+
+    def read(self, size=-1):
+        return super().read(min(size, 1))
+
+
+@pytest.fixture(params=["chunked", "of known size"])
+def read_slowly(request):
+    """Return a function that reads a body of five bytes, one in each second."""
+
+    def read_slowly(seconds):
+        request_of_django = RequestFactory().generic("POST", "/", b"whole")
+        slow = APIRequest(request_of_django)
+        slow.deadline = Deadline(seconds, Clock())
+        slow.META = request_of_django.META
+        if request.param == "chunked":
+            chunked = {"wsgi.input_terminated": True, "wsgi.input": Trickle(b"whole")}
+            slow.META = chunked
+        else:
+            request_of_django._stream = Trickle(b"whole")
+        return read_body(slow, 5)
+
+    return read_slowly
+
+
+def test_a_body_that_arrives_in_pieces_is_read_completely(read_slowly):
+    assert read_slowly(6) == b"whole"
+
+
+def test_a_body_that_does_not_arrive_in_time_is_refused(read_slowly):
+    with pytest.raises(ParseError, match="did not arrive in time"):
+        read_slowly(4)

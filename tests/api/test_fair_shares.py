@@ -1,0 +1,219 @@
+"""The time, the memory and the response of a call are bounded, whatever its
+body and the stored rows contain.
+"""
+
+import tracemalloc
+
+import pytest
+from django.urls import reverse
+
+from tests.conftest import Caller
+from tests.operations import MIB
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.api import page_sizes, strict_json
+from usergroups.api.errors import TOO_MANY
+from usergroups.models import UserGroup
+from usergroups.serializers import DataSourceField
+
+INVALID_MAPPING = {str(schema_id): [] for schema_id in range(10_000)}
+
+
+@pytest.fixture
+def validations(monkeypatch):
+    """Return a list to which each value of a mapping is added when it is
+    validated.
+    """
+    values = []
+    run_validation = DataSourceField.run_validation
+    monkeypatch.setattr(
+        DataSourceField,
+        "run_validation",
+        lambda field, value: values.append(value) or run_validation(field, value),
+    )
+    return values
+
+
+@pytest.mark.parametrize(
+    ("number", "listed"), [(99, 99), (100, 100), (101, 100), (10_000, 100)]
+)
+def test_at_most_100_errors_are_listed(update_user_group, number, listed):
+    mapping = dict(list(INVALID_MAPPING.items())[:number])
+
+    errors = update_user_group({"user_group_id": "a", "mapping": mapping}).json()[
+        "errors"
+    ]
+
+    assert len(errors) == listed
+    assert errors[0] == {
+        "code": "invalid",
+        "detail": "Not a string or an integer.",
+        "attr": "mapping.0",
+    }
+    assert (errors[-1] == TOO_MANY) == (number > 100)
+
+
+def test_validation_stops_when_there_are_more_errors_than_are_listed(
+    update_user_group, validations
+):
+    update_user_group({"user_group_id": "a", "mapping": INVALID_MAPPING})
+
+    assert len(validations) == 101
+
+
+def listed(response):
+    """Return the codes of the errors of each item of a batch."""
+    assert response.status_code == 200
+    return [
+        [error["code"] for error in result["errors"]]
+        for result in response.json()["results"]
+    ]
+
+
+def invalid_item(number):
+    """Return an item of a batch of user groups with this number of errors."""
+    mapping = dict(list(INVALID_MAPPING.items())[:number])
+    return {"user_group_id": "a", "mapping": mapping}
+
+
+def test_the_items_of_a_batch_list_at_most_100_errors_in_all(call_usergroups):
+    numbers = [60, 39, 1, 2, 3, 150]
+    items = [invalid_item(number) for number in numbers]
+
+    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+
+    assert found[:2] == [["invalid"] * 60, ["invalid"] * 39]  # 99 errors
+    # From now on, an item lists its first error, and that it has more.
+    assert found[2:] == [
+        ["invalid"],
+        ["invalid", "invalid"],
+        ["invalid", "too_many_errors"],
+        ["invalid", "too_many_errors"],
+    ]
+
+
+def test_an_item_of_a_batch_lists_as_many_errors_as_a_call_of_its_own(call_usergroups):
+    items = [invalid_item(101), invalid_item(1)]
+
+    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+
+    assert found == [["invalid"] * 99 + ["too_many_errors"], ["invalid"]]
+
+
+def test_validation_of_a_batch_stops_when_enough_errors_are_listed(
+    call_usergroups, validations
+):
+    items = [invalid_item(150)] * 100
+
+    call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert len(validations) == 101 + 99 * 3
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param("[]", id="arrays"),
+        pytest.param("{}", id="objects"),
+        pytest.param("0", id="integers"),
+        pytest.param("1.5", id="numbers"),
+        pytest.param('"ab"', id="strings"),
+    ],
+)
+def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
+    # At most 300,000 commas and brackets.
+    body = f'{{"a": [{",".join([member] * (MIB // 4 // (len(member) + 1)))}]}}'.encode()
+
+    tracemalloc.start()
+    strict_json.loads(body)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 40 * len(body)  # 25 for empty objects, which take the most
+
+
+# Short requests for many large user groups
+
+
+@pytest.fixture
+def large_groups(user_group):
+    """Ten user groups with a megabyte of properties each."""
+    large = {"text": "a" * MIB}
+    return UserGroupFactory.create_batch(10, team=user_group.team, properties=large)
+
+
+def test_the_size_of_a_page_is_limited(
+    api_client, api_token, large_groups, monkeypatch
+):
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 3.5 * MIB)
+    page = {"next": reverse("usergroups:users")}
+    ids = []
+    sizes = []
+    while page["next"]:
+        page = Caller(api_client, "GET", page["next"], "Token", api_token)().json()
+        ids += [group["provided_id"] for group in page["user_groups"]]
+        sizes.append(len(page["user_groups"]))
+
+    assert sizes == [3, 3, 3, 2]  # The last row is ``user_group``, which is small.
+    assert ids[:10] == [group.provided_id for group in reversed(large_groups)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "number"), [(0, 4), (1, 3)], ids=["all fit", "one byte too much"]
+)
+def test_a_page_ends_before_its_json_exceeds_the_limit(
+    call_usergroups, user_group, monkeypatch, missing, number
+):
+    properties = {"text": "ü" * 50}
+    UserGroupFactory.create_batch(
+        4, team=user_group.team, properties=properties, mapping={"40": "eu"}
+    )
+    text = '{"text":"' + "ü" * 50 + '"}{"40":"eu"}'
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
+
+    page = call_usergroups("GET", "users").json()
+
+    assert [group["properties"] for group in page["user_groups"]] == [
+        properties
+    ] * number
+    assert page["next"]
+
+
+def test_a_page_has_at_least_one_row(
+    api_client, call_usergroups, large_groups, monkeypatch
+):
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 1)
+
+    assert len(call_usergroups("GET", "users").json()["user_groups"]) == 1
+
+
+def test_a_batch_whose_answer_would_be_too_large_is_refused(
+    call_usergroups, large_groups
+):
+    # 40 MiB (limit: 32)
+    items = [
+        {"user_group_id": group.provided_id, "name": "New"} for group in large_groups
+    ] * 4
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert response.status_code == 413
+    assert response.json()["errors"][0]["code"] == "payload_too_large"
+    assert not UserGroup.objects.filter(name="New").exists()
+    assert (
+        call_usergroups("POST", "users-batch", {"user_groups": items[:30]}).status_code
+        == 200
+    )
+
+
+def test_a_batch_that_would_repeat_a_large_group_in_its_answer_is_refused(
+    call_usergroups,
+):
+    items = [
+        {"user_group_id": "a", "properties": {"text": "a" * MIB}},
+        *[{"user_group_id": "a"}] * 999,
+    ]
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    assert response.status_code == 413
+    assert not UserGroup.objects.filter(provided_id="a").exists()

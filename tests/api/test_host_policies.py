@@ -1,0 +1,177 @@
+"""The permissions, throttles and authentication of a host, in a subclass of a
+view or for all views.
+
+The fixture ``any_operation`` calls an operation with a valid token. A test
+with it runs for each operation.
+"""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import path
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.authentication import BaseAuthentication, BasicAuthentication
+from rest_framework.exceptions import APIException
+from rest_framework.permissions import AllowAny, BasePermission
+from rest_framework.serializers import Serializer, SerializerMethodField
+from rest_framework.throttling import AnonRateThrottle, BaseThrottle
+
+from tests.answers import detail, error_code, errors
+from tests.conftest import Caller
+from usergroups.authentication import ApiTokenAuthentication
+from usergroups.tokens.views import TokenView
+from usergroups.views import UserGroupView
+
+pytestmark = pytest.mark.database_independent
+
+
+class Suspended(BasePermission):
+    message = "The organisation is suspended."
+    code = "suspended"
+
+    def has_permission(self, request, view):
+        return False
+
+
+class PlanTooSmall(APIException):
+    status_code = 403
+
+    def __init__(self):
+        self.detail = {"plan": ["Too small."]}
+
+
+class RequiresLargerPlan(BasePermission):
+    def has_permission(self, request, view):
+        raise PlanTooSmall
+
+
+class OncePerDay(AnonRateThrottle):
+    rate = "1/day"
+
+
+class RefuseAll(BaseThrottle):
+    def allow_request(self, request, view):
+        return False
+
+
+class AuthenticateAnyone(BaseAuthentication):
+    def authenticate(self, request):
+        return User(username="user"), None
+
+
+class RequestAndViewSerializer(Serializer):
+    path = SerializerMethodField()
+
+    def get_path(self, fields):
+        return f"{self.context['request'].path} {type(self.context['view']).__name__}"
+
+
+@pytest.fixture
+def call(api_client, api_token, user_group, settings):
+    """Return a function that calls PUT, without middleware, on a subclass of
+    UserGroupView with these attributes.
+    """
+    settings.MIDDLEWARE = []
+
+    def put(authorization=f"Token {api_token.secret}", **attributes):
+        view = type("HostView", (UserGroupView,), attributes).as_view()
+        settings.ROOT_URLCONF = type(
+            "HostURLs", (), {"urlpatterns": [path("host", view)]}
+        )
+        body = {"user_group_id": user_group.provided_id}
+        return Caller(api_client, "PUT", "/host", "Token", api_token)(
+            body, HTTP_AUTHORIZATION=authorization
+        )
+
+    return put
+
+
+@pytest.fixture
+def suspended(monkeypatch):
+    """Add a permission to all views, as docs/plug-in.md says."""
+    monkeypatch.setattr(
+        TokenView, "permission_classes", [Suspended, *TokenView.permission_classes]
+    )
+
+
+def test_a_permission_can_be_put_before_those_of_all_views(
+    any_operation, valid_body, suspended
+):
+    # The view's own permission would refuse a write.
+    type(any_operation.token).objects.update(read_only=True)
+
+    response = any_operation(valid_body)
+
+    assert (error_code(response, 403), detail(response)) == (
+        "suspended",
+        "The organisation is suspended.",
+    )
+
+
+def test_a_permission_of_all_views_is_in_the_openapi_document(suspended):
+    document = SchemaGenerator(
+        patterns=[path("user", UserGroupView.as_view())]
+    ).get_schema(public=True)
+
+    refusals = {
+        method: each["responses"]["403"]["$ref"]
+        for method, each in document["paths"]["/user"].items()
+    }
+    assert refusals["get"] == "#/components/responses/UsergroupsSuspended"
+    assert (
+        refusals["put"]
+        == "#/components/responses/UsergroupsInsufficientScopeOrSuspended"
+    )
+
+
+def test_an_exception_whose_detail_is_an_object_gets_a_list_of_errors(call):
+    assert errors(call(permission_classes=[RequiresLargerPlan]), 403) == [
+        ("plan", "error")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "with_token", "without_token"),
+    [
+        ({"permission_classes": [AllowAny]}, 200, 401),
+        (
+            {"authentication_classes": [ApiTokenAuthentication, AuthenticateAnyone]},
+            200,
+            401,
+        ),
+        ({"authentication_classes": []}, 403, 403),
+    ],
+    ids=["any permission", "a user without a token", "no authentication"],
+)
+def test_a_token_is_required_whatever_the_policies_are(
+    call, policy, with_token, without_token
+):
+    assert call(**policy).status_code == with_token
+    assert error_code(call(authorization=None, **policy), without_token)
+
+
+def test_authentication_without_tokens_is_refused_with_its_challenge(call):
+    User.objects.create_user("x", password="y")  # "eDp5" is "x:y" in base64.
+
+    response = call(
+        authorization="Basic eDp5", authentication_classes=[BasicAuthentication]
+    )
+
+    assert error_code(response, 401) == "wrong_scheme"
+    assert response["WWW-Authenticate"] == 'Basic realm="api"'
+
+
+def test_the_throttles_of_rest_framework_work(call):
+    first = call(throttle_classes=[OncePerDay])
+    second = call(throttle_classes=[OncePerDay])
+
+    assert first.status_code == 200
+    assert error_code(second, 429) == "throttled"
+    assert int(second["Retry-After"]) > 0
+    # This throttle has no waiting time.
+    assert call(throttle_classes=[RefuseAll])["Retry-After"] == "1"
+
+
+def test_serializers_know_the_request_and_the_view(call):
+    assert call(response_serializers={"PUT": RequestAndViewSerializer}).json() == {
+        "path": "/host HostView"
+    }

@@ -1,0 +1,250 @@
+"""The pages of lists.
+
+Their items are user groups, bookmarks or collections: the tests run for each
+of them.
+"""
+
+import json
+from base64 import urlsafe_b64encode
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+
+import pytest
+from django.utils import timezone
+
+from bookmarks.models import Bookmark, Collection
+from tests.answers import errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.operations import caller
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import UserGroup
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+LISTS = {
+    "list_user_groups": (
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
+    ),
+    "list_bookmarks": (
+        "bookmarks",
+        "id",
+        lambda group, time: BookmarkFactory(user_group=group, created_at=time),
+    ),
+    "list_collections": (
+        "collections",
+        "id",
+        lambda group, time: CollectionFactory(user_group=group, created_at=time),
+    ),
+    "list_user_groups?updated_since=2000-01-01T00:00:00Z": (
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(
+            team=group.team, created_at=time, updated_at=time
+        ),
+    ),
+    "list_user_groups?name=Group": (
+        "user_groups",
+        "provided_id",
+        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
+    ),
+}
+"""Each operation, with filters, and the name of its list, the field that
+identifies an item, and a function that creates a row.
+"""
+
+
+class Listing:
+    """A list of the API: its pages, and the rows on them."""
+
+    def __init__(self, call, user_group, name):
+        self.call = call
+        self.user_group = user_group
+        self.name, self.key, self.create = LISTS[name]
+        self.filters = dict(parse_qsl(name.partition("?")[2]))
+
+    def page(self, link="?"):
+        """Return the page that a link leads to.
+
+        The link may be only a query string, without the filters.
+        """
+        query = dict(parse_qsl(link.partition("?")[2]))
+        if "cursor" not in query:
+            query = {**self.filters, **query}
+        response = self.call(query=query)
+        assert response.status_code == 200
+        return response.json()
+
+    def keys(self, page):
+        return [item[self.key] for item in page[self.name]]
+
+    def follow(self, link):
+        """Return the keys on each page from a link to the end of the list."""
+        pages = []
+        while link:
+            page = self.page(link)
+            pages.append(self.keys(page))
+            link = page["next"]
+        return pages
+
+    def make(self, time):
+        """Create a row with this time and return its key."""
+        return str(getattr(self.create(self.user_group, time), self.key))
+
+
+@pytest.fixture(params=LISTS)
+def listing(request, api_client, user_group):
+    # so that ``user_group`` is not in the list of user groups
+    UserGroup.objects.update(environment="Testing")
+    operation = request.param.partition("?")[0]
+    return Listing(caller(api_client, user_group, operation), user_group, request.param)
+
+
+def test_rows_with_the_same_time_are_listed_exactly_once(listing):
+    made = {listing.make(MOMENT) for _ in range(11)}
+
+    pages = listing.follow("?limit=3")
+
+    assert len(pages) == 4
+    assert sorted(key for keys in pages for key in keys) == sorted(made)
+
+
+def test_previous_links_lead_to_the_same_pages(listing):
+    for day in range(1, 8):
+        listing.make(MOMENT.replace(day=day))
+    first = listing.page("?limit=2")
+    second = listing.page(first["next"])
+    third = listing.page(second["next"])
+
+    back = listing.page(third["previous"])
+    start = listing.page(back["previous"])
+
+    assert (listing.keys(back), listing.keys(start)) == (
+        listing.keys(second),
+        listing.keys(first),
+    )
+    assert (first["previous"], start["previous"]) == (None, None)
+    assert back["next"]
+
+
+def test_new_rows_do_not_shift_the_following_pages(listing):
+    made = [listing.make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
+    first = listing.page("?limit=2")
+
+    listing.make(MOMENT.replace(month=2))  # newer than the first page
+    on_a_later_page = listing.make(MOMENT)
+
+    shown = [key for keys in listing.follow(first["next"]) for key in keys]
+    assert listing.keys(first) == made[:2]
+    assert [key for key in shown if key != on_a_later_page] == made[2:]
+
+
+def test_deleted_rows_do_not_shift_the_following_pages(listing):
+    made = [listing.make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
+    first = listing.page("?limit=2")
+    assert listing.keys(first) == made[:2]
+
+    for model in (UserGroup, Bookmark, Collection):
+        # the last row of the page
+        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()
+
+    assert listing.follow(first["next"]) == [made[2:4], made[4:6]]
+
+
+def test_a_list_from_the_oldest_ends_while_rows_are_added_faster_than_it_is_read(
+    listing,
+):
+    made_before = [listing.make(MOMENT.replace(day=day)) for day in range(1, 6)]
+    page = listing.page("?limit=2&order=oldest")
+    shown = listing.keys(page)
+    for _ in range(2):
+        added = [listing.make(timezone.now()) for _ in range(3)]
+        page = listing.page(page["next"])
+        shown += listing.keys(page)
+
+    assert shown == made_before
+    assert page["next"] is None
+    assert set(added) <= set(listing.keys(listing.page("?limit=200&order=oldest")))
+
+
+def test_the_limit_sets_the_size_of_a_page(listing):
+    for _ in range(201):
+        listing.make(MOMENT)
+
+    pages = [
+        listing.page(query) for query in ("?", "?limit=200", "?limit=201", "?limit=1")
+    ]
+    # 50 by default, at most 200
+    assert [len(listing.keys(page)) for page in pages] == [50, 200, 200, 1]
+
+
+def test_links_are_absolute_and_keep_the_parameters(listing):
+    for _ in range(3):
+        listing.make(MOMENT)
+
+    link = listing.page("?limit=1&order=oldest")["next"]
+
+    assert "limit=1&order=oldest&cursor=" in link
+    assert link.startswith("http://testserver/")
+
+
+def encoded(value):
+    """Encode a cursor: [time field, time, key, backwards] and, for the order
+    "oldest", the upper bound of the time.
+    """
+    return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+TIME = "2026-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        pytest.param("x", id="not base64"),
+        pytest.param("=", id="padding"),
+        pytest.param("\N{GRINNING FACE}", id="not ASCII"),
+        pytest.param(encoded(None), id="null"),
+        pytest.param(encoded([]), id="empty"),
+        pytest.param(encoded(["updated_at", TIME, "x", False]), id="another order"),
+        pytest.param(encoded(["name", TIME, "x", False]), id="unknown order"),
+        pytest.param(
+            encoded(["created_at", "2026-01-01", "x", True]), id="date without a time"
+        ),
+        pytest.param(
+            encoded(["created_at", "0001-01-01T00:00:00+14:00", "x", True]),
+            id="before the first year in UTC",
+        ),
+        pytest.param(encoded(["created_at", TIME, "\0", True]), id="key with U+0000"),
+        pytest.param(
+            encoded(["created_at", TIME, 1, 1]),
+            id="numbers for the key and for backwards",
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, "2026-01-01T00:00:00"]),
+            id="bound without an offset",
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, 1]), id="number for a bound"
+        ),
+        pytest.param(
+            encoded(["created_at", TIME, "x", False, TIME, TIME]), id="two bounds"
+        ),
+    ],
+)
+def test_an_invalid_cursor_is_refused(api_client, user_group, cursor):
+    call = caller(api_client, user_group, "list_user_groups")
+
+    assert errors(call(query={"cursor": cursor})) == [("cursor", "invalid")]
+
+
+def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
+    api_client, user_group
+):
+    call = caller(api_client, user_group, "list_user_groups")
+    query = {
+        "updated_since": "2000-01-01T00:00:00Z",
+        "cursor": encoded(["created_at", TIME, "x", False]),
+    }
+
+    assert errors(call(query=query)) == [("cursor", "invalid")]

@@ -1,0 +1,144 @@
+"""Validate the items of a batch separately and return a result for each.
+
+Successful and failed items have results of one schema, because generated
+clients in PHP have no type for a choice of two schemas.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import APIException, ValidationError
+
+from .envelopes import SuccessField
+from .error_serializers import FailureTypeField, ProblemSerializer
+from .errors import MAX_PROBLEMS, failure
+
+MAX_ITEMS = 1000
+
+MIN_PROBLEMS = 2
+"""The number of errors that any item may list: its first one, and that it has
+more.
+"""
+
+
+class FailedItem(dict[str, Any]):
+    """The result of an item that is invalid, or for which the operation
+    failed.
+    """
+
+
+def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
+    """Return the result of an item: its status and its body.
+
+    They are those that a single request with this error would get, except that
+    at most ``max_problems`` errors are listed.
+    """
+    body = failure(exception, max_problems)
+    return FailedItem({"status": exception.status_code, **body})
+
+
+class BatchField(serializers.ListField):
+    """A list of up to 1,000 items.
+
+    Validation replaces each item by its validated data or by a FailedItem.
+
+    The invalid items list at most MAX_PROBLEMS errors in all, but each of them
+    at least MIN_PROBLEMS. The serializer's context tells the fields of an item
+    how many errors it may still list: ``max_problems``.
+    """
+
+    has_results = True
+    """Tells the OpenAPI document that the errors of an item are in its result,
+    not in an error response.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=MAX_ITEMS, **kwargs)
+
+    def run_child_validation(self, data: Any) -> list[Any]:
+        # DRF would check this after validating all items.
+        if len(data) > MAX_ITEMS:
+            self.fail("max_length", max_length=MAX_ITEMS)
+        items = []
+        max_problems = MAX_PROBLEMS
+        for item in data:
+            validated = self._validated(item, max_problems)
+            items.append(validated)
+            if isinstance(validated, FailedItem):
+                left = max_problems - len(validated["errors"])
+                max_problems = max(left, MIN_PROBLEMS)
+        return items
+
+    def _validated(self, item: Any, max_problems: int) -> Any:
+        takes_object = isinstance(self.child, serializers.Serializer)
+        if takes_object and not isinstance(item, dict):
+            return failed(ValidationError(["Not a JSON object."], code="invalid"))
+        cast(dict[str, Any], self.context)["max_problems"] = max_problems
+        try:
+            return self.child.run_validation(item)
+        except ValidationError as invalid:
+            return failed(invalid, max_problems)
+
+
+@extend_schema_field({"type": "integer", "minimum": 0, "maximum": 1})
+class DoneField(SuccessField):
+    """The integer 1, or 0 in a FailedItem."""
+
+
+class ResultSerializer(serializers.Serializer[Any]):
+    """The result of an item of a batch."""
+
+    # A subclass adds the fields of a successful result, with required=False,
+    # because successful and failed results have one type: generated clients in
+    # PHP do not support alternatives.
+    success = DoneField(help_text="1 if the item was processed, otherwise 0.")
+    status = serializers.IntegerField(
+        help_text="The status of the equivalent single request."
+    )
+    type = FailureTypeField(required=False)
+    errors = ProblemSerializer(many=True, required=False)  # type: ignore[assignment]
+
+
+class ResultsField(serializers.Field[Any, Any, Any, Any]):
+    """The results of a batch: FailedItems, and dicts that ``result``, a
+    subclass of ResultSerializer, serializes.
+    """
+
+    def __init__(self, result: type[ResultSerializer]) -> None:
+        super().__init__(
+            read_only=True, help_text="One result for each item, in the same order."
+        )
+        self.succeeded = result()
+        # Only FailedItems have these. DRF would look for them in each result.
+        for name in ("type", "errors"):
+            del self.succeeded.fields[name]
+        # It also decorates instances.
+        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
+
+    def to_representation(self, value: Iterable[Any]) -> list[Any]:
+        represented: list[dict[str, Any]] = []
+        for item in value:
+            if isinstance(item, FailedItem):
+                represented.append(item)
+            else:
+                represented.append(self.succeeded.to_representation(item))
+        return represented
+
+
+def valid(items: Iterable[Any]) -> list[Any]:
+    """Return the validated data of the valid items of a BatchField."""
+    return [item for item in items if not isinstance(item, FailedItem)]
+
+
+def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]:
+    """Yield the results of the items of a BatchField.
+
+    ``valid_results`` yields those of its valid items in order.
+    """
+    for item in items:
+        if isinstance(item, FailedItem):
+            yield item
+        else:
+            yield next(valid_results)

@@ -1,0 +1,113 @@
+"""The cursors of lists."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from rest_framework import serializers
+
+from . import strict_json
+
+CREATED = "created_at"
+"""The time field by which lists are ordered."""
+
+UPDATED = "updated_at"
+"""The time field by which lists of changes are ordered."""
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+
+NOT_A_CURSOR = "Not a cursor of this list."
+
+Position = tuple[datetime, Any]
+"""The position of a row: the value of its time field, and its key."""
+
+
+class Cursor(NamedTuple):
+    """The start of a page: after the row with this time and key, or before it
+    if ``backwards``.
+
+    The list is ordered by ``time_field``, and has no rows whose time is after
+    ``until``.
+    """
+
+    time: datetime
+    key: Any
+    backwards: bool
+    until: datetime | None = None
+    time_field: str = CREATED
+
+    def encode(self) -> str:
+        """Return the cursor as text for a URL."""
+        values = [
+            self.time_field,
+            text_of_time(self.time),
+            text_of_key(self.key),
+            self.backwards,
+            None if self.until is None else text_of_time(self.until),
+        ]
+        text = json.dumps(values)
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
+        """Return the cursor, with its key converted by ``key_type``.
+
+        Raises ValueError if the text is invalid.
+        """
+        padding = "=" * (-len(text) % 4)
+        values = strict_json.loads(urlsafe_b64decode(text + padding))
+        match values:
+            case [str(time_field), str(time), str(key), bool(backwards), until]:
+                return cls(
+                    parse_time(time),
+                    key_type(key),
+                    backwards,
+                    None if until is None else parse_time(until),
+                    time_field,
+                )
+        raise ValueError("Not a cursor.")
+
+
+def text_of_time(time: datetime) -> str:
+    """Return the time in UTC, as ``parse_time`` reads it."""
+    # The database connection may have another time zone.
+    return time.astimezone(UTC).isoformat()
+
+
+def text_of_key(key: object) -> str:
+    """Return the text of a key, that of bytes in hexadecimal."""
+    if isinstance(key, bytes):
+        return key.hex()
+    return str(key)
+
+
+def parse_time(text: object) -> datetime:
+    """Return the time. Raises ValueError if the text is not a time in UTC."""
+    time = datetime.fromisoformat(str(text))
+    if time.tzinfo != UTC:
+        raise ValueError("Not a time in UTC.")
+    return time
+
+
+class CursorField(serializers.CharField):
+    """An encoded cursor.
+
+    ``key_type`` converts the key from text, and raises ValueError if it is
+    invalid.
+    """
+
+    default_error_messages = {"invalid": NOT_A_CURSOR}
+
+    def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
+        self.key_type = key_type
+        help_text = "The `cursor` parameter of a page's `next` or `previous` URL."
+        super().__init__(required=False, help_text=help_text, **kwargs)
+
+    def to_internal_value(self, data: str) -> Any:
+        try:
+            return Cursor.decode(data, self.key_type)
+        except ValueError:
+            self.fail("invalid")

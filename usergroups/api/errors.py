@@ -1,0 +1,225 @@
+"""Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, TypedDict
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.db import InterfaceError, InternalError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.log import log_response
+from django.utils.translation import gettext_noop as _
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework import exceptions
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.response import Response
+
+from .renderers import CompactJSONRenderer
+
+MAX_PROBLEMS = 100
+"""The maximum number of errors in a response, so that it is never much larger
+than its request.
+"""
+
+
+NO_STORE = {"Cache-Control": "no-store"}
+"""The header of every response, since a response may contain a user group
+token.
+"""
+
+
+DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
+"""Raised if the database is unreachable or overloaded, or if it is read-only
+(InternalError on PostgreSQL).
+"""
+
+
+class Problem(TypedDict):
+    code: str
+    detail: str
+    attr: str | None
+
+
+TOO_MANY = Problem(
+    code="too_many_errors",
+    detail=_("There are more errors than the ones listed."),
+    attr=None,
+)
+
+
+class Failure(TypedDict):
+    """The body of an error response."""
+
+    success: int
+    type: str
+    errors: list[Problem]
+
+
+class BadRequest(exceptions.APIException):
+    """A request that Django refuses, for example because of its Host header."""
+
+    status_code = 400
+    default_code = "bad_request"
+    default_detail = (
+        "The request is malformed, for example because of an invalid Host header."
+    )
+
+
+class MissingField(exceptions.ValidationError):
+    """A required field of the request is missing."""
+
+    def __init__(self, field: str) -> None:
+        detail = exceptions.ErrorDetail("This field is required.", "required")
+        super().__init__({field: [detail]})
+
+
+class ServerError(exceptions.APIException):
+    default_code = "internal_error"
+    default_detail = "An internal error occurred and was logged."
+
+
+class DatabaseUnavailable(exceptions.APIException):
+    """One of the DATABASE_UNAVAILABLE_ERRORS, or a conflict that persisted
+    through all retries.
+    """
+
+    status_code = 503
+    default_code = "service_unavailable"
+    default_detail = "The database is temporarily unavailable. Try again later."
+    wait = 5  # seconds, for the header Retry-After
+
+
+def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
+    """Return an error response for any exception of a view, and log server
+    errors.
+
+    Unlike DRF's handler, this does not roll back the transaction of
+    ATOMIC_REQUESTS, because these views have none.
+    """
+    error = _api_exception(exception)
+    response = Response(failure(error), error.status_code, headers=_headers(error))
+    if response.status_code >= 500:
+        # Django's request, which has no public name in DRF
+        request: HttpRequest = context["request"]._request
+        got_request_exception.send(sender=None, request=request)
+        log_response(
+            "%s: %s",
+            response.status_text,
+            request.path,
+            response=response,
+            request=request,
+            exception=exception,
+        )
+    return response
+
+
+def failure_response(exception: exceptions.APIException) -> HttpResponse:
+    """Return an error response from outside the API views."""
+    body = CompactJSONRenderer().render(failure(exception))
+    headers = {**NO_STORE, **_headers(exception)}
+    return HttpResponse(
+        body, CompactJSONRenderer.media_type, exception.status_code, headers=headers
+    )
+
+
+@csrf_exempt
+@login_not_required
+def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """Respond with 404 to any request.
+
+    This is a view for any URL pattern, and a ``handler404``.
+    """
+    # DRF's detail in English
+    with translation.override(None):
+        return failure_response(exceptions.NotFound())
+
+
+def failure(
+    exception: exceptions.APIException, max_problems: int = MAX_PROBLEMS
+) -> Failure:
+    """Return the body of the error response to ``exception``.
+
+    It has at most ``max_problems`` errors. If there are more, the last one has
+    the code ``too_many_errors``.
+    """
+    all_problems = _problems(exception.detail, exception.default_code)
+    problems = list(islice(all_problems, max_problems + 1))
+    if not problems:
+        problems = [
+            Problem(
+                code=exception.default_code,
+                detail=str(exception.default_detail),
+                attr=None,
+            )
+        ]
+    if len(problems) > max_problems:
+        problems[max_problems - 1 :] = [TOO_MANY]
+    return {"success": 0, "type": _type_of(exception), "errors": problems}
+
+
+def _type_of(exception: exceptions.APIException) -> str:
+    if isinstance(exception, exceptions.ValidationError):
+        return "validation_error"
+    if exception.status_code < 500:
+        return "client_error"
+    return "server_error"
+
+
+def _headers(exception: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    challenge = getattr(exception, "auth_header", None)
+    if challenge:
+        headers["WWW-Authenticate"] = challenge
+    # of the object that is in the way
+    location = getattr(exception, "location", None)
+    if location:
+        headers["Location"] = location
+    if hasattr(exception, "wait"):
+        # A host's throttle may have no wait.
+        headers["Retry-After"] = str(max(1, exception.wait or 1))
+    return headers
+
+
+def _api_exception(exception: Exception) -> exceptions.APIException:
+    match exception:
+        case exceptions.APIException():
+            return exception
+        case Http404():
+            return exceptions.NotFound()
+        case PermissionDenied():
+            return exceptions.PermissionDenied()
+        case SuspiciousOperation():
+            return BadRequest()
+        case _ if isinstance(exception, DATABASE_UNAVAILABLE_ERRORS):
+            return DatabaseUnavailable()
+        case _:
+            return ServerError()
+
+
+def _problems(
+    detail: Any, default_code: str, path: tuple[str, ...] = ()
+) -> Iterator[Problem]:
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            yield from _problems(value, default_code, (*path, str(key)))
+    elif isinstance(detail, list):
+        for item in detail:
+            yield from _problems(item, default_code, path)
+    else:
+        code = str(getattr(detail, "code", default_code))
+        yield {"code": code, "detail": str(detail), "attr": ".".join(path) or None}
+
+
+class InvalidToken(AuthenticationFailed):
+    default_detail = "The token is unknown, expired or revoked."
+
+
+class WrongTokenKind(InvalidToken):
+    default_code = "wrong_token_kind"
+
+
+class WrongScheme(NotAuthenticated):
+    default_code = "wrong_scheme"

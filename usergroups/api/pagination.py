@@ -1,0 +1,214 @@
+"""Keyset pagination by time of creation or of the last change.
+
+Every page costs the same, because the query starts at the row whose position
+the cursor holds.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Generic, TypeVar, cast
+
+from django.db.models import F, Field, Func, Model, QuerySet, Value
+from django.db.models.lookups import GreaterThan, LessThan
+from django.utils import timezone
+from django.utils.encoding import escape_uri_path
+from django.utils.http import urlencode
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from . import page_sizes
+from .cursors import CREATED, EARLIEST, LATEST, Cursor, Position
+from .envelopes import Envelope
+from .page_queries import MAX_LIMIT, Order
+
+M = TypeVar("M", bound=Model)
+
+
+class PageEnvelope(Envelope):
+    """A page of a list."""
+
+    # A subclass adds the items.
+    next = serializers.URLField(
+        allow_null=True, help_text="The URL of the next page, or null."
+    )
+    previous = serializers.URLField(
+        allow_null=True, help_text="The URL of the previous page, or null."
+    )
+
+
+class RowValue(Func):
+    """An SQL row value.
+
+    A comparison of row values can use an index over the same columns.
+    """
+
+    template = "(%(expressions)s)"
+    output_field = Field()
+
+
+def compare_positions(
+    model: type[Model],
+    key: str,
+    position: Position,
+    lookup: Any,
+    time_field: str = CREATED,
+) -> Any:
+    """Return the condition that ``lookup``, such as GreaterThan, holds between
+    a row's position and ``position``.
+    """
+    time, value = position
+    field = cast("Field[Any, Any]", model._meta.get_field(key))
+    return lookup(
+        RowValue(F(time_field), F(key)),
+        RowValue(Value(time), Value(value, output_field=field)),
+    )
+
+
+class Page(Generic[M]):
+    """Up to ``limit`` rows of ``queryset``, starting at ``cursor``.
+
+    ``key`` names a field that is unique within it.
+
+    The rows are ordered by (time_field, key), the newest first unless
+    ``order`` is "oldest". A client that follows ``next`` therefore gets each
+    row that existed at the start exactly once, even if others insert rows
+    meanwhile, unless the row's time is changed. A list that begins with the
+    oldest rows might never end, because new rows come last. It therefore omits
+    rows whose time is after that of its first page, which the cursor holds.
+
+    ``large`` names fields of JSON that may be large. The page ends before they
+    exceed 2 MiB in total, but has at least one row.
+    """
+
+    def __init__(
+        self,
+        queryset: QuerySet[M],
+        key: str,
+        limit: int,
+        cursor: Cursor | None = None,
+        order: str = Order.NEWEST,
+        *,
+        time_field: str = CREATED,
+        large: Sequence[str] = (),
+    ) -> None:
+        self.key = key
+        self.time_field = time_field
+        self.large = large
+        self.cursor = cursor
+        self.backwards = cursor is not None and cursor.backwards
+        oldest_first = order == Order.OLDEST
+        # A page before the cursor is read in the opposite order.
+        self.ascending = oldest_first != self.backwards
+        self.until = self._end_of_list() if oldest_first else None
+        limit = min(limit, MAX_LIMIT)
+        rows, last_scanned = self.select(self._ordered(queryset), limit + 1)
+        self.items = rows[: self._number_within_size(rows[:limit])]
+        has_more = len(rows) > len(self.items)
+        ahead = self._position(self.items[-1]) if has_more else last_scanned
+        behind = self._start(last_scanned)
+        if self.backwards:
+            self.items.reverse()
+            self.next = behind
+            self.previous = ahead
+        else:
+            self.next = ahead
+            self.previous = behind
+
+    def _end_of_list(self) -> datetime:
+        """Return the time of the first page, from the cursor of a later one."""
+        if self.cursor is not None and self.cursor.until is not None:
+            return self.cursor.until
+        return timezone.now()
+
+    def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        """Return the rows of the list from the cursor on, in their order."""
+        # A router may choose another database for each query.
+        rows = queryset.using(queryset.db)
+        if self.until is not None:
+            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
+        if self.cursor is not None:
+            position = (self.cursor.time, self.cursor.key)
+            beyond = GreaterThan if self.ascending else LessThan
+            rows = rows.filter(self._compare(rows, position, beyond))
+        if self.ascending:
+            return rows.order_by(self.time_field, self.key)
+        return rows.order_by(f"-{self.time_field}", f"-{self.key}")
+
+    def _start(self, last_scanned: Position | None) -> Position | None:
+        """Return the position at which the way back begins, or None for the
+        first page.
+        """
+        if self.cursor is None:
+            return None
+        if self.items:
+            return self._position(self.items[0])
+        if last_scanned is not None:
+            return last_scanned
+        # From an empty page, the way back begins at the end of the list.
+        return (LATEST if self.ascending else EARLIEST, self.cursor.key)
+
+    def select(
+        self, ordered: QuerySet[M], number: int
+    ) -> tuple[list[M], Position | None]:
+        """Return the first ``number`` rows.
+
+        A subclass may return fewer, with the position of the last row that it
+        has scanned. The next page starts there.
+        """
+        return self.load(ordered, number), None
+
+    def load(self, ordered: QuerySet[M], number: int) -> list[M]:
+        """Return the first ``number`` rows, with the large fields only of
+        those that fit on the page.
+        """
+        if not self.large:
+            return list(ordered[:number])
+        order = (self.large, self.time_field, self.key, self.ascending)
+        values = {
+            f"loaded_{name}": page_sizes.ValueWithinPage(name, *order)
+            for name in self.large
+        }
+        total = page_sizes.RunningTotal(*order)
+        rows = ordered.defer(*self.large).annotate(total_size=total, **values)
+        found = list(rows[:number])
+        for row in found:
+            for name in self.large:
+                setattr(row, name, getattr(row, f"loaded_{name}"))
+        return found
+
+    def _number_within_size(self, rows: list[M]) -> int:
+        """Return how many of the rows are on the page, of which ``load`` has
+        loaded the large fields.
+        """
+        if not self.large:
+            return len(rows)
+        totals = [row.total_size for row in rows]  # type: ignore[attr-defined]
+        within = [total for total in totals if total <= page_sizes.MAX_PAGE_SIZE]
+        return max(1, len(within))
+
+    def links(self, request: Request) -> dict[str, str | None]:
+        """Return the URLs of the next and the previous page, or None."""
+        return {
+            "next": self._link(request, self.next, False),
+            "previous": self._link(request, self.previous, True),
+        }
+
+    def _position(self, item: M) -> Position:
+        return getattr(item, self.time_field), getattr(item, self.key)
+
+    def _compare(self, rows: QuerySet[M], position: Position, lookup: Any) -> Any:
+        return compare_positions(
+            rows.model, self.key, position, lookup, self.time_field
+        )
+
+    def _link(
+        self, request: Request, position: Position | None, backwards: bool
+    ) -> str | None:
+        """Return the absolute URL of the request with another cursor."""
+        if position is None:
+            return None
+        cursor = Cursor(*position, backwards, self.until, self.time_field)
+        parameters: dict[str, Any] = request.query_params.dict()
+        parameters["cursor"] = cursor.encode()
+        query = urlencode(parameters)
+        return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
