@@ -97,7 +97,7 @@ class FindSite(admin.AdminSite):
         """
         sent = request.POST.get("text", "").replace("\0", "")
         text = sent[:MAX_LENGTH].strip()
-        results = self.find(request, text) if text else Results({}, [])
+        results = self.find(request, text)
         found = [(each, row) for each, rows in results.rows.items() for row in rows]
         if len(found) == 1 and not results.too_slow:
             [(model_admin, row)] = found
@@ -135,18 +135,18 @@ class FindSite(admin.AdminSite):
         """Return the first rows whose secret is in the text, else whose fields
         equal it, else contain it.
         """
+        if not text:
+            return Results({}, [])
         admins = [each for each in self.admins if each.has_view_permission(request)]
         secrets = re.findall(self.secrets_pattern, text)
         if secrets:
             return find_rows(request, conditions_of_secrets(admins, secrets))
-        equal = find_rows(
-            request, {each: each.matching(text, "exact") for each in admins}
-        )
-        if equal.rows or equal.too_slow:
-            return equal
-        return find_rows(
-            request, {each: each.matching(text, "icontains") for each in admins}
-        )
+        for lookup in ("exact", "icontains"):
+            conditions = {each: each.matching(text, lookup) for each in admins}
+            results = find_rows(request, conditions)
+            if results.rows or results.too_slow:
+                break
+        return results
 
 
 def conditions_of_secrets(
