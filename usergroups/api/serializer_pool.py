@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from typing import Any
 
 from rest_framework.serializers import Serializer
@@ -26,12 +25,15 @@ class SerializerPool(threading.local):
         context: Mapping[str, Any],
         partial: bool = False,
     ) -> Iterator[Any]:
-        """Yield a serializer with this context."""
+        """Yield a serializer with this context.
+
+        To validate, use a copy: it has the same fields, and data and errors of
+        its own.
+        """
         serializer = self.get(serializer_class, partial)
         serializer.context.update(context)
         try:
-            # The copy has the same fields, and data and errors of its own.
-            yield copy(serializer)
+            yield serializer
         finally:
             # It refers to the request.
             serializer.context.clear()
