@@ -302,7 +302,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmarks = self._instances(user_group, ordered, now)
             self.bulk_create(bookmarks, ignore_conflicts=True)
             keys = [bookmark.pk for bookmark in bookmarks]
-            created = set(self.filter(pk__in=keys).values_list("pk", flat=True))
+            found = self.filter(user_group=user_group, pk__in=keys)
+            created = set(found.values_list("pk", flat=True))
         if signals.created.has_listeners(self.model):
             new = [row for row in rows if row["id"] in created]
             announce(signals.created, self._instances(user_group, new, now), self.db)
