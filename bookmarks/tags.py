@@ -57,8 +57,11 @@ def clean_tags(tags: object) -> list[str]:
 class TagsField(models.TextField):  # type: ignore[type-arg]
     """A list of tags, stored as text with one tag on each line."""
 
-    def from_db_value(self, value: str, expression: Any, connection: Any) -> list[str]:
-        return tags_of_text(value)
+    def from_db_value(
+        self, value: str | None, expression: Any, connection: Any
+    ) -> list[str] | None:
+        # None in an outer join that finds no bookmark
+        return None if value is None else tags_of_text(value)
 
     def to_python(self, value: Any) -> list[str]:
         # the text of a fixture
@@ -66,10 +69,8 @@ class TagsField(models.TextField):  # type: ignore[type-arg]
         return clean_tags(tags)
 
     def get_prep_value(self, value: Any) -> Any:
-        # the text to search for
-        if isinstance(value, str):
-            return value
-        return text_of_tags(value)
+        # It may also be a text to search for.
+        return text_of_tags(value) if isinstance(value, list | tuple) else value
 
     def value_from_object(self, obj: models.Model) -> str:
         """Return the text that a form shows and a fixture contains."""

@@ -231,6 +231,12 @@ def test_a_bookmark_is_read_with_its_tags_and_note(call_bookmarks, bookmark):
     assert response.json()["bookmark"] == bookmark_json(bookmark)
 
 
+def test_an_outer_join_that_finds_no_bookmark_has_no_tags(user_group):
+    groups = type(user_group).objects.filter(pk=user_group.pk)
+
+    assert groups.values_list("bookmarks__tags", flat=True).get() is None
+
+
 @pytest.mark.parametrize("name", ["json", "jsonl", "xml"])
 def test_a_fixture_keeps_tags_and_note(name, user_group):
     values = {**TAGGED, "note": "One.\nTwo."}
