@@ -300,5 +300,7 @@ def _link(bookmark: Bookmark) -> str:
 
 
 def _escape(text: str) -> str:
-    # Browsers read CR as LF, unless it is a character reference.
-    return escape(text).replace("\r", "&#13;")
+    # Chromium decodes only &amp;, &lt;, &gt;, &quot; and &#39;, and skips a
+    # bookmark that has a line break. Browsers read CR as LF.
+    text = escape(text, quote=False).replace('"', "&quot;")
+    return text.replace("\n", "&#10;").replace("\r", "&#13;")

@@ -13,6 +13,7 @@ from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.imports import imported, refusals
 
 PROGRAMS = Path(__file__).parent / "programs"
+INPUTS = Path(__file__).parent / "inputs"
 
 NEITHER_HTTP_NOR_HTTPS = "The URL is neither http nor https."
 NO_SCHEME = "The URL has no scheme such as https://."
