@@ -55,8 +55,8 @@ from usergroups.admin_tools.lists import (
     log_rows,
     two_lines,
 )
-from usergroups.contract import conf as usergroups_conf
-from usergroups.contract.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api import conf as usergroups_conf
+from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 from usergroups.tokens.admin import TokenAdmin

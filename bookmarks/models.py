@@ -10,9 +10,9 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
+from usergroups.db.models import DatedModel
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Token
-from usergroups.transactions import DatedModel
 
 from . import web_url
 from .exceptions import BOOKMARK_EXISTS

@@ -15,11 +15,9 @@ from drf_spectacular.utils import (
 )
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from usergroups.contract import batch
-from usergroups.contract.deadlines import TimeLimitExceeded
-from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
-from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
-from usergroups.tokens.openapi import (
+from usergroups.api import batches
+from usergroups.api.deadlines import TimeLimitExceeded
+from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
     id_parameter,
@@ -28,6 +26,8 @@ from usergroups.tokens.openapi import (
     page_query,
     success_response,
 )
+from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
+from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
@@ -130,9 +130,9 @@ IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
 CREATED = {"status": 201, "success": 1, "bookmark": BOOKMARK}
 DELETED = {"status": 200, "success": 1}
 MOVED = {"status": 200, "success": 1, "bookmark": BOOKMARK}
-INVALID = batch.failed(INVALID_URL)
-NOT_FOUND = batch.failed(exceptions.BookmarkNotFound())
-DUPLICATE = batch.failed(exceptions.BookmarkExists())
+INVALID = batches.failed(INVALID_URL)
+NOT_FOUND = batches.failed(exceptions.BookmarkNotFound())
+DUPLICATE = batches.failed(exceptions.BookmarkExists())
 
 create_bookmarks = bookmark_operation(
     operation_id="create_bookmarks",

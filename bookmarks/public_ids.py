@@ -11,9 +11,10 @@ from uuid import UUID
 
 from django.db import models
 
-from usergroups.compiled_statements import CompiledSelect, parameters
+from usergroups.db.compiled_statements import CompiledSelect, parameters
+from usergroups.db.querysets import WritingQuerySet
+from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.transactions import WritingQuerySet, retry_on_conflict
 
 M = TypeVar("M", bound=models.Model)
 

@@ -15,13 +15,14 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from usergroups import signals
-from usergroups.compiled_statements import (
+from usergroups.db.announcements import announce, announce_update
+from usergroups.db.compiled_statements import (
     CompiledSelect,
     CompiledStatement,
     parameters,
 )
+from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.transactions import announce, announce_update, retry_on_conflict
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id

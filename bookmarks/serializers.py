@@ -10,9 +10,11 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from usergroups.contract.batch import BatchField, ResultSerializer, ResultsField
-from usergroups.contract.fields import Envelope, TextField, TimestampField
-from usergroups.contract.pagination import CursorField, PageEnvelope, PageQuery
+from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
+from usergroups.api.cursors import CursorField, PageQuery
+from usergroups.api.envelopes import Envelope
+from usergroups.api.fields import TextField, TimestampField
+from usergroups.api.pagination import PageEnvelope
 from usergroups.serializers import (
     UserGroupIdQuery,
     UserGroupIdSerializer,

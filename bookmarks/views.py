@@ -15,22 +15,22 @@ from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from usergroups.contract import batch
-from usergroups.contract.fields import Envelope
-from usergroups.contract.pagination import Page, pop_paging
-from usergroups.contract.requests import (
-    APIRequest,
-    BatchParser,
-    PreconditionFailed,
-    accepted_versions,
-    read_body,
-)
+from usergroups.api import batches
+from usergroups.api.bodies import read_body
+from usergroups.api.cursors import pop_paging
+from usergroups.api.envelopes import Envelope
+from usergroups.api.openapi import missing
+from usergroups.api.pagination import Page
+from usergroups.api.parsers import BatchParser
+from usergroups.api.preconditions import PreconditionFailed, accepted_versions
+from usergroups.api.requests import APIRequest
+from usergroups.db.deletion import TooManyDependants
+from usergroups.db.retry import retry_on_conflict
+from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
-from usergroups.tokens.openapi import missing
 from usergroups.tokens.views import TokenView
-from usergroups.transactions import Modified, TooManyDependants, retry_on_conflict
 from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
@@ -192,18 +192,18 @@ class BookmarkBatchView(AccessTokenView):
         repeats it if a collection is deleted.
         """
         sent = cast(dict[str, Any], self.request.data).get("bookmarks")
-        unvalidated = sent[: batch.MAX_ITEMS] if isinstance(sent, list) else []
+        unvalidated = sent[: batches.MAX_ITEMS] if isinstance(sent, list) else []
         ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
         collections = self.collections.for_write().by_public_id(ids)
         items = self.validated(find_collection=collections.get)["bookmarks"]
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
             for bookmark, created in Bookmark.objects.add_many(
-                self.user_group, batch.valid(items)
+                self.user_group, batches.valid(items)
             )
         )
         return self.respond(
-            {"user_group": self.user_group, "results": batch.results(items, stored)}
+            {"user_group": self.user_group, "results": batches.results(items, stored)}
         )
 
 
@@ -215,12 +215,12 @@ class BookmarkBatchDeletionView(AccessTokenView):
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        existed = self.bookmarks.remove_many(batch.valid(ids))
+        existed = self.bookmarks.remove_many(batches.valid(ids))
         deletions = (
-            {"status": 200} if found else batch.failed(exceptions.BookmarkNotFound())
+            {"status": 200} if found else batches.failed(exceptions.BookmarkNotFound())
             for found in existed
         )
-        return self.respond({"results": batch.results(ids, deletions)})
+        return self.respond({"results": batches.results(ids, deletions)})
 
 
 class BookmarkBatchMoveView(AccessTokenView):
@@ -232,20 +232,20 @@ class BookmarkBatchMoveView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated(find_collection=self.find_collection)
         ids, collection = fields["ids"], fields["collection"]
-        moved = self.bookmarks.move_many(batch.valid(ids), collection)
+        moved = self.bookmarks.move_many(batches.valid(ids), collection)
         failures: dict[Any, Any] = {
             None: exceptions.BookmarkNotFound,
             Duplicate: exceptions.BookmarkExists,
         }
         moves = (
             (
-                batch.failed(failures[each]())
+                batches.failed(failures[each]())
                 if each in failures
                 else {"bookmark": each, "status": 200}
             )
             for each in moved
         )
-        return self.respond({"results": batch.results(ids, moves)})
+        return self.respond({"results": batches.results(ids, moves)})
 
 
 class CollectionsView(AccessTokenView):

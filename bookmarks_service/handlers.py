@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 
-from usergroups.contract import errors
+from usergroups.api import errors
 
 ADMIN_PREFIX = "admin/"
 """The prefix of the admin's URLs, for the URLconf and for ``is_page``."""

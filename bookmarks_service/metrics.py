@@ -8,7 +8,7 @@ bounded and they contain no secrets.
 from django.http import HttpRequest
 from prometheus_client import Counter, Histogram
 
-from usergroups.tokens.openapi import operation_id
+from usergroups.api.openapi import operation_id
 
 REQUESTS = Counter(
     "bookmarks_service_requests",

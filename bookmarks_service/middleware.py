@@ -24,9 +24,9 @@ from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
 
 from bookmarks.conf import max_import_size
-from usergroups.contract.errors import NO_STORE, DatabaseUnavailable, failure_response
-from usergroups.contract.requests import CHUNK_SIZE
-from usergroups.tokens.throttling import address_of
+from usergroups.api.bodies import CHUNK_SIZE
+from usergroups.api.client_addresses import address_of
+from usergroups.api.errors import NO_STORE, DatabaseUnavailable, failure_response
 
 from .handlers import View, error_page, page
 from .json_log import first_line

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import FileAwareEnv, validate
 
 from usergroups import __version__
-from usergroups.contract.conf import RATE
+from usergroups.api.conf import RATE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

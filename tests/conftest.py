@@ -19,8 +19,8 @@ from hypothesis import settings
 
 from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api.throttling import FixedWindowThrottle
 from usergroups.tokens import secret_format
-from usergroups.tokens.throttling import FixedWindowThrottle
 
 # No deadlines for examples, because a busy machine would miss them.
 settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)

@@ -1,11 +1,8 @@
-"""The packages import each other in one direction, and their classes have
-unique names.
-"""
+"""The packages import each other in one direction."""
 
 import ast
 import subprocess
 import sys
-from collections import Counter
 
 import pytest
 
@@ -15,21 +12,19 @@ pytestmark = pytest.mark.database_independent
 
 APPS_AND_SERVICE = ("usergroups", "bookmarks", "bookmarks_service")
 
-SHARED_MODULES = [
-    f"usergroups.{module}"
-    for module in ("signals", "compiled_statements", "transactions")
-]
-"""Modules of the app ``usergroups`` that its subpackages ``tokens`` and
-``admin_tools`` may import as well.
-"""
-
 MAY_IMPORT = {
-    "usergroups/contract": [],
-    "usergroups/admin_tools": ["usergroups.contract", *SHARED_MODULES],
+    "usergroups/db": ["usergroups.signals"],
+    "usergroups/api": ["usergroups.db", "usergroups.signals"],
+    "usergroups/admin_tools": [
+        "usergroups.api",
+        "usergroups.db",
+        "usergroups.signals",
+    ],
     "usergroups/tokens": [
-        "usergroups.contract",
+        "usergroups.api",
+        "usergroups.db",
         "usergroups.admin_tools",
-        *SHARED_MODULES,
+        "usergroups.signals",
     ],
     "usergroups": [],
     "bookmarks": ["usergroups"],
@@ -74,19 +69,6 @@ def test_imports_run_one_way(folder):
         for name in of_this_project
         if not any(is_within(name, package) for package in allowed)
     } == set()
-
-
-def test_no_two_classes_have_the_same_name():
-    names = Counter(
-        node.name
-        for package in APPS_AND_SERVICE
-        for path in (ROOT / package).rglob("*.py")
-        if path.parent.name not in ("migrations", "commands")
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef)
-    )
-
-    assert {name: count for name, count in names.items() if count > 1} == {}
 
 
 def test_the_benchmarks_can_be_imported():

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.base import OperatorAdmin, requires_confirmation
 from .admin_tools.forms import JSONObjectFormField
 from .admin_tools.lists import AutocompleteFilter, can_view
-from .contract.fields import stored_text
+from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin

@@ -10,8 +10,8 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from .contract import conf
-from .transactions import WritingModel
+from .api import conf
+from .db.models import WritingModel
 
 
 @register

@@ -2,7 +2,7 @@
 
 from rest_framework.exceptions import APIException, NotFound
 
-from .transactions import MAX_DEPENDANTS
+from .db.deletion import MAX_DEPENDANTS
 
 
 class UserGroupNotFound(NotFound):

@@ -6,11 +6,12 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .contract.fields import JSONObjectField
+from .db.models import DatedModel, WritingModel
+from .db.querysets import WritingQuerySet
+from .db.stored_json import JSONObjectField
 from .querysets import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
-from .transactions import DatedModel, WritingModel, WritingQuerySet
 
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255

@@ -4,9 +4,8 @@ from functools import partial
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .contract import pagination
-from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
-from .tokens.openapi import (
+from .api import cursors
+from .api.openapi import (
     ETAG,
     IF_MATCH,
     missing,
@@ -14,6 +13,7 @@ from .tokens.openapi import (
     page_query,
     success_response,
 )
+from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
 
 USER_GROUP = {
     "team_id": 3,
@@ -154,7 +154,7 @@ list_user_groups = document(
         "MiB of JSON, but has at least one user group."
     ),
     query={
-        **page_query(USER_GROUP["provided_id"], pagination.UPDATED),
+        **page_query(USER_GROUP["provided_id"], cursors.UPDATED),
         "name": "Example",
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },

@@ -12,9 +12,11 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from . import signals
-from .compiled_statements import CompiledUpdate, parameters
-from .contract.fields import stored_size
-from .transactions import WritingQuerySet, announce, announce_update, retry_on_conflict
+from .db.announcements import announce, announce_update
+from .db.compiled_statements import CompiledUpdate, parameters
+from .db.querysets import WritingQuerySet
+from .db.retry import retry_on_conflict
+from .db.stored_json import stored_size
 
 if TYPE_CHECKING:
     from .models import UserGroup

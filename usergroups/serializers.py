@@ -6,16 +6,12 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .contract.batch import BatchField, ResultSerializer, ResultsField
-from .contract.errors import MAX_PROBLEMS
-from .contract.fields import (
-    Envelope,
-    ObjectField,
-    StoredObjectField,
-    TextField,
-    TimestampField,
-)
-from .contract.pagination import CREATED, UPDATED, CursorField, PageEnvelope, PageQuery
+from .api.batches import BatchField, ResultSerializer, ResultsField
+from .api.cursors import CREATED, UPDATED, CursorField, PageQuery
+from .api.envelopes import Envelope
+from .api.errors import MAX_PROBLEMS
+from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
+from .api.pagination import PageEnvelope
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,

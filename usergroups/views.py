@@ -9,11 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from . import openapi, serializers
+from .api import batches
+from .api.cursors import pop_paging
+from .api.envelopes import Envelope
+from .api.pagination import Page, ScanPage
+from .api.parsers import BatchParser
+from .api.preconditions import PreconditionFailed, accepted_versions
 from .authentication import ApiTokenAuthentication
-from .contract import batch
-from .contract.fields import Envelope
-from .contract.pagination import Page, ScanPage, pop_paging
-from .contract.requests import BatchParser, PreconditionFailed, accepted_versions
+from .db.deletion import TooManyDependants
+from .db.versions import Modified
 from .exceptions import (
     ResponseTooLarge,
     TooLargeToDelete,
@@ -23,7 +27,6 @@ from .exceptions import (
 from .models import ApiToken, UserGroup
 from .querysets import LARGE_FIELDS, UserGroupQuerySet, name_begins_with
 from .tokens.views import TokenView
-from .transactions import Modified, TooManyDependants
 
 
 class ApiTokenView(TokenView):
@@ -163,7 +166,7 @@ class UserGroupBatchView(ApiTokenView):
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
         items = self.validated()["user_groups"]
-        valid = batch.valid(items)
+        valid = batches.valid(items)
         if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
         valid_results = (
@@ -174,4 +177,4 @@ class UserGroupBatchView(ApiTokenView):
             }
             for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
         )
-        return self.respond({"results": batch.results(items, valid_results)})
+        return self.respond({"results": batches.results(items, valid_results)})

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from django.utils.translation import gettext as _
 
-from usergroups.contract.requests import CHUNK_SIZE
+from usergroups.api.bodies import CHUNK_SIZE
 
 # In bytes. Longer lines are not kept whole, because the readers of CSV and
 # JSON Lines refuse them.

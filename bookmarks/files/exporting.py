@@ -19,11 +19,11 @@ from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract.deadlines import Deadline
-from usergroups.contract.pagination import compare_positions
-from usergroups.contract.requests import CHUNK_SIZE
+from usergroups.api.bodies import CHUNK_SIZE
+from usergroups.api.deadlines import Deadline
+from usergroups.api.pagination import compare_positions
+from usergroups.db.retry import in_autocommit
 from usergroups.models import UserGroup
-from usergroups.transactions import in_autocommit
 
 M = TypeVar("M", Bookmark, Collection)
 

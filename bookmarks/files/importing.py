@@ -21,9 +21,9 @@ from bookmarks.models import (
     Collection,
 )
 from bookmarks.querysets import NO_COLLECTION, UniqueKey
-from usergroups.contract.deadlines import Deadline
+from usergroups.api.deadlines import Deadline
+from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.transactions import retry_on_conflict
 
 from . import FORMATS
 from .collection_names import shortened

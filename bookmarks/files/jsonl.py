@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.contract import strict_json
+from usergroups.api import strict_json
 
 from .decoding import MAX_LINE, open_text, read_lines
 from .field_names import ObjectReader

@@ -9,7 +9,7 @@ body with too many values is refused, so that a larger one may take less time.
 import gc
 import time
 
-from usergroups.contract.strict_json import loads
+from usergroups.api.strict_json import loads
 
 MIB = 1024 * 1024
 MEMBERS = {

@@ -3,9 +3,9 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.http import urlencode
 
+from tests.api.conftest import valid_body  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
 from tests.conftest import Caller
-from tests.contract.conftest import valid_body  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import pytest
 from bookmarks.files import importing
 from bookmarks.files.report import Report
 from tests.queries import on_another_connection
-from usergroups import transactions
+from usergroups.db import retry
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def act_after_first_chunk(monkeypatch, action):
     def retry_on_conflict(*args):  # An import calls it for each transaction.
         if len(results) == 1:
             on_another_connection(action)
-        results.append(transactions.retry_on_conflict(*args))
+        results.append(retry.retry_on_conflict(*args))
         return results[-1]
 
     monkeypatch.setattr(importing, "retry_on_conflict", retry_on_conflict)

@@ -19,8 +19,8 @@ from tests.bookmarks.factories import (
 )
 from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
-from usergroups.contract import pagination
-from usergroups.tokens.throttling import COSTLY_CALLS
+from usergroups.api import pagination
+from usergroups.api.concurrency import COSTLY_CALLS
 
 URL = "https://example.com/"
 

@@ -5,7 +5,7 @@ from django.utils.http import quote_etag
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import detail, error_code
-from tests.contract.conftest import caller
+from tests.api.conftest import caller
 from tests.queries import concurrently
 from usergroups.models import UserGroup
 

@@ -20,8 +20,8 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.contract import pagination
-from usergroups.contract.pagination import Cursor
+from usergroups.api import pagination
+from usergroups.api.cursors import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from tests.bookmarks.factories import (
     CollectionFactory,
 )
 from tests.queries import concurrently
-from usergroups import transactions
+from usergroups.db import deletion
 from usergroups.models import Team, UserGroup
 
 URL = "https://example.com/"
@@ -48,7 +48,7 @@ def delete(call_usergroups, call_bookmarks, collection):
 def test_a_call_deletes_no_more_than_a_client_can_wait_for(
     delete, monkeypatch, name, bound, status
 ):
-    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", bound)
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", bound)
 
     response = delete(name)
 
@@ -67,7 +67,7 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(
 def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(
     collection, monkeypatch, kind
 ):
-    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
     group = collection.user_group
 
     {"team": group.team, "user_group": group}[kind].delete()
@@ -104,7 +104,7 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
     "label", ["usergroups.Team", "usergroups.usergroup", "bookmarks.Collection"]
 )
 def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, label):
-    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
     group = collection.user_group
     row = {
         "usergroups.Team": group.team,

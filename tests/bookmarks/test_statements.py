@@ -16,7 +16,7 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import on_another_connection
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.compiled_statements import CompiledSelect, parameters
+from usergroups.db.compiled_statements import CompiledSelect, parameters
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db

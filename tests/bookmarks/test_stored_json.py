@@ -10,7 +10,7 @@ from django.urls import reverse
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.queries import queries_of
-from usergroups.contract import fields
+from usergroups.db import stored_json
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def decoded(monkeypatch):
         texts.append(text)
         return loads(text)
 
-    monkeypatch.setattr(fields.json, "loads", decode)
+    monkeypatch.setattr(stored_json.json, "loads", decode)
     return texts
 
 

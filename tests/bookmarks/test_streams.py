@@ -13,7 +13,7 @@ from bookmarks.files import guess_format, positions
 from bookmarks.files.decompression import UnreadableFile
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
-from usergroups.contract.requests import CHUNK_SIZE
+from usergroups.api.bodies import CHUNK_SIZE
 
 ROWS = 6000
 FILES = {

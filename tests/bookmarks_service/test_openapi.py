@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 from bookmarks.files import FORMATS_BY_TYPE
 from bookmarks.openapi import EXPORT_EXAMPLES
 from bookmarks_service import schema
+from tests.api.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
 from tests.bookmarks_service.calls import operations_of
-from tests.contract.conftest import ANSWERED_IN_JSON, OPERATIONS, WITH_A_BODY
-from usergroups.tokens.openapi import operation as document_operation
+from usergroups.api.openapi import operation as document_operation
 
 pytestmark = pytest.mark.database_independent
 

@@ -13,16 +13,16 @@ import pytest
 from django.db import connection
 
 from bookmarks.files.records import Record
+from tests.api.conftest import OPERATIONS, caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
 from tests.citus.partitions import TABLES
-from tests.contract.conftest import OPERATIONS, caller
 from tests.nested import run_tests
 from tests.queries import queries_of
 from tests.signals import received
 
 TESTS_OF_THE_CONTRACT = [
-    "tests/contract",
+    "tests/api",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
 ]

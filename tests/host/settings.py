@@ -98,7 +98,7 @@ REST_FRAMEWORK = {
     "URL_FORMAT_OVERRIDE": "format",
 }
 SPECTACULAR_SETTINGS = {
-    "PREPROCESSING_HOOKS": ["usergroups.tokens.openapi.exclude_contract_views"],
+    "PREPROCESSING_HOOKS": ["usergroups.api.openapi.exclude_api_views"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.contrib.djangorestframework_camel_case.camelize_serializer_fields"
     ],

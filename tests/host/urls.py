@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.urls import include, path, re_path
 
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.contract.errors import unknown_path
+from usergroups.api.errors import unknown_path
 
 
 def handler404(request, exception):

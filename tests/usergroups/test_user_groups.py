@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.answers import errors, user_group_detail_json, user_group_json
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract import pagination
+from usergroups.api import pagination
 from usergroups.models import UserGroup
 
 # GET api/user

@@ -27,9 +27,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups import transactions
+from usergroups.db import deletion
+from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
-from usergroups.transactions import retry_on_conflict
 
 from .forms import (
     OperatorForm,
@@ -100,7 +100,7 @@ class DeletionForm(ConfirmationForm):
             dependants[each.model] = (
                 dependants[each.model] | each if each.model in dependants else each
             )
-        limit = transactions.MAX_DEPENDANTS
+        limit = deletion.MAX_DEPENDANTS
         for model, related in dependants.items():
             number, site = related[: limit + 1].count(), model_admin.admin_site
             if number and (

@@ -19,7 +19,7 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from usergroups.transactions import sqlstate_of
+from usergroups.db.retry import sqlstate_of
 
 from .lists import is_valid_query
 

@@ -17,8 +17,8 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from usergroups.contract import strict_json
-from usergroups.contract.errors import failure
+from usergroups.api import strict_json
+from usergroups.api.errors import failure
 
 MAX_INDENTED = 100_000  # characters of JSON
 MAX_QUOTED = 1_000  # characters of the stored value in an error

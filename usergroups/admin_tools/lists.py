@@ -44,7 +44,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.contract.pagination import RowValue
+from usergroups.api.pagination import RowValue
 
 from .forms import AutocompleteSelect, autocomplete_field, indent_json
 

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import usergroups.contract.fields
+import usergroups.db.stored_json
 import usergroups.models
 from django.apps import apps
 from django.db import migrations, models
@@ -63,8 +63,8 @@ class Migration(migrations.Migration):
                 ('provided_id', models.CharField(help_text='Your own id of the user group: user_group_id in the API.', max_length=255, verbose_name='provided id')),
                 ('name', models.CharField(help_text="The group's name, which applications may change.", max_length=255, verbose_name='name')),
                 ('token', models.CharField(default=usergroups.models.new_user_group_token, editable=False, help_text='Identifies the group to dashboards. It gives no access to this service.', max_length=64, verbose_name='user group token')),
-                ('mapping', usergroups.contract.fields.JSONObjectField(blank=True, default=dict, help_text='Maps each schema id to a data source, or to your own id of the data source.', verbose_name='mapping')),
-                ('properties', usergroups.contract.fields.JSONObjectField(blank=True, help_text='Variables for dashboards and the SQL editor.', null=True, verbose_name='properties')),
+                ('mapping', usergroups.db.stored_json.JSONObjectField(blank=True, default=dict, help_text='Maps each schema id to a data source, or to your own id of the data source.', verbose_name='mapping')),
+                ('properties', usergroups.db.stored_json.JSONObjectField(blank=True, help_text='Variables for dashboards and the SQL editor.', null=True, verbose_name='properties')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
                 ('team', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='user_groups', to=f'{USERGROUPS}.team', verbose_name='team')),

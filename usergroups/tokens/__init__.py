@@ -1,3 +1,5 @@
-"""The base of all tokens: secrets, abstract model, authentication, rate limits
-and admin. Imports no concrete model.
+"""What every token is: its secret, abstract model, authentication, permission
+and admin.
+
+Imports no concrete model.
 """

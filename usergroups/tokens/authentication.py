@@ -1,29 +1,16 @@
-"""Authentication and permission by tokens."""
+"""Authentication by tokens."""
 
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
-from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
+
+from usergroups.api.errors import InvalidToken, WrongTokenKind
+from usergroups.api.throttling import FailedAuthenticationThrottle
 
 from . import secret_format
 from .models import Token
-from .throttling import FailedAuthenticationThrottle
-
-
-class InvalidToken(AuthenticationFailed):
-    default_detail = "The token is unknown, expired or revoked."
-
-
-class WrongTokenKind(InvalidToken):
-    default_code = "wrong_token_kind"
-
-
-class WrongScheme(NotAuthenticated):
-    default_code = "wrong_scheme"
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
@@ -48,7 +35,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        # TokenView.owner_fields, the large fields of the owner that the
+        # BaseAPIView.owner_fields, the large fields of the owner that the
         # response needs. Views of a host may lack it.
         owner_fields = getattr(
             (request.parser_context or {}).get("view"), "owner_fields", {}
@@ -84,21 +71,3 @@ class BearerTokenAuthentication(TokenAuthentication):
             # error code.
             challenge += ', error="invalid_token"'
         return challenge
-
-
-class TokenPermission(BasePermission):
-    """Limits read-only tokens to safe methods and to the view's
-    ``safe_methods``.
-    """
-
-    message = "The token is read-only."
-    code = "insufficient_scope"
-    # for the OpenAPI document: reads never get a 403 from this
-    applies_to_reads = False
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        token: Any = request.auth
-        return not token.read_only or request.method in (
-            *SAFE_METHODS,
-            *getattr(view, "safe_methods", ()),
-        )

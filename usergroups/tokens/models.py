@@ -18,12 +18,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from usergroups.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.api.client_addresses import address_of
+from usergroups.db.announcements import announce
+from usergroups.db.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.db.models import WritingModel
+from usergroups.db.querysets import WritingQuerySet
 from usergroups.signals import created, revoked, rotated
-from usergroups.transactions import WritingModel, WritingQuerySet, announce
 
 from . import secret_format
-from .throttling import address_of
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from django.urls import include, path
 from bookmarks import views
 from bookmarks.serializers import BookmarkBatchEnvelope, BookmarkResultSerializer
 from tests.host.notes.views import BookmarksView, RatedBookmarkSerializer
-from usergroups.contract.batch import ResultsField
+from usergroups.api.batches import ResultsField
 
 
 class RatedBookmarkResultSerializer(BookmarkResultSerializer):

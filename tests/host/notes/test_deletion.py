@@ -8,7 +8,7 @@ from bookmarks.models import Bookmark
 from tests.admin.actions import confirm, url
 from tests.bookmarks.factories import BookmarkFactory
 from tests.host.notes.models import Mark, Mention, Note, Pin, Step
-from usergroups import transactions
+from usergroups.db import deletion
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ def test_the_admin_names_the_rows_that_prevent_a_deletion(
 def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
     call_usergroups, user_group, monkeypatch
 ):
-    monkeypatch.setattr(transactions, "MAX_DEPENDANTS", 2)
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
     for _ in range(3):
         Mention.objects.create(token=user_group)
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import act, url
+from tests.api.conftest import OPERATIONS, READS, WRITES, caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.contract.conftest import OPERATIONS, READS, WRITES, caller
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])

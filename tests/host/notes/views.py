@@ -3,7 +3,7 @@ from rest_framework.permissions import BasePermission
 
 from bookmarks import views
 from bookmarks.serializers import BookmarkSerializer, NewBookmarkEnvelope
-from usergroups.tokens.throttling import TokenThrottle
+from usergroups.api.throttling import TokenThrottle
 
 
 class RatedBookmarkSerializer(BookmarkSerializer):

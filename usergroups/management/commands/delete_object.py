@@ -3,8 +3,8 @@ from typing import Any
 from django.apps import apps
 from django.core.management.base import CommandError, CommandParser
 
+from usergroups.db.models import WritingModel
 from usergroups.management.base import OperatorCommand
-from usergroups.transactions import WritingModel
 
 
 class Command(OperatorCommand):

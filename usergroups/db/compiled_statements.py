@@ -26,7 +26,8 @@ from django.db import (
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql import UpdateQuery
 
-from .transactions import in_autocommit, time_of_change
+from .retry import in_autocommit
+from .versions import time_of_change
 
 M = TypeVar("M", bound=models.Model)
 

@@ -7,11 +7,11 @@ import tracemalloc
 import pytest
 from django.urls import reverse
 
+from tests.api.conftest import MIB
 from tests.conftest import Caller
-from tests.contract.conftest import MIB
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.contract import pagination, strict_json
-from usergroups.contract.errors import TOO_MANY
+from usergroups.api import pagination, strict_json
+from usergroups.api.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
 

@@ -1,20 +1,18 @@
-"""Parse JSON (RFC 8259), reject text that a database could not handle, and
-render responses.
-"""
+"""Decode JSON (RFC 8259), and reject text that a database could not handle."""
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from rest_framework.renderers import JSONRenderer
-from rest_framework.utils.encoders import JSONEncoder
 
 MAX_DEPTH = 64
+
+
 MAX_VALUES = 300_000
 """The maximum number of commas and opening brackets outside strings.
 
@@ -22,16 +20,26 @@ It is about the number of values. Decoding 8 MiB of empty lists, which are
 2,800,000 values, would take four seconds.
 """
 
+
 NOT_JSON = gettext_noop("The text is not valid JSON: %(reason)s.")
+
+
 NUMBER_TOO_LARGE = gettext_noop("The JSON contains a number that is too large.")
+
+
 DOUBLE_DIGITS = 308  # an integer with up to this many digits never overflows a double
+
 
 # For bytes.translate: the table changes braces to square brackets, and the
 # bytes to delete are all that are not structure.
 _SQUARE = bytes.maketrans(b"{}", b"[]")
+
+
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'",[]{}'))
 
+
 _ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+
 
 # An escape of U+0000 or of half a surrogate pair, unless its backslash is
 # escaped.
@@ -152,24 +160,8 @@ def _constant(name: str) -> NoReturn:
 # 262,000 numbers take 32 ms, and 42 with a function in Python.
 _decoder = json.JSONDecoder(parse_float=orjson.loads, parse_constant=_constant)
 
+
 # Without ``parse_int``, 262,000 integers take 17 ms, and otherwise 56.
 _decoder_of_long_integers = json.JSONDecoder(
     parse_float=orjson.loads, parse_int=_int, parse_constant=_constant
 )
-
-
-class CompactJSONRenderer(JSONRenderer):
-    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says.
-
-    An ``orjson.Fragment`` is copied as is.
-    """
-
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        # keys and times as DRF writes them
-        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
-        return orjson.dumps(data, JSONEncoder().default, options)

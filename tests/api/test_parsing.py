@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.answers import error_code
-from usergroups.contract.strict_json import (
-    MAX_DEPTH,
-    MAX_VALUES,
-    TooManyValues,
-    loads,
-)
+from usergroups.api.strict_json import MAX_DEPTH, MAX_VALUES, TooManyValues, loads
 
 pytestmark = pytest.mark.database_independent
 

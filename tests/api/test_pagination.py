@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
+from tests.api.conftest import caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.contract.conftest import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 

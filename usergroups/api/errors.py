@@ -13,21 +13,23 @@ from django.utils import translation
 from django.utils.log import log_response
 from django.utils.translation import gettext_noop as _
 from django.views.decorators.csrf import csrf_exempt
-from drf_spectacular.utils import extend_schema_field
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.response import Response
 
-from .strict_json import CompactJSONRenderer
+from .renderers import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger
 than its request.
 """
 
+
 NO_STORE = {"Cache-Control": "no-store"}
 """The header of every response, since a response may contain a user group
 token.
 """
+
 
 DATABASE_UNAVAILABLE_ERRORS = (OperationalError, InterfaceError, InternalError)
 """Raised if the database is unreachable or overloaded, or if it is read-only
@@ -199,53 +201,13 @@ def _problems(
         yield {"code": code, "detail": str(detail), "attr": ".".join(path) or None}
 
 
-# The OpenAPI document
+class InvalidToken(AuthenticationFailed):
+    default_detail = "The token is unknown, expired or revoked."
 
 
-def enum_field(
-    name: str, *values: str | int
-) -> type[serializers.Field[Any, Any, Any, Any]]:
-    """Return the class of a field for one of ``values``, for documentation
-    only.
-
-    They become the OpenAPI component ``Usergroups<name>``. Otherwise,
-    drf-spectacular's enum hook, which hosts may use, would name the component
-    after the field, and warn if another field of the same name has other
-    values.
-    """
-    kind = "integer" if isinstance(values[0], int) else "string"
-    field = type("EnumField", (serializers.Field,), {})
-    return extend_schema_field({"type": kind, "enum": [*values]}, f"Usergroups{name}")(
-        field
-    )
+class WrongTokenKind(InvalidToken):
+    default_code = "wrong_token_kind"
 
 
-FailureTypeField = enum_field(
-    "FailureType", "validation_error", "client_error", "server_error"
-)
-
-
-class ProblemSerializer(serializers.Serializer[Any]):
-    # The codes for unknown paths and refused methods, to which OperationSchema
-    # adds those of all operations. With an enumeration for each operation, the
-    # names in clients would clash.
-    code = enum_field("ErrorCode", "method_not_allowed", "not_found")()
-    detail = serializers.CharField(
-        help_text="An explanation for people; its wording may change."
-    )
-    attr = serializers.CharField(
-        allow_null=True,
-        help_text=(
-            "The dotted path of the invalid field, or null if no single field is "
-            "invalid."
-        ),
-    )
-
-
-class FailureSerializer(serializers.Serializer[Any]):
-    """The body of an error response."""
-
-    success = enum_field("Failed", 0)()
-    type = FailureTypeField()
-    # Serializer.errors is for input
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+class WrongScheme(NotAuthenticated):
+    default_code = "wrong_scheme"

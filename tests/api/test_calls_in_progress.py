@@ -9,11 +9,11 @@ import pytest
 from django.db import DatabaseError
 
 from tests.answers import error_code
+from tests.api.conftest import MIB, ONE_OF_EACH_SCHEME, OPERATIONS, caller
 from tests.calls_in_progress import begin_call
-from tests.contract.conftest import MIB, ONE_OF_EACH_SCHEME, OPERATIONS, caller
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api.concurrency import ANY_CALLS, COSTLY_CALLS
 from usergroups.models import UserGroup
-from usergroups.tokens.throttling import ANY_CALLS, COSTLY_CALLS
 from usergroups.views import UserGroupView
 
 COSTLY = [

@@ -1,31 +1,26 @@
-"""Limit the calls of a token, the failed authentications of an address, and
-the calls in progress.
+"""Limit the calls of a token and the failed authentications of an address.
 
-Each process counts its calls in progress in memory. The calls of tokens and
-the failures are counted in Django's cache, so that processes that share a
-cache share the counts. While the cache is unavailable, these two have no
-limit.
+Both are counted in Django's cache, so that processes that share a cache share
+the counts. While the cache is unavailable, there are no limits.
 """
 
 import logging
-import threading
 import time
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address
 from math import ceil
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.core.cache import cache
-from django.db.models import Model
-from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
-from usergroups.contract import conf
+from . import conf
+from .client_addresses import address_of
 
 logger = logging.getLogger(__name__)
+
 
 CACHE_OUTAGE = 5  # seconds during which the cache is not used after it has failed
 
@@ -96,29 +91,6 @@ class TokenThrottle(FixedWindowThrottle):
         return used <= self.num_requests
 
 
-def address_of(request: HttpRequest | Request) -> str | None:
-    """Return the address of the client, as the outermost trusted proxy saw it,
-    or None if it is unknown.
-
-    For IPv6 this is the first address of the /64 network, since a client
-    usually has a whole network. An IPv4-mapped address counts as the IPv4
-    address. The address is unknown if it is not valid, for example because it
-    has a port, if X-Forwarded-For has fewer addresses than there are trusted
-    proxies or, without any, if the server listens on a Unix socket. API
-    clients with unknown addresses must not share a rate limit.
-    """
-    hops = [request.META.get("REMOTE_ADDR") or ""]
-    if proxies := conf.trusted_proxies():
-        hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    try:
-        address = ip_address(hops[-(proxies or 1)].strip())
-    except (IndexError, ValueError):
-        return None
-    if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64)
-    return str(address)
-
-
 class FailedAuthenticationThrottle(FixedWindowThrottle):
     """Limits failed authentications per address.
 
@@ -140,55 +112,3 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
             return
         if self.count(address) > self.num_requests:
             raise Throttled(self.seconds_left)
-
-
-class ConcurrencyLimit:
-    """Limits the calls in progress in this process.
-
-    ``per_owner`` is the maximum number of calls of one owner, and ``in_total``
-    that of all owners, or None for no limit.
-    """
-
-    def __init__(self, per_owner: int, in_total: int | None = None) -> None:
-        self.per_owner = per_owner
-        self.in_total = in_total
-        self._lock = threading.Lock()
-        self._calls: dict[tuple[type[Model], Any], int] = {}
-        """The number of calls in progress of each owner that has any."""
-
-    def begin(self, owner: Model) -> None:
-        """Count a call of the owner, until ``end`` is called.
-
-        Raises Throttled if too many are in progress. A call does not wait for
-        another one to end, because it would hold its thread meanwhile.
-        """
-        key = (type(owner), owner.pk)
-        with self._lock:
-            calls = self._calls.get(key, 0)
-            if calls >= self.per_owner or self._is_full():
-                raise Throttled(wait=1)
-            self._calls[key] = calls + 1
-
-    def end(self, owner: Model) -> None:
-        """Stop counting a call that has begun."""
-        key = (type(owner), owner.pk)
-        with self._lock:
-            calls = self._calls.pop(key)
-            if calls > 1:
-                self._calls[key] = calls - 1
-
-    def _is_full(self) -> bool:
-        return self.in_total is not None and sum(self._calls.values()) >= self.in_total
-
-
-ANY_CALLS = ConcurrencyLimit(per_owner=6)
-"""The limit of all calls.
-
-It leaves two of a process's eight threads for others.
-
-Calls of one owner may wait for each other, for example for the lock on a row.
-"""
-
-COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
-"""The limit of costly calls, to which the limit of all calls applies as well.
-"""

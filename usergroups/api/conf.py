@@ -5,10 +5,19 @@ works.
 from django.conf import settings
 
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
+
+
 DEFAULT_CALL_RATE = "60000/min"
+
+
 DEFAULT_FAILURE_RATE = "6000/min"
+
+
 DEFAULT_CALL_TIME_LIMIT = 60
+
+
 MIN_BATCH_LIMIT = 8 * 1024 * 1024
+
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 """The format of both rates, a regular expression."""

@@ -12,12 +12,9 @@ from django.core.cache import caches
 from django.test import RequestFactory
 
 from tests.answers import error_code
-from tests.contract.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
-from usergroups.tokens.throttling import (
-    FailedAuthenticationThrottle,
-    TokenThrottle,
-    address_of,
-)
+from tests.api.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
+from usergroups.api.client_addresses import address_of
+from usergroups.api.throttling import FailedAuthenticationThrottle, TokenThrottle
 
 pytestmark = pytest.mark.database_independent
 

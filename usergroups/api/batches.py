@@ -7,10 +7,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
-from .errors import MAX_PROBLEMS, FailureTypeField, ProblemSerializer, failure
-from .fields import SuccessField
+from .envelopes import SuccessField
+from .error_serializers import FailureTypeField, ProblemSerializer
+from .errors import MAX_PROBLEMS, failure
 
 MAX_ITEMS = 1000
+
+
 MIN_PROBLEMS = 2
 """The number of errors that any item may list: its first one, and that it has
 more.

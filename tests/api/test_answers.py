@@ -17,7 +17,7 @@ from django.db.models.signals import post_init
 from django.http import Http404
 
 from tests.answers import detail, error_code, errors
-from tests.contract.conftest import (
+from tests.api.conftest import (
     ANSWERED_IN_JSON,
     BATCHES,
     ONE_OF_EACH_SCHEME,

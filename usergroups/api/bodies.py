@@ -1,0 +1,57 @@
+"""Read the body of a request up to a limit."""
+
+from rest_framework.exceptions import APIException, ParseError
+
+from .requests import APIRequest
+
+CHUNK_SIZE = 64 * 1024
+
+
+LARGE_BODY_SIZE = 64 * 1024
+"""The size in bytes above which a body makes a call costly."""
+
+
+class PayloadTooLarge(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit} bytes.")
+
+
+def read_body(request: "APIRequest", limit: int) -> bytes:
+    """Return the body, without reading more than ``limit + 1`` bytes of it.
+
+    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError
+    if it cannot be read, is shorter than its Content-Length, or has not
+    arrived when the deadline of the request passes.
+    """
+    length = request.content_length
+    if length is not None and length > limit:
+        raise PayloadTooLarge(limit)
+    # Django treats a body without Content-Length as empty. Read a chunked body
+    # directly from the WSGI server, if the server sets
+    # ``wsgi.input_terminated``.
+    chunked = length is None and request.META.get("wsgi.input_terminated")
+    stream = request.META["wsgi.input"] if chunked else request
+    body = bytearray()
+    while len(body) != length:
+        if body and request.deadline.has_passed():
+            raise ParseError("The body did not arrive in time.")
+        try:
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
+        # WSGI servers raise different exceptions for truncated or badly
+        # chunked bodies
+        except Exception:
+            raise ParseError("The body could not be read.") from None
+        if not chunk:
+            break
+        body += chunk
+        if len(body) > limit:
+            raise PayloadTooLarge(limit)
+        if len(body) > LARGE_BODY_SIZE and request.on_large_body is not None:
+            request.on_large_body()
+            request.on_large_body = None
+    if length is not None and len(body) < length:
+        raise ParseError("The body is shorter than its Content-Length.")
+    return bytes(body)

@@ -1,0 +1,63 @@
+"""Limit the calls in progress.
+
+Each process counts its calls in memory.
+"""
+
+import threading
+from typing import Any
+
+from django.db.models import Model
+from rest_framework.exceptions import Throttled
+
+
+class ConcurrencyLimit:
+    """Limits the calls in progress in this process.
+
+    ``per_owner`` is the maximum number of calls of one owner, and ``in_total``
+    that of all owners, or None for no limit.
+    """
+
+    def __init__(self, per_owner: int, in_total: int | None = None) -> None:
+        self.per_owner = per_owner
+        self.in_total = in_total
+        self._lock = threading.Lock()
+        self._calls: dict[tuple[type[Model], Any], int] = {}
+        """The number of calls in progress of each owner that has any."""
+
+    def begin(self, owner: Model) -> None:
+        """Count a call of the owner, until ``end`` is called.
+
+        Raises Throttled if too many are in progress. A call does not wait for
+        another one to end, because it would hold its thread meanwhile.
+        """
+        key = (type(owner), owner.pk)
+        with self._lock:
+            calls = self._calls.get(key, 0)
+            if calls >= self.per_owner or self._is_full():
+                raise Throttled(wait=1)
+            self._calls[key] = calls + 1
+
+    def end(self, owner: Model) -> None:
+        """Stop counting a call that has begun."""
+        key = (type(owner), owner.pk)
+        with self._lock:
+            calls = self._calls.pop(key)
+            if calls > 1:
+                self._calls[key] = calls - 1
+
+    def _is_full(self) -> bool:
+        return self.in_total is not None and sum(self._calls.values()) >= self.in_total
+
+
+ANY_CALLS = ConcurrencyLimit(per_owner=6)
+"""The limit of all calls.
+
+It leaves two of a process's eight threads for others.
+
+Calls of one owner may wait for each other, for example for the lock on a row.
+"""
+
+
+COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
+"""The limit of costly calls, to which the limit of all calls applies as well.
+"""

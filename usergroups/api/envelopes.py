@@ -1,0 +1,25 @@
+"""The bodies of successful responses."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+
+@extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
+class SuccessField(serializers.Field[Any, Any, int, Any]):
+    """The field ``success`` of a successful response, always the integer 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        # "*", because the serialized dict has no such key
+        super().__init__(source="*", **kwargs)
+
+    def to_representation(self, value: Any) -> int:
+        return 1
+
+
+class Envelope(serializers.Serializer[Any]):
+    """The body of a successful response."""
+
+    # A subclass adds the response's other fields. It serializes a dict.
+    success = SuccessField()

@@ -1,0 +1,66 @@
+"""Select the parser of a request, and parse JSON objects."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+
+from . import conf, strict_json
+from .bodies import read_body
+
+
+class JSONNegotiation(BaseContentNegotiation):
+    """Select the parser by the exact media type, without parameters.
+
+    Views have one renderer, so Accept is ignored.
+    """
+
+    def select_parser(
+        self, request: Request, parsers: Iterable[BaseParser]
+    ) -> BaseParser | None:
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        for parser in parsers:
+            if parser.media_type == media_type:
+                return parser
+        return None
+
+
+class TooManyValuesInBody(ParseError):
+    default_code = "too_many_values"
+    default_detail = (
+        f"The body has more than {strict_json.MAX_VALUES:,} JSON values. Commas and "
+        "opening brackets outside strings are counted."
+    )
+
+
+class JSONObjectParser(BaseParser):
+    """Parse a JSON object with ``strict_json``."""
+
+    media_type = "application/json"
+    max_size = staticmethod(conf.max_body_size)
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        body = read_body(stream, self.max_size())
+        try:
+            value = strict_json.loads(body)
+        except strict_json.TooManyValues:
+            raise TooManyValuesInBody from None
+        except ValueError as error:
+            raise ParseError(str(error)) from None
+        if not isinstance(value, dict):
+            raise ParseError("The body is not a JSON object.")
+        return value
+
+
+class BatchParser(JSONObjectParser):
+    """Parse the body of a batch, which may be larger than other bodies."""
+
+    max_size = staticmethod(conf.max_batch_size)

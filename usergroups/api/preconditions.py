@@ -1,0 +1,53 @@
+"""The precondition If-Match, and the ETags that it names."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.utils.http import parse_etags
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+from .errors import BadRequest
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+_ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
+
+
+class PreconditionFailed(APIException):
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = (
+        "The object has changed, so its ETag does not match If-Match. Read it again."
+    )
+
+
+def etag(updated_at: datetime) -> str:
+    """Return the ETag of an object that was last changed at this time: the
+    microseconds since 1970, in hexadecimal.
+    """
+    return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
+
+
+MAX_ETAGS = 100
+
+
+def accepted_versions(request: Request) -> Sequence[datetime] | None:
+    """Return the values of ``updated_at`` that If-Match accepts, or None for
+    any.
+
+    An invalid ETag matches no value. Raises BadRequest if there are more than
+    MAX_ETAGS.
+    """
+    header = request.META.get("HTTP_IF_MATCH")
+    if header is None or header.strip() == "*":
+        return None
+    if header.count(",") >= MAX_ETAGS:
+        raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
+    matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))
+    return [EPOCH + int(match[1], 16) * MICROSECOND for match in matches if match]

@@ -1,0 +1,25 @@
+"""Render responses."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from rest_framework.renderers import JSONRenderer
+from rest_framework.utils.encoders import JSONEncoder
+
+
+class CompactJSONRenderer(JSONRenderer):
+    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says.
+
+    An ``orjson.Fragment`` is copied as is.
+    """
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        # keys and times as DRF writes them
+        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
+        return orjson.dumps(data, JSONEncoder().default, options)

@@ -1,0 +1,87 @@
+"""The request of an API view, with a strict query string."""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import parse_qsl
+
+from django.utils.functional import cached_property
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from rest_framework.request import Request
+
+from .deadlines import Deadline
+
+MAX_QUERY_PARAMETERS = 100
+
+
+class APIRequest(Request):
+    """A request with a strict query string and a body that may be chunked."""
+
+    deadline: Deadline
+    """The time at which the call must end."""
+    on_large_body: Callable[[], None] | None = None
+    """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of
+    unknown size have arrived, or None.
+    """
+
+    @property
+    def stream(self) -> Request:
+        # DRF treats a body without Content-Length as empty, even if it is
+        # chunked.
+        return self
+
+    @cached_property
+    def content_length(self) -> int | None:
+        """Return the size of the body that the client has announced, or None."""
+        length = self.META.get("CONTENT_LENGTH")
+        if not length:
+            return None
+        try:
+            return int(length)
+        except ValueError:
+            return None
+
+    @cached_property
+    def query_params(self) -> dict[str, str]:  # type: ignore[override]
+        """Return the query parameters.
+
+        The last value of a repeated parameter counts.
+
+        Raises ParseError if the query string is not valid UTF-8, contains
+        U+0000 or has more than 100 parameters. Django would replace invalid
+        bytes.
+        """
+        query = self.META.get("QUERY_STRING", "")
+        try:
+            text = query.encode("latin-1").decode()  # WSGI passes bytes as Latin-1 text
+            parameters = dict(
+                parse_qsl(
+                    text,
+                    keep_blank_values=True,
+                    errors="strict",
+                    max_num_fields=MAX_QUERY_PARAMETERS,
+                )
+            )
+        except ValueError:
+            raise ParseError(
+                "The query string is not UTF-8 or has too many parameters."
+            ) from None
+        if any("\0" in text for pair in parameters.items() for text in pair):
+            raise ParseError("Text must not contain U+0000.")
+        return parameters
+
+
+def check_query_length(request: Request, limit: int) -> None:
+    """Raise ParseError if the query string is longer than ``limit`` bytes."""
+    if len(request.META.get("QUERY_STRING", "")) > limit:
+        raise ParseError(f"The query string is longer than {limit} bytes.")
+
+
+class UnknownParameter(ValidationError):
+    """The query string has parameters that the operation does not know."""
+
+    def __init__(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
+        names_known = ", ".join(known) or "none"
+        detail = ErrorDetail(
+            f"Unknown query parameter. The operation has: {names_known}.",
+            "unknown_parameter",
+        )
+        super().__init__({name: [detail] for name in names})

@@ -1,0 +1,4 @@
+"""How rows are written: retries, announcements, versions and deletions.
+
+Imports no model.
+"""

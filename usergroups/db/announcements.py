@@ -1,0 +1,69 @@
+"""Send signals about written rows after the commit."""
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Any
+
+from django.db import models, transaction
+from django.dispatch import Signal
+
+from usergroups.signals import actor, created, updated
+
+
+def announce(
+    signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any
+) -> None:
+    """Send the signal with copies of the instances when the transaction on the
+    database ``using`` is committed.
+
+    Send nothing if there are no instances or no receivers, or if the
+    transaction is rolled back. Log the errors of receivers.
+    """
+    if not instances or not signal.has_listeners(type(instances[0])):
+        return
+    # The caller may still change the instances. For example, a view adds a
+    # token's secret to show it in the response.
+    copies, writer = [copy(instance) for instance in instances], actor.get()
+
+    def send() -> None:
+        signal.send_robust(
+            type(copies[0]), instances=copies, actor=writer, using=using, **arguments
+        )
+
+    # robust, because logging a receiver's error may itself fail
+    transaction.on_commit(send, using=using, robust=True)
+
+
+def announce_update(
+    instances: Sequence[models.Model], using: str, written: Iterable[str]
+) -> None:
+    """Announce the update of the editable fields among those with the names
+    ``written``, if there are any.
+    """
+    if instances and updated.has_listeners(type(instances[0])):
+        names = set(written)
+        editable = (
+            field for field in instances[0]._meta.concrete_fields if field.editable
+        )
+        if fields := {
+            field.name for field in editable if names & {field.name, field.attname}
+        }:
+            announce(updated, instances, using, fields=fields)
+
+
+def announce_save(
+    sender: type[models.Model], instance: models.Model, using: str, **kwargs: Any
+) -> None:
+    """Announce what ``save()`` has done.
+
+    This is a receiver of Django's signal ``post_save``.
+    """
+    if kwargs["created"]:
+        announce(created, [instance], using)
+    else:
+        every_field = [
+            field.name
+            for field in sender._meta.concrete_fields
+            if not field.primary_key
+        ]
+        announce_update([instance], using, kwargs["update_fields"] or every_field)

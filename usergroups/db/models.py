@@ -1,0 +1,55 @@
+"""The base classes of models whose writes are announced."""
+
+from typing import Any
+
+from django.db import models, router
+from django.db.models.signals import post_save
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from .announcements import announce_save
+
+
+class WritingModel(models.Model):
+    """A model whose writes are announced by signals.
+
+    Its manager is made from a WritingQuerySet.
+    """
+
+    class Meta:
+        abstract = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        post_save.connect(announce_save, sender=cls)
+
+    def delete(
+        self, using: str | None = None, keep_parents: bool = False
+    ) -> tuple[int, dict[str, int]]:
+        """Delete this row as ``WritingQuerySet.delete()`` does."""
+        rows = type(self)._default_manager.using(
+            using or router.db_for_write(type(self), instance=self)
+        )
+        return rows.filter(pk=self.pk).delete()
+
+
+class DatedModel(WritingModel):
+    """A model whose rows have the times of their creation and of their last
+    change, which are equal at first.
+    """
+
+    created_at = models.DateTimeField(
+        _("created"), default=timezone.now, editable=False
+    )
+    updated_at = models.DateTimeField(
+        _("updated"), default=timezone.now, editable=False
+    )
+
+    class Meta:
+        abstract = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # a new row with both defaults
+        if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
+            self.updated_at = self.created_at

@@ -1,0 +1,106 @@
+"""A model field for JSON that is stored as it was sent."""
+
+import json
+from functools import reduce
+from operator import add
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
+from django.db.models.query_utils import DeferredAttribute
+
+# Stored JSON
+
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class JSONText(str):
+    """JSON text as it is stored, not decoded yet.
+
+    The type distinguishes it from a string to be encoded.
+    """
+
+    __slots__ = ()
+
+
+class DecodedAttribute(DeferredAttribute):
+    """Decodes the stored text when the attribute is read for the first time."""
+
+    def __get__(self, instance: Any, cls: Any = None) -> Any:
+        value = super().__get__(instance, cls)
+        if isinstance(value, JSONText):
+            value = instance.__dict__[self.field.attname] = json.loads(value)
+        return value
+
+    # so that Python calls __get__ although __dict__ has a value
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.field.attname] = value
+
+
+class JSONObjectField(models.JSONField):
+    """A JSON object that keeps the order of its keys and the types of its
+    numbers.
+
+    Django uses PostgreSQL's type ``jsonb``, which sorts keys and returns
+    ``1e23`` as an integer. This field stores the text, and decodes it only if
+    the attribute is read. ``values()`` returns the text. To look up keys,
+    first apply ``Cast("properties", models.JSONField())``.
+    """
+
+    descriptor_class = DecodedAttribute
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return "text"
+
+    def get_db_prep_value(
+        self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> Any:
+        return (
+            value
+            if value is None or isinstance(value, JSONText)
+            else JSONText(encode(value))
+        )
+
+    def from_db_value(
+        self, value: Any, expression: Any, connection: BaseDatabaseWrapper
+    ) -> Any:
+        return value if value is None else JSONText(value)
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        return stored_text(model_instance, self.attname)
+
+
+def stored_text(instance: models.Model, name: str) -> JSONText | None:
+    """Return the value of a JSONObjectField as JSON text, without decoding a
+    value that was loaded as text.
+    """
+    # loads a deferred field
+    value = vars(instance)[name] if name in vars(instance) else getattr(instance, name)
+    if value is None or isinstance(value, JSONText):
+        return value
+    return JSONText(encode(value))
+
+
+class ByteLength(models.Func):
+    """The number of bytes of a text, which PostgreSQL knows without reading a
+    large one.
+    """
+
+    function = "OCTET_LENGTH"
+    output_field = models.IntegerField()
+
+    def as_sqlite(
+        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
+    ) -> Any:
+        template = "LENGTH(CAST(%(expressions)s AS BLOB))"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def stored_size(*names: str) -> Combinable:
+    """Return an expression for the number of bytes that JSONObjectFields take
+    in total.
+    """
+    sizes = [Coalesce(ByteLength(name), 0) for name in names]
+    return reduce(add, sizes)

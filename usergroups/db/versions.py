@@ -1,0 +1,45 @@
+"""Detect lost updates by the time of the last change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import models
+from django.db.models import Case, F, Func, Q, Value, When
+
+
+class Modified(Exception):
+    """The row has changed since the client read it."""
+
+
+class IsSame(Func):
+    """Whether two values are equal, or are both null."""
+
+    arg_joiner = " IS NOT DISTINCT FROM "
+    template = "%(expressions)s"
+    output_field = models.BooleanField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
+
+
+def time_of_change(
+    model: type[models.Model], changes: Mapping[str, Any], now: Any
+) -> Case:
+    """Return the new value of ``updated_at``: ``now``, or the old value if the
+    row has all values in ``changes``.
+
+    The values may be expressions.
+    """
+    same = Q()
+    for name, value in changes.items():
+        field: Any = model._meta.get_field(name)
+        is_expression = hasattr(value, "resolve_expression")
+        new = (
+            value
+            if is_expression
+            else Value(
+                getattr(value, "pk", value), getattr(field, "target_field", field)
+            )
+        )
+        same &= Q(IsSame(F(field.attname), new))
+    return Case(When(same, then=F("updated_at")), default=now)

@@ -1,0 +1,25 @@
+"""Permission by tokens."""
+
+from typing import Any
+
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+
+class TokenPermission(BasePermission):
+    """Limits read-only tokens to safe methods and to the view's
+    ``safe_methods``.
+    """
+
+    message = "The token is read-only."
+    code = "insufficient_scope"
+    # for the OpenAPI document: reads never get a 403 from this
+    applies_to_reads = False
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        token: Any = request.auth
+        return not token.read_only or request.method in (
+            *SAFE_METHODS,
+            *getattr(view, "safe_methods", ()),
+        )
