@@ -75,6 +75,24 @@ def means_something(value: Any) -> bool:
     return bool(value)
 
 
+def as_text(field: str, value: Any, left_out: dict[str, None]) -> str | None:
+    """Return the value of a title or a collection as text.
+
+    An object stands for its name, as in the answers of Raindrop's and
+    Linkwarden's APIs. Return None for any other value that is not text, and
+    add ``field`` to ``left_out`` if it means something.
+    """
+    text = value.get("name") if isinstance(value, dict) else value
+    # True and False are integers as well.
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        return str(text)
+    if isinstance(text, str):
+        return text
+    if means_something(value):
+        left_out[field] = None
+    return None
+
+
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to FIELDS."""
 
@@ -107,11 +125,13 @@ class FieldMap:
         fields = [values[position] for position in self.positions]
         url, title, collection, created_at = fields
         # A dict, so that each name is there only once.
-        left_out = dict.fromkeys(
+        left_out: dict[str, None] = dict.fromkeys(
             name
             for position, name in self.unmapped
             if means_something(values[position])
         )
+        title = as_text("title", title, left_out)
+        collection = as_text("collection", collection, left_out)
         if url:
             if isinstance(url, str):
                 url = url.strip()

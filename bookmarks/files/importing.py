@@ -215,6 +215,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             report.shortened += 1
     if isinstance(record, CollectionRecord):
         return name, {}
+    if not isinstance(record.url, str):
+        raise ValueError(_("The URL is not text."))
     _validate_text("url", record.url)
     url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
     if len(record.url) > web_url.MAX_LENGTH:
@@ -222,7 +224,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             _("The URL is longer than %(max)s characters.")
             % {"max": web_url.MAX_LENGTH}
         )
-    title = "" if record.title is None else record.title
+    title = record.title or ""
     _validate_text("title", title)
     if len(title) > MAX_TITLE_LENGTH:
         title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
@@ -239,9 +241,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     }
 
 
-def _validate_text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise ValueError(_("%(name)s is not text.") % {"name": name})
+def _validate_text(name: str, value: str) -> None:
     if not value.isascii():
         try:
             value.encode()

@@ -18,12 +18,13 @@ from django.utils.translation import gettext as _
 from .collection_names import join_path
 from .decoding import open_text, read_chunks
 from .decompression import UnreadableFile
-from .field_names import NESTED, ObjectReader, means_something
+from .field_names import ObjectReader, means_something
 from .json_folders import (
     FOLDER_TYPES,
     LIST_KEYS,
     NEEDED_KEYS,
     NOT_BOOKMARKS,
+    OBJECT_KEYS,
     SEPARATOR_TYPE,
     TAGS_FOLDER,
     folder_name,
@@ -158,10 +159,9 @@ class JsonReader:
         container = self.container
         parent = container.parent
         self.container = parent
-        is_nested = container.is_object and parent.is_object and container.key == NESTED
-        if is_nested:
-            # ObjectReader merges these values with those of the parent.
-            parent.keep(NESTED, container.values)
+        is_value = parent.is_object and container.key in OBJECT_KEYS
+        if is_value and container.is_object:
+            parent.keep(container.key, container.values)
         else:
             if container.is_object and not container.is_skipped:
                 self.end_object(container)

@@ -36,6 +36,9 @@ NEEDED_KEYS = LIST_KEYS.union(
     {PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values()
 )
 
+# Keys of objects that are values of the bookmark around them.
+OBJECT_KEYS = {NESTED, *NAMES["collection"]}
+
 # Values of "type". Those with "moz" are Firefox's.
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 SEPARATOR_TYPE = "text/x-moz-place-separator"

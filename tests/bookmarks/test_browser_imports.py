@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from bookmarks.files import netscape
+from bookmarks.files.dates import parse_date
 from bookmarks.files.importing import read
 from bookmarks.models import Bookmark, Collection
-from tests.bookmarks.test_programs import INPUTS
+from tests.bookmarks.test_programs import PROGRAMS
 from tests.programs import needs
 from tests.servers import running_server
 
@@ -35,7 +36,7 @@ def export(tmp_path):
     """Return the path of an export with apostrophes, quotation marks, line
     breaks and folders in folders.
     """
-    with (INPUTS / "export_for_browsers.jsonl").open("rb") as file:
+    with (PROGRAMS / "export_for_browsers.jsonl").open("rb") as file:
         items = [
             Bookmark(url=record.url, title=record.title, created_at=TIME)
             for record in read(file, "jsonl")
@@ -74,6 +75,7 @@ def test_chromium_imports_an_export(export, tmp_path):
     with (profile / "Default" / "Bookmarks").open("rb") as file:
         records = list(read(file, "json"))
 
+    assert {parse_date(record.created_at) for record in records} == {TIME}
     inner = "Bookmarks bar / It's / R&D&#10;<1>"
     assert [
         (record.url, record.title, record.collection) for record in records[:5]
@@ -87,7 +89,7 @@ def test_chromium_imports_an_export(export, tmp_path):
 
 
 STORED_IN_FIREFOX = """
-SELECT address.url, bookmark.title, folder.title, outer_folder.title
+SELECT address.url, bookmark.title, folder.title, outer_folder.title, bookmark.dateAdded
 FROM moz_bookmarks AS bookmark
 JOIN moz_places AS address ON address.id = bookmark.fk
 JOIN moz_bookmarks AS folder ON folder.id = bookmark.parent
@@ -132,10 +134,11 @@ def test_firefox_imports_an_export(export, tmp_path):
         stored = bookmarks_in(profile)
 
     inner = ("R&D\n<1>", "It's")
+    time = TIME.timestamp() * 1_000_000
     assert stored == [
-        (f"{URL}apostrophe", "It's a title", "menu", ""),
-        (f"{URL}it's", "URL", "menu", ""),
-        (f"{URL}newline", "line one\nline two", "menu", ""),
-        (f"{URL}?a=1&b=2", None, *inner),
-        (f"{URL}2", '"&#39;"', *inner),
+        (f"{URL}apostrophe", "It's a title", "menu", "", time),
+        (f"{URL}it's", "URL", "menu", "", time),
+        (f"{URL}newline", "line one\nline two", "menu", "", time),
+        (f"{URL}?a=1&b=2", None, *inner, time),
+        (f"{URL}2", '"&#39;"', *inner, time),
     ]

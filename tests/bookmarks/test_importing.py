@@ -53,7 +53,7 @@ def store(user_group, *records, collection=None):
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (Record(1, None), "url is not text."),
+        (Record(1, None), "The URL is not text."),
         (Record(1, ""), "The URL has no scheme such as https://."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
         (
@@ -62,7 +62,6 @@ def store(user_group, *records, collection=None):
         ),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
-        (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (
             Record(1, URL, "\udcff"),
@@ -71,7 +70,6 @@ def store(user_group, *records, collection=None):
                 "encoding: --encoding in a command, charset in the API."
             ),
         ),
-        (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
 )

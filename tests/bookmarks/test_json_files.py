@@ -118,6 +118,46 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
     assert read('{"collection": "A"}', name) == [CollectionRecord(1, "A")]
 
 
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("value", "collection", "left_out"),
+    [
+        ('{"id": 5, "name": "Work"}', "Work", ()),
+        ('{"$id": 123}', None, ("collection",)),
+        ('{"name": {"a": 1}}', None, ("collection",)),
+        ("{}", None, ()),
+        ('["Work"]', None, ("collection",)),
+        ("2024", "2024", ()),
+        ("true", None, ("collection",)),
+        ("false", None, ()),
+    ],
+)
+def test_a_collection_that_is_not_text_does_not_cost_the_bookmark(
+    name, value, collection, left_out
+):
+    [record] = read('{"url": "https://a/", "folder": %s}' % value, name)
+
+    assert (record.collection, record.left_out) == (collection, left_out)
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("value", "title", "left_out"),
+    [
+        ("false", None, ()),
+        ("2024", "2024", ()),
+        ("1.5", "1.5", ()),
+        ("[1]", None, ("title",)),
+    ],
+)
+def test_a_title_that_is_not_text_does_not_cost_the_bookmark(
+    name, value, title, left_out
+):
+    [record] = read('{"url": "https://a/", "title": %s}' % value, name)
+
+    assert (record.title, record.left_out) == (title, left_out)
+
+
 def test_a_description_is_a_title_only_in_files_of_pinboard():
     # Pinboard names the URL "href".
     [record] = read('[{"url": "https://a/", "description": "b"}]')
@@ -349,15 +389,13 @@ def test_an_empty_file_is_not_valid_json():
 
 
 @pytest.mark.parametrize(
-    # The reader keeps only whether an object in a field has values of its own:
-    # {} becomes False.
     ("value", "title"),
     [
-        ("-0.5e-3", -0.0005),
+        ("-0.5e-3", "-0.0005"),
         ('"\\u0000"', "\0"),
         ('"\\ud83d\\ude00"', "😀"),
         ('"\u2028"', "\u2028"),
-        ("{}", False),
+        ("{}", None),
     ],
 )
 def test_a_strange_value_does_not_end_the_file(value, title):

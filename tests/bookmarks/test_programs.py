@@ -13,7 +13,6 @@ from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.imports import imported, refusals
 
 PROGRAMS = Path(__file__).parent / "programs"
-INPUTS = Path(__file__).parent / "inputs"
 
 NEITHER_HTTP_NOR_HTTPS = "The URL is neither http nor https."
 NO_SCHEME = "The URL has no scheme such as https://."
@@ -150,6 +149,7 @@ EXPECTED = {
     "shaarli.html": Expected(
         3, 2, {14: NO_SCHEME}, {"private": 1, "tags": 1, "description": 1}
     ),
+    "export_for_browsers.jsonl": Expected(3, 3),
     "yandex.html": Expected(2, 2, {}, {"icon": 1}, {"Панель закладок": 2}),
     "chrome.json": Expected(
         3,
@@ -222,7 +222,14 @@ EXPECTED = {
         {"extended": 1, "tags": 1, "shared": 1, "toread": 1},
         unusable_dates=1,
     ),
+    "pinboard_false_title.json": Expected(1, 1, {}, {"tags": 1}),
     "pocket.csv": Expected(2, 2, {}, {"tags": 1, "status": 2}, unusable_dates=1),
+    "raindrop_api.json": Expected(
+        1,
+        1,
+        {},
+        {"excerpt": 1, "media": 1, "tags": 1, "collection": 1, "collectionId": 1},
+    ),
     "raindrop.csv": Expected(
         3,
         2,
